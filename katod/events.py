@@ -1,0 +1,120 @@
+"""The canonical events: what was said, whichever agent it was said to.
+
+An event's JSON form is one line of a `.jsonl` output (schema `katod.event/1`). What is absent stays
+absent: there are no nulls, no invented values and no clock of katod's own.
+"""
+
+from typing import Any, Final, NamedTuple
+
+SCHEMA: Final = "katod.event/1"
+
+USER_MESSAGE: Final = "user.message"
+USER_COMMAND: Final = "user.kato-command"
+DECISION_RESPONSE: Final = "user.decision.response"
+ASSISTANT_MESSAGE: Final = "assistant.message"
+ASSISTANT_THINKING: Final = "assistant.thinking"
+TOOL_CALL: Final = "assistant.tool.call"
+TOOL_RESULT: Final = "assistant.tool.result"
+DECISION_PROMPT: Final = "assistant.decision.prompt"
+SYSTEM_MESSAGE: Final = "system.message"
+PROVIDER_INFO: Final = "provider.info"
+PROVIDER_RAW: Final = "provider.raw"
+SESSION_START: Final = "session.start"
+SESSION_END: Final = "session.end"
+TURN_START: Final = "turn.start"
+TURN_END: Final = "turn.end"
+USAGE: Final = "usage"
+COMPACTION: Final = "context.compaction"
+CONFIG_CHANGE: Final = "config.change"
+ERROR: Final = "error"
+AGENT_START: Final = "agent.start"
+AGENT_END: Final = "agent.end"
+
+KINDS: Final = (
+    USER_MESSAGE,
+    USER_COMMAND,
+    DECISION_RESPONSE,
+    ASSISTANT_MESSAGE,
+    ASSISTANT_THINKING,
+    TOOL_CALL,
+    TOOL_RESULT,
+    DECISION_PROMPT,
+    SYSTEM_MESSAGE,
+    PROVIDER_INFO,
+    PROVIDER_RAW,
+    SESSION_START,
+    SESSION_END,
+    TURN_START,
+    TURN_END,
+    USAGE,
+    COMPACTION,
+    CONFIG_CHANGE,
+    ERROR,
+    AGENT_START,
+    AGENT_END,
+)
+
+
+class SessionRef(NamedTuple):
+    """Which conversation an event belongs to: agent, session id, sub-agent id, parent session id."""
+
+    agent: str
+    id: str
+    subagent: str = ""
+    parent: str = ""
+
+
+class Event(NamedTuple):
+    """One canonical event. `id` is the once-key: same source, same id, on every machine, for ever.
+
+    `once` is the id without the session where agents copy records into other files (forks): a command
+    acts once per `once`. `typed` is true when a person proved to have typed the text of a `user.message`;
+    only such text may command. Both stay inside katod.
+    """
+
+    id: str
+    kind: str
+    session: SessionRef
+    payload: dict[str, Any]
+    source: dict[str, Any]
+    time: str = ""
+    time_source: str = ""
+    turn: str = ""
+    model: str = ""
+    once: str = ""
+    typed: bool = False
+
+
+def to_json(event: Event) -> dict[str, Any]:
+    """Return the event as one JSON object, absent fields left out, keys in the order of the contract."""
+    session = {k: v for k, v in zip(SessionRef._fields, event.session, strict=True) if v}
+    row: dict[str, Any] = {"schema": SCHEMA, "id": event.id, "kind": event.kind, "session": session}
+    if event.time:
+        row["time"] = event.time
+        row["timeSource"] = event.time_source or "recorded"
+    if event.turn:
+        row["turn"] = event.turn
+    if event.model:
+        row["model"] = event.model
+    row["source"] = event.source
+    row["payload"] = event.payload
+    return row
+
+
+def from_json(row: dict[str, Any]) -> Event:
+    """Read an event back from its JSON form; raises KeyError or TypeError when it is none."""
+    session = row["session"]
+    ref = SessionRef(
+        session["agent"], session["id"], session.get("subagent", ""), session.get("parent", "")
+    )
+    return Event(
+        id=row["id"],
+        kind=row["kind"],
+        session=ref,
+        payload=dict(row["payload"]),
+        source=dict(row.get("source", {})),
+        time=row.get("time", ""),
+        time_source=row.get("timeSource", ""),
+        turn=row.get("turn", ""),
+        model=row.get("model", ""),
+    )
