@@ -69,7 +69,8 @@ class Event(NamedTuple):
 
     `once` is the id without the session where agents copy records into other files (forks): a command
     acts once per `once`. `typed` is true when a person proved to have typed the text of a `user.message`;
-    only such text may command. Both stay inside katod.
+    only such text may command. `blobs` holds what its attachments show: (SHA-256, media type, base64).
+    These three stay inside katod.
     """
 
     id: str
@@ -83,6 +84,7 @@ class Event(NamedTuple):
     model: str = ""
     once: str = ""
     typed: bool = False
+    blobs: tuple[tuple[str, str, str], ...] = ()
 
 
 def to_json(event: Event) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """The nouns that travel between the stages, frozen and small."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -81,6 +81,8 @@ class Options:
     redact: bool = True
     time_zone: str = "UTC"
     subagents: bool = False
+    assets: str = ""  # the folder beside the output where attachments are saved
+    recorder: str = ""  # the katod that began it, as the front matter names it
 
     def with_switches(self, switches: Mapping[str, bool]) -> "Options":
         """Return these options with the `+thinking -tools` of one command applied."""
@@ -88,7 +90,7 @@ class Options:
         tools = self.tools
         if "tools" in switches:
             tools = "full" if switches["tools"] else "none"
-        return Options(thinking, tools, self.attachments, self.redact, self.time_zone, self.subagents)
+        return replace(self, thinking=thinking, tools=tools)
 
 
 MarkKind = Literal["started", "stopped", "excluded", "edited", "continued", "gap"]
@@ -113,24 +115,6 @@ class Command:
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
-    """What is known of a conversation so far: the fold over all its events, recorded or not."""
-
-    agent: str
-    session: str
-    subagent: str = ""
-    parent: str = ""
-    title: str = ""
-    cwd: str = ""
-    branch: str = ""
-    version: str = ""
-    model: str = ""
-    started: str = ""
-    time: str = ""
-    calls: Mapping[str, str] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
 class Target:
     """Where an output is to be made: below `root`, through `parts`, in `format`."""
 
@@ -142,3 +126,24 @@ class Target:
     def path(self) -> Path:
         """The whole path."""
         return self.root.joinpath(*self.parts)
+
+
+@dataclass(slots=True)
+class Range:
+    """A stretch of a session that an output holds, between two of its events.
+
+    `start` is the event it begins at (empty: at the beginning of the session); `inclusive` is false when
+    it begins behind that event (a command from the shell). `mark_at` is the event before which the start
+    is marked, where that is not the beginning. `end` is its last event (empty: open).
+    """
+
+    start: str
+    inclusive: bool = True
+    marked: bool = True
+    mark_at: str = ""
+    start_time: str = ""
+    end: str = ""
+    end_time: str = ""
+    end_mark: MarkKind | Literal[""] = "stopped"
+    switches: tuple[tuple[str, bool], ...] = ()
+    id: int = 0

@@ -1,0 +1,83 @@
+"""Claude Code: which text blocks of `user` records are the person's own words (format notes, A.4)."""
+
+import re
+from typing import Any, Final, NamedTuple
+
+# Explicit marks, from about 2.1.161 on: who sent the prompt. They decide where they are written.
+PERSON_SOURCES: Final = frozenset({"typed", "queued", "suggestion_accepted", "sdk"})
+PERSON_ORIGIN: Final = "human"
+# Records that the client wrote under the user's name.
+NOT_A_PERSON: Final = ("isSidechain", "isMeta", "isCompactSummary", "isVisibleInTranscriptOnly")
+
+# Envelopes around text that nobody typed, and what they are.
+ENVELOPES: Final = {
+    "<local-command-stdout>": "local-command-output",
+    "<local-command-stderr>": "local-command-output",
+    "<local-command-caveat>": "caveat",
+    "Caveat: The messages below": "caveat",
+    "<bash-stdout>": "shell-output",
+    "<bash-stderr>": "shell-output",
+    "<task-notification>": "task-notification",
+    "<teammate-message": "teammate-message",
+    "<system-reminder>": "reminder",
+    "<user-memory-input>": "memory",
+    "<ide_opened_file>": "ide-context",
+    "<ide_selection>": "ide-context",
+}
+INTERRUPTED: Final = "[Request interrupted by user"
+REMINDER: Final = "<system-reminder>"
+_TAG: Final = re.compile(r"<[a-z][a-z0-9_-]*[ >]")
+_COMMAND_NAME: Final = re.compile(r"<command-name>(.*?)</command-name>", re.DOTALL)
+_COMMAND_ARGS: Final = re.compile(r"<command-args>(.*?)</command-args>", re.DOTALL)
+_SHELL: Final = re.compile(r"<bash-input>(.*?)</bash-input>", re.DOTALL)
+
+
+class Said(NamedTuple):
+    """What a text block is: the words, a subtype where they are not plain words, and the proof.
+
+    `plain` is true for words in the person's own form; `shape` is true when the form alone proves it.
+    """
+
+    text: str
+    subtype: str = ""
+    plain: bool = True
+    shape: bool = True
+
+
+def classify(text: str) -> Said:
+    """Say what a text block of a user record is, judged by its form."""
+    head = text.lstrip()
+    if not head.startswith(("<", "Caveat: ")):
+        return Said(text)
+    if head.startswith(("<command-name>", "<command-message>")):
+        return Said(_slash_command(text), "slash-command", plain=False, shape=False)
+    shell = _SHELL.match(head)
+    if shell:
+        return Said(f"! {shell[1].strip()}", "shell", plain=False, shape=False)
+    for opening, subtype in ENVELOPES.items():
+        if head.startswith(opening):
+            return Said(text, subtype, plain=False, shape=False)
+    return Said(text, shape=not _TAG.match(head))
+
+
+def is_person(record: dict[str, Any], *, subagent: bool) -> bool | None:
+    """Say whether a person sent this record; None when only the form of the text can tell."""
+    if subagent or any(record.get(flag) for flag in NOT_A_PERSON):
+        return False
+    source, origin = record.get("promptSource"), record.get("origin")
+    kind = origin.get("kind") if isinstance(origin, dict) else None
+    if source is None and kind is None:
+        return None
+    return (source is None or source in PERSON_SOURCES) and kind in (None, PERSON_ORIGIN)
+
+
+def cut_reminder(text: str) -> tuple[str, str]:
+    """Split a text before a reminder that the client appended to it."""
+    at = text.find(REMINDER)
+    return (text, "") if at <= 0 else (text[:at].rstrip(), text[at:])
+
+
+def _slash_command(text: str) -> str:
+    name, args = _COMMAND_NAME.search(text), _COMMAND_ARGS.search(text)
+    shown = f"/{name[1].strip().lstrip('/')}" if name else ""
+    return f"{shown} {args[1].strip() if args else ''}".strip()

@@ -1,0 +1,40 @@
+"""Claude Code: token usage, once a message (format notes, table 0, row 8).
+
+Several records share a message id and repeat its usage, the last one with the final figures. It is
+given out at the first record that is neither of that message nor a result of its calls, or at a
+record with a stop reason.
+"""
+
+from typing import Any
+
+from katod.agents.protocol import list_of, text_of
+
+_KEPT = ("timestamp", "requestId", "isSidechain", "agentId")
+_NAMES = (
+    ("input", "input_tokens"),
+    ("output", "output_tokens"),
+    ("cacheRead", "cache_read_input_tokens"),
+    ("cacheWrite", "cache_creation_input_tokens"),
+)
+
+
+def noted(value: dict[str, Any], message: dict[str, Any], model: str) -> dict[str, Any] | None:
+    """Return what has to wait of a record's usage, None where it has none."""
+    usage, message_id = message.get("usage"), message.get("id")
+    if not isinstance(usage, dict) or not isinstance(message_id, str):
+        return None
+    counts = {name: usage[key] for name, key in _NAMES if isinstance(usage.get(key), int)}
+    record = {key: value[key] for key in _KEPT if key in value}
+    return {"id": message_id, "model": model, "counts": counts, "record": record}
+
+
+def belongs(waiting: dict[str, Any], value: dict[str, Any], calls: dict[str, dict[str, Any]]) -> bool:
+    """Say whether a record belongs to the message whose usage waits: its blocks and its calls' results."""
+    message = value.get("message")
+    if not isinstance(message, dict):
+        return False
+    if value.get("type") == "assistant":
+        return bool(message.get("id") == waiting["id"])
+    blocks = [block for block in list_of(message.get("content")) if isinstance(block, dict)]
+    owners = [calls.get(text_of(block.get("tool_use_id")), {}).get("message") for block in blocks]
+    return bool(owners) and all(owner == waiting["id"] for owner in owners)

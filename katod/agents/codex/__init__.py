@@ -1,0 +1,1 @@
+"""Codex (format notes, part B)."""

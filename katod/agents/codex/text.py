@@ -1,0 +1,79 @@
+"""Codex: which texts are the person's own words (format notes, B.5 to B.7)."""
+
+from typing import Any, Final, NamedTuple
+from uuid import UUID
+
+from katod.agents.protocol import dict_of, list_of, text_of
+
+# IDEs and the desktop app put context before the request.
+REQUEST: Final = "## My request for Codex:"
+# Texts that the client sends under the user's name.
+INJECTED: Final = (
+    "<environment_context>",
+    "<user_instructions>",
+    "# AGENTS.md instructions",
+    "<turn_aborted>",
+    "<skill>",
+    "<recommended_plugins>",
+    "The following is the Codex agent history",
+)
+
+
+class Words(NamedTuple):
+    """What the person typed, and the context that stood before it."""
+
+    text: str
+    context: str = ""
+
+
+def unwrap(text: str) -> Words:
+    """Cut the context off: what follows the last request heading was typed."""
+    at = text.rfind(REQUEST)
+    if at < 0:
+        return Words(text)
+    return Words(text[at + len(REQUEST) :].strip("\n"), text[:at])
+
+
+def is_injected(text: str) -> bool:
+    """Say whether the client wrote this text."""
+    return text.lstrip().startswith(INJECTED)
+
+
+def is_person(meta: dict[str, Any]) -> bool:
+    """Say whether a person talks in this thread: sub-agent and internal threads quote people.
+
+    `thread_source` is `user` for people and absent in app-server, desktop and older rollouts;
+    `source` is an object for sub-agents and internal threads.
+    """
+    return meta.get("thread_source") in (None, "user") and not isinstance(meta.get("source"), dict)
+
+
+def is_copied(turn: str, thread: str) -> bool:
+    """Say whether a turn is older than its thread: a legacy fork copies the turns of its parent.
+
+    Turn and thread ids are UUIDs of version 7, which begin with their time; without that proof a turn counts
+    as copied.
+    """
+    try:
+        born, made = UUID(turn), UUID(thread)
+    except ValueError:
+        return True
+    return (born.int >> 80) < (made.int >> 80)
+
+
+def joined(blocks: Any) -> str:
+    """Join the texts of a content list, whatever their block types are called."""
+    rows = [block for block in list_of(blocks) if isinstance(block, dict)]
+    return "\n".join(text_of(row.get("text")) for row in rows if isinstance(row.get("text"), str))
+
+
+def images(blocks: Any) -> list[tuple[str, str]]:
+    """Return (kind, URL or path) of the images in a content list."""
+    found: list[tuple[str, str]] = []
+    for block in list_of(blocks):
+        row = dict_of(block)
+        kind = text_of(row.get("type")).lower()
+        where = row.get("image_url") or row.get("url") or row.get("path") or row.get("name")
+        if kind in ("image", "input_image", "local_image", "localimage", "skill", "mention"):
+            found.append((kind.removeprefix("input_"), text_of(dict_of(where).get("url")) or text_of(where)))
+    return found

@@ -1,0 +1,167 @@
+"""Codex: tool calls and their outputs (format notes, B.6)."""
+
+import re
+from typing import Any, Final
+
+import orjson
+
+from katod.agents.codex.text import images, joined
+from katod.agents.protocol import attachment, dict_of, list_of, text_of
+from katod.agents.tools import describe, family
+
+CALLS: Final = frozenset({
+    "function_call", "custom_tool_call", "local_shell_call", "tool_search_call", "web_search_call",
+    "image_generation_call",
+})  # fmt: skip
+OUTPUTS: Final = frozenset({"function_call_output", "custom_tool_call_output", "tool_search_output"})
+QUESTION_TOOL: Final = "request_user_input"
+_EXIT: Final = re.compile(r"(?:Process exited with code|Exit code:) (-?\d+)")
+_WALL: Final = re.compile(r"Wall time:? ([0-9.]+) seconds")
+_HEAD: Final = 400
+
+
+def call_payload(payload: dict[str, Any], cwd: str) -> dict[str, Any]:
+    """Translate a call: function calls carry their arguments as a JSON string."""
+    kind = text_of(payload.get("type"))
+    name = text_of(payload.get("name")) or kind.removesuffix("_call")
+    given = _arguments(payload, kind)
+    row: dict[str, Any] = {"toolCallId": call_id(payload), "name": name, "family": family(name)}
+    if space := text_of(payload.get("namespace")):
+        row["server"] = space
+    if description := describe(name, given if isinstance(given, dict | str) else {}, cwd):
+        row["description"] = description
+    return row | {"input": given}
+
+
+def call_id(payload: dict[str, Any]) -> str:
+    """Return the id that joins a call and its output; empty where Codex writes none."""
+    return text_of(payload.get("call_id")) or text_of(payload.get("id"))
+
+
+def output_payload(payload: dict[str, Any]) -> tuple[dict[str, Any], tuple[tuple[str, str, str], ...]]:
+    """Translate an output: the result, and the data of its images."""
+    output = payload.get("output")
+    text, shown, blobs = _output(output, payload)
+    row: dict[str, Any] = {"toolCallId": text_of(payload.get("call_id")), "text": text}
+    head = text[:_HEAD]
+    if match := _EXIT.search(head):
+        row["exitCode"] = int(match[1])
+    if match := _WALL.search(head):
+        row["durationMs"] = round(float(match[1]) * 1000)
+    if head.startswith('{"output"'):
+        row |= _old_metadata(text)
+    return row | ({"attachments": shown} if shown else {}), blobs
+
+
+def finding(item: dict[str, Any]) -> dict[str, Any]:
+    """Return what the record of an execution adds to the result of its call."""
+    row: dict[str, Any] = {}
+    if isinstance(code := item.get("exit_code"), int):
+        row["exitCode"] = code
+    duration = item.get("duration")
+    if isinstance(duration, dict) and isinstance(duration.get("secs"), int):
+        row["durationMs"] = duration["secs"] * 1000 + int(duration.get("nanos", 0)) // 1_000_000
+    if isinstance(status := item.get("status"), str):
+        row["status"] = status
+    result = item.get("result")
+    if isinstance(result, dict) and ("Err" in result or result.get("isError") is True):
+        row["isError"] = True
+    if item.get("success") is False:
+        row["isError"] = True
+    return row
+
+
+def judged(row: dict[str, Any]) -> dict[str, Any]:
+    """Mark a result as failed where its exit code or status says so."""
+    if row.get("exitCode") or row.get("status") == "failed":
+        row["isError"] = True
+    if row.get("status") == "completed":
+        del row["status"]
+    return row
+
+
+def prompts(call: str, arguments: Any) -> list[dict[str, Any]]:
+    """Translate the questions of a `request_user_input` call."""
+    rows = [q for q in list_of(dict_of(arguments).get("questions")) if isinstance(q, dict)]
+    return [_question(call, i, q) for i, q in enumerate(rows)]
+
+
+def responses(call: str, output: str) -> list[dict[str, Any]]:
+    """Translate the answers: `{"answers": {id: {"answers": […]}}}` as a JSON string."""
+    try:
+        answers = dict_of(dict_of(orjson.loads(output)).get("answers"))
+    except orjson.JSONDecodeError:
+        return []
+    return [
+        {"decisionId": f"{call}:{key}", "selections": [str(a) for a in list_of(dict_of(row).get("answers"))]}
+        for key, row in answers.items()
+    ]
+
+
+def _question(call: str, index: int, question: dict[str, Any]) -> dict[str, Any]:
+    key = text_of(question.get("id")) or str(index)
+    options = [
+        {k: o[k] for k in ("label", "description") if isinstance(o.get(k), str)}
+        for o in list_of(question.get("options"))
+        if isinstance(o, dict)
+    ]
+    return {
+        "decisionId": f"{call}:{key}",
+        "decisionKey": text_of(question.get("header")) or key,
+        "prompt": text_of(question.get("question")),
+        "options": options,
+    }
+
+
+def _arguments(payload: dict[str, Any], kind: str) -> Any:
+    if kind == "local_shell_call" or kind == "web_search_call":
+        return payload.get("action")
+    if kind == "image_generation_call":
+        return {"prompt": text_of(payload.get("revised_prompt"))}
+    given = payload.get("arguments", payload.get("input"))
+    if kind != "function_call" or not isinstance(given, str):
+        return given
+    try:
+        return orjson.loads(given)
+    except orjson.JSONDecodeError:
+        return given
+
+
+def _output(
+    output: Any, payload: dict[str, Any]
+) -> tuple[str, list[dict[str, Any]], tuple[tuple[str, str, str], ...]]:
+    if isinstance(output, str):
+        return output, [], ()
+    if isinstance(output, dict):
+        output = [output]
+    if output is None and "tools" in payload:
+        names = [text_of(dict_of(tool).get("name")) for tool in list_of(payload.get("tools"))]
+        return "\n".join(names), [], ()
+    shown: list[dict[str, Any]] = []
+    blobs: list[tuple[str, str, str]] = []
+    for kind, where in images(output):
+        row, blob = describe_image(kind, where)
+        shown.append(row)
+        blobs += blob
+    return joined(output), shown, tuple(blobs)
+
+
+def describe_image(kind: str, where: str) -> tuple[dict[str, Any], list[tuple[str, str, str]]]:
+    """Describe an image by its data (a data URL) or by its name."""
+    if where.startswith("data:"):
+        head, _, data = where.partition(",")
+        media = head.removeprefix("data:").partition(";")[0]
+        row = attachment("image", media, data)
+        return row, [(row["sha256"], media, data)]
+    return {"type": "image" if "image" in kind else kind} | ({"name": where} if where else {}), []
+
+
+def _old_metadata(text: str) -> dict[str, Any]:
+    """Read the exit code of the form of 2025: `{"output": …, "metadata": {"exit_code": 0, …}}`."""
+    try:
+        row = dict_of(dict_of(orjson.loads(text)).get("metadata"))
+    except orjson.JSONDecodeError:
+        return {}
+    found = {"exitCode": row["exit_code"]} if isinstance(row.get("exit_code"), int) else {}
+    seconds = row.get("duration_seconds")
+    return found | ({"durationMs": round(seconds * 1000)} if isinstance(seconds, int | float) else {})

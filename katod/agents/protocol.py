@@ -1,0 +1,95 @@
+"""What every adapter offers, and the small tools that they share."""
+
+from dataclasses import dataclass
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any, ClassVar, Protocol
+
+from katod.events import Event, SessionRef
+from katod.model import Identity, Record
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Which source an adapter reads: what its path tells, and the path for files kept beside it."""
+
+    identity: Identity
+    path: Path
+
+    @property
+    def ref(self) -> SessionRef:
+        """The session as events name it."""
+        key = self.identity.key
+        return SessionRef(key.agent, key.id, key.subagent)
+
+
+class Adapter(Protocol):
+    """Turns the records of one source into events, one by one.
+
+    The events are the same whether the records come in one go or across a hundred restarts: all that
+    is remembered between records is in `state()`, which is small and plain JSON.
+    """
+
+    agent: ClassVar[str]
+    version: ClassVar[int]  # rises when the same records would give other events
+    copies_history: ClassVar[bool]  # ids are native, so records that are written again are known by them
+
+    def __init__(self, origin: Origin, state: dict[str, Any] | None = None) -> None:
+        """Begin at the start of the source, or where `state()` left off."""
+
+    def feed(self, record: Record) -> list[Event]:
+        """Return the events that this record gives, in their order."""
+
+    def state(self) -> dict[str, Any]:
+        """Return what has to be remembered, as JSON."""
+
+    def holding(self) -> bool:
+        """Say whether text is held back until a later record decides about it."""
+
+    def finish(self) -> list[Event]:
+        """Return what is held back, for a source that is known to be complete."""
+
+    @staticmethod
+    def typed_texts(value: dict[str, Any]) -> list[str]:
+        """Return the texts of one record that a person may have typed, judged by the record alone."""
+
+    @staticmethod
+    def recognises(path: Path, first: dict[str, Any]) -> bool:
+        """Say whether a file that begins with this record is a session of this agent."""
+
+
+def digest(*parts: str) -> str:
+    """Return a short stable name for what has no native id."""
+    return blake2b("\0".join(parts).encode("utf-8", "replace"), digest_size=8).hexdigest()
+
+
+def text_of(value: Any) -> str:
+    """Return the value if it is a string, else an empty one."""
+    return value if isinstance(value, str) else ""
+
+
+def dict_of(value: Any) -> dict[str, Any]:
+    """Return the value if it is an object, else an empty one."""
+    return value if isinstance(value, dict) else {}
+
+
+def list_of(value: Any) -> list[Any]:
+    """Return the value if it is an array, else an empty one."""
+    return value if isinstance(value, list) else []
+
+
+def attachment(kind: str, media_type: str, data: str, name: str = "") -> dict[str, Any]:
+    """Describe base64 data as an attachment: its decoded size in bytes and its SHA-256, never the data."""
+    import base64  # noqa: PLC0415 - images are rare; the daemon need not load it
+    from hashlib import sha256  # noqa: PLC0415
+
+    try:
+        content = base64.b64decode(data, validate=False)
+    except ValueError:
+        content = data.encode("utf-8", "replace")
+    row: dict[str, Any] = {"type": kind}
+    if media_type:
+        row["mediaType"] = media_type
+    if name:
+        row["name"] = name
+    return row | {"bytes": len(content), "sha256": sha256(content).hexdigest()}

@@ -1,0 +1,94 @@
+"""What the agents' tools are for, and one line that says what a call was about."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+# Tool names as the agents write them (format notes, section D); compared in lower case.
+FAMILIES: Final[dict[str, tuple[str, ...]]] = {
+    "read": ("read", "notebookread", "view_image", "readmcpresourcetool", "read_file", "view"),
+    "edit": ("edit", "multiedit", "write", "notebookedit", "apply_patch", "write_file", "str_replace"),
+    "search": ("grep", "glob", "ls", "toolsearch", "tool_search", "search", "list_dir"),
+    "execute": (
+        "bash", "bashoutput", "killshell", "killbash", "powershell", "exec_command", "write_stdin",
+        "shell", "local_shell", "exec", "js", "unified_exec", "run_shell_command",
+    ),
+    "think": ("todowrite", "taskcreate", "taskupdate", "taskget", "tasklist", "exitplanmode", "update_plan"),
+    "fetch": ("webfetch", "websearch", "web_search"),
+    "agent": ("task", "agent", "sendmessage", "spawn_agent", "send_message", "wait_agent", "skill"),
+}  # fmt: skip
+_FAMILY: Final = {name: family for family, names in FAMILIES.items() for name in names}
+# Where a call says what it is about, most telling first.
+_TELLING: Final = (
+    "command", "cmd", "file_path", "path", "notebook_path", "url", "query", "pattern", "description",
+    "prompt", "subject", "skill", "question", "input", "name",
+)  # fmt: skip
+LONGEST: Final = 120
+
+
+def family(name: str) -> str:
+    """Return what kind of tool this is; `other` when nothing tells."""
+    if name.startswith("mcp__"):
+        return "mcp"
+    return _FAMILY.get(name.lower(), "other")
+
+
+def describe(name: str, arguments: Mapping[str, Any] | str, cwd: str = "") -> str:
+    """Return one line, at most 120 characters, that says what a call was about; may be empty."""
+    if isinstance(arguments, str):
+        return one_line(_patch_files(arguments) if name == "apply_patch" else arguments)
+    lower = name.lower()
+    if lower in ("grep", "glob"):
+        return one_line(_search(arguments, cwd))
+    if lower in ("task", "agent"):
+        return one_line(_first(arguments, ("description", "prompt")))
+    if lower == "todowrite" or lower == "update_plan":
+        items = arguments.get("todos") or arguments.get("plan")
+        return f"{len(items)} items" if isinstance(items, list) else ""
+    return one_line(relative(_first(arguments, _TELLING), cwd))
+
+
+def one_line(text: str) -> str:
+    """Return the first line of a text, cut with an ellipsis where more was said."""
+    text = text.strip()
+    first, newline, _ = text.partition("\n")
+    if len(first) > LONGEST:
+        return first[: LONGEST - 1].rstrip() + "…"
+    return first.rstrip() + (" …" if newline else "")
+
+
+def relative(text: str, cwd: str) -> str:
+    """Show a path inside the project without the project's own path."""
+    prefix = cwd.rstrip("/") + "/"
+    return text[len(prefix) :] if len(prefix) > 1 and text.startswith(prefix) else text
+
+
+def _first(arguments: Mapping[str, Any], keys: tuple[str, ...]) -> str:
+    for key in keys:
+        value = arguments.get(key)
+        if isinstance(value, str) and value:
+            return value
+        if isinstance(value, list) and value and all(isinstance(part, str) for part in value):
+            return _shell_words(value)
+    return next((v for v in arguments.values() if isinstance(v, str) and v), "")
+
+
+def _shell_words(words: list[str]) -> str:
+    """Show `["bash", "-lc", "make"]` as `make`."""
+    return words[-1] if len(words) == 3 and words[1] in ("-lc", "-c") else " ".join(words)
+
+
+def _search(arguments: Mapping[str, Any], cwd: str) -> str:
+    pattern = arguments.get("pattern")
+    where = arguments.get("path") or arguments.get("glob")
+    shown = f'"{pattern}"' if isinstance(pattern, str) else ""
+    if isinstance(where, str) and where and where != cwd:
+        shown += f" in {relative(where, cwd)}"
+    return shown.strip()
+
+
+def _patch_files(patch: str) -> str:
+    """Name the files that an `apply_patch` text touches."""
+    heads = ("*** Update File: ", "*** Add File: ", "*** Delete File: ")
+    names = [line[len(h) :] for line in patch.splitlines() for h in heads if line.startswith(h)]
+    more = f" and {len(names) - 1} more" if len(names) > 1 else ""
+    return names[0] + more if names else patch

@@ -1,0 +1,58 @@
+"""Splits what a person typed at its command lines, so that ranges are positions between events."""
+
+from typing import NamedTuple
+
+from katod import events as ev
+from katod.command.grammar import Parsed, parse
+from katod.events import Event
+from katod.model import Command
+
+
+class Split(NamedTuple):
+    """The parts of one message; `words` is its text without command lines."""
+
+    events: list[Event]
+    words: str
+    near_misses: int
+
+
+def split(event: Event) -> Split:
+    """Split one `user.message`; text that nobody is proven to have typed stays whole."""
+    text = event.payload["text"]
+    if not event.typed or "::" not in text:
+        return Split([event], text, 0)
+    parsed = parse(text)
+    if not parsed.commands:
+        return Split([event], text, parsed.near_misses)
+    return Split(_parts(event, parsed), parsed.words, parsed.near_misses)
+
+
+def command_of(event: Event) -> Command:
+    """Return the command that a `user.kato-command` event holds."""
+    payload = event.payload
+    switches = tuple((option[1:], option[0] == "+") for option in payload["options"])
+    return Command(payload["command"], payload.get("argument", ""), switches, payload["line"])
+
+
+def _parts(event: Event, parsed: Parsed) -> list[Event]:
+    out: list[Event] = []
+    rest = {k: v for k, v in event.payload.items() if k != "text"}
+    for n, piece in enumerate(parsed.pieces):
+        ids = {"id": f"{event.id}.{n}", "once": f"{event.once}.{n}"}
+        if piece.command is not None:
+            out.append(event._replace(kind=ev.USER_COMMAND, payload=_payload(piece.command), blobs=(), **ids))
+            continue
+        out.append(event._replace(payload={"text": piece.text} | rest, **ids))
+        rest = {}
+    if rest:  # images beside nothing but commands
+        ids = {"id": f"{event.id}.{len(out)}", "once": f"{event.once}.{len(out)}"}
+        out.append(event._replace(payload={"text": ""} | rest, **ids))
+    return out
+
+
+def _payload(command: Command) -> dict[str, object]:
+    options = [("+" if on else "-") + name for name, on in command.switches]
+    row: dict[str, object] = {"command": command.word}
+    if command.name:
+        row["argument"] = command.name
+    return row | {"options": options, "line": command.line}

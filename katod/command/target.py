@@ -1,0 +1,158 @@
+"""From what was typed to a path that katod may write to (design, sections 5 and 9)."""
+
+import re
+import unicodedata
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from katod.errors import TargetRefused
+from katod.formats import SUFFIXES
+from katod.model import Target
+
+_LONGEST_PART: Final = 200
+_LONGEST: Final = 1000
+_RESERVED: Final = frozenset({"con", "prn", "aux", "nul", *(f"{d}{n}" for d in ("com", "lpt") for n in range(1, 10))})
+_FORBIDDEN: Final = re.compile(r"[\x00-\x1f\x7f\\$\u202a-\u202e\u2066-\u2069]")
+_NOT_SLUG: Final = re.compile(r"[^\w]+", re.UNICODE)
+_SLUG_LENGTH: Final = 48
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Where outputs may lie, for one session."""
+
+    output: Path
+    project: Path | None  # the session's first working directory
+    project_folder: str  # its folder below the output directory
+    allowed: tuple[Path, ...]
+    agents: tuple[Path, ...]  # the agents' own roots: never written to
+    home: Path
+    format: str
+
+
+def resolve(name: str, places: Places, *, formats: tuple[str, ...] = tuple(SUFFIXES.values())) -> Target:
+    """Return the target that a typed name means; raises TargetRefused with the reason."""
+    name = unicodedata.normalize("NFC", name.strip())
+    if _FORBIDDEN.search(name):
+        raise TargetRefused("the name holds a control character, a backslash or a $", hint="use a plain name")
+    if len(name.encode()) > _LONGEST:
+        raise TargetRefused("the name is too long")
+    if re.match(r"[A-Za-z]:", name):
+        raise TargetRefused("drive letters are not taken")
+    root, relative = _anchor(name, places)
+    parts = tuple(relative.split("/"))
+    for part in parts:
+        _check_part(part)
+    parts, chosen = _with_format(parts, places.format, formats)
+    target = Target(root, parts, chosen)
+    _outside_agents(target.path, places)
+    return target
+
+
+def generated(template: str, fields: dict[str, str], places: Places) -> Target:
+    """Return the target for a session without a name: the template of the configuration, filled in."""
+    filled = template.format_map({**fields, "project": places.project_folder})
+    raw = [part for part in filled.split("/") if part]
+    parts = tuple(_tame(part) for part in raw) or ("untitled",)
+    suffix = next(s for s, name in SUFFIXES.items() if name == places.format)
+    target = Target(places.output, (*parts[:-1], parts[-1] + suffix), places.format)
+    _outside_agents(target.path, places)
+    return target
+
+
+def numbered(target: Target, number: int) -> Target:
+    """Return the target with `-2`, `-3`, … before its suffix."""
+    stem, dot, suffix = target.parts[-1].rpartition(".")
+    return Target(target.root, (*target.parts[:-1], f"{stem}-{number}{dot}{suffix}"), target.format)
+
+
+def slug(text: str, length: int = _SLUG_LENGTH) -> str:
+    """Return words of a text as a part of a file name: letters, digits and hyphens; may be empty."""
+    words = _NOT_SLUG.sub("-", unicodedata.normalize("NFC", text).lower()).strip("-_")
+    if len(words) <= length:
+        return words
+    return words[: length + 1].rpartition("-")[0].strip("-_") or words[:length].strip("-_")
+
+
+def _anchor(name: str, places: Places) -> tuple[Path, str]:
+    """Return the allowed root that a name lies in and the rest of it."""
+    if name.startswith("~/"):
+        name = f"{places.home}/{name[2:]}"
+    if name.startswith("/"):
+        return _inside(name, places)
+    if "/" not in name:
+        return places.output, f"{places.project_folder}/{name}"
+    return _project(places), name
+
+
+def _project(places: Places) -> Path:
+    project = places.project
+    if project is None or not project.is_absolute():
+        raise TargetRefused("the session has no project directory", hint="use a name without a slash")
+    resolved = project.resolve()
+    too_wide = resolved in (Path("/"), places.home.resolve())
+    if too_wide or any(_is_within(agent, resolved) for agent in places.agents):
+        raise TargetRefused(
+            "the session's directory is not a project (root, home, or around an agent's folder)",
+            hint="use a name without a slash",
+        )
+    return project
+
+
+def _inside(name: str, places: Places) -> tuple[Path, str]:
+    roots = [places.output, *places.allowed]
+    try:
+        roots.append(_project(places))
+    except TargetRefused:
+        pass  # then the project is none of the roots; the refusal below says what is allowed
+    for root in roots:
+        for form in (root, root.resolve()):
+            prefix = f"{form}/"
+            if name.startswith(prefix):
+                return root, name[len(prefix) :]
+    raise TargetRefused(
+        "the path lies outside the output directory, the project and the allowed roots",
+        hint="add its folder to output.allowed_roots",
+    )
+
+
+def _check_part(part: str) -> None:
+    if part in ("", ".", ".."):
+        raise TargetRefused("the path holds an empty part, `.` or `..`")
+    if part.startswith("."):
+        raise TargetRefused("hidden files and folders are not written to")
+    if part.startswith("-") or part.split(".")[0].lower() in _RESERVED:
+        raise TargetRefused("the name is not a good file name")
+    if len(part.encode()) > _LONGEST_PART:
+        raise TargetRefused("the name is too long")
+
+
+def _with_format(parts: tuple[str, ...], default: str, formats: tuple[str, ...]) -> tuple[tuple[str, ...], str]:
+    name = parts[-1]
+    stem, dot, ending = name.rpartition(".")
+    if not dot:
+        suffix = next(s for s, f in SUFFIXES.items() if f == default)
+        return (*parts[:-1], name + suffix), default
+    chosen = SUFFIXES.get(f".{ending.lower()}")
+    if chosen is None or chosen not in formats or not stem:
+        known = ", ".join(sorted(SUFFIXES))
+        raise TargetRefused(f"the suffix names no format (known: {known})")
+    return parts, chosen
+
+
+def _outside_agents(path: Path, places: Places) -> None:
+    resolved = path.parent.resolve() / path.name
+    if any(_is_within(resolved, agent) for agent in places.agents):
+        raise TargetRefused("the path lies in a folder where an agent keeps its sessions")
+
+
+def _is_within(path: Path, folder: Path) -> bool:
+    return path.resolve().is_relative_to(folder.resolve())
+
+
+def _tame(part: str) -> str:
+    part = _FORBIDDEN.sub("", part).strip(". -")
+    while len(part.encode()) > _LONGEST_PART - 20:
+        part = part[:-1]
+    return part if part and part.split(".")[0].lower() not in _RESERVED else f"untitled{'-' + part if part else ''}"

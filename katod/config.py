@@ -1,0 +1,243 @@
+"""The configuration: TOML to frozen, typed settings. An unknown key is an error with a suggestion."""
+
+import difflib
+import os
+import re
+import tomllib
+from dataclasses import dataclass, field, fields, is_dataclass
+from pathlib import Path
+from string import Formatter
+from typing import Any, Final, Literal, cast, get_args, get_type_hints
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+import platformdirs
+
+from katod.errors import ConfigError
+from katod.journal import LEVELS
+from katod.model import Attachments, Tools
+
+FILE_NAME: Final = "katod.toml"
+AGENTS: Final = ("claude", "codex")
+TEMPLATE_FIELDS: Final = ("project", "date", "title", "session8", "session", "agent")
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """`[output]`: where transcripts go."""
+
+    directory: str = "~/katod"
+    filename: str = "{project}/{date}-{title}-{session8}"
+    format: Literal["markdown", "jsonl"] = "markdown"
+    allowed_roots: tuple[str, ...] = ()
+    time_zone: str = "local"
+
+
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """`[recording]`: what is recorded without being asked, and what never."""
+
+    auto: bool | tuple[str, ...] = False
+    exclude: tuple[str, ...] = ()
+    subagents: bool = False
+    notify: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """`[content]`: what a transcript shows."""
+
+    thinking: bool = False
+    tools: Tools = "summary"
+    attachments: Attachments = "name"
+    redact: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Watch:
+    """`[watch]`: how changes are found."""
+
+    use_events: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Agent:
+    """`[agents.<name>]`: one agent; empty `roots` mean its own default and environment variable."""
+
+    enabled: bool = True
+    roots: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Log:
+    """`[log]`: how much is logged."""
+
+    level: Literal["debug", "info", "warning", "error"] = "info"
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """All settings; every key is optional."""
+
+    output: Output = field(default_factory=Output)
+    recording: Recording = field(default_factory=Recording)
+    content: Content = field(default_factory=Content)
+    watch: Watch = field(default_factory=Watch)
+    agents: dict[str, Agent] = field(default_factory=lambda: {name: Agent() for name in AGENTS})
+    log: Log = field(default_factory=Log)
+
+
+def config_path(given: Path | None = None) -> Path:
+    """Return where the configuration is looked for: `--config`, `$KATOD_CONFIG`, the user's configuration directory."""
+    if given is not None:
+        return given.expanduser()
+    if named := os.environ.get("KATOD_CONFIG"):
+        return Path(named).expanduser()
+    return platformdirs.user_config_path("katod") / FILE_NAME
+
+
+def state_path() -> Path:
+    """Return the state directory: `$KATOD_STATE_DIR`, or the platform's."""
+    named = os.environ.get("KATOD_STATE_DIR")
+    return Path(named).expanduser() if named else platformdirs.user_state_path("katod")
+
+
+def load(path: Path, *, required: bool = False) -> Settings:
+    """Read the settings; without a file they are the defaults. Raises ConfigError."""
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        if required:
+            raise ConfigError("there is no such file", path=path, hint="`katod config init` writes one") from None
+        return Settings()
+    except OSError as error:
+        raise ConfigError(f"cannot be read: {error.strerror}", path=path) from error
+    return parse(data, path)
+
+
+def parse(data: bytes, path: Path) -> Settings:
+    """Turn TOML into settings. Raises ConfigError that names file, line, key and the nearest valid name."""
+    try:
+        text = data.decode()
+        tree = tomllib.loads(text)
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise ConfigError(f"is not valid TOML: {error}", path=path) from error
+    reader = _Reader(path, text)
+    settings = cast("Settings", reader.table(Settings, tree, ()))
+    reader.check(settings)
+    return settings
+
+
+def local_zone() -> str:
+    """Return the machine's time zone by its IANA name, `UTC` when it has none."""
+    named = os.environ.get("TZ", "").removeprefix(":")
+    if named and _is_zone(named):
+        return named
+    try:
+        target = os.path.realpath("/etc/localtime")
+    except OSError:
+        return "UTC"
+    name = target.partition("zoneinfo/")[2]
+    return name if name and _is_zone(name) else "UTC"
+
+
+def _is_zone(name: str) -> bool:
+    try:
+        ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        return False
+    return True
+
+
+class _Reader:
+    """Checks a tree against the settings' types and says where it is wrong."""
+
+    def __init__(self, path: Path, text: str) -> None:
+        self._path = path
+        self._lines = text.splitlines()
+
+    def table(self, cls: type, tree: dict[str, Any], where: tuple[str, ...]) -> Any:
+        hints = get_type_hints(cls)
+        names = [f.name for f in fields(cls)]
+        values: dict[str, Any] = {}
+        for key, value in tree.items():
+            if key not in names:
+                raise self._unknown(key, names, where)
+            values[key] = self._value(hints[key], value, (*where, key))
+        return cls(**values)
+
+    def _value(self, hint: Any, value: Any, where: tuple[str, ...]) -> Any:
+        if is_dataclass(hint) and isinstance(hint, type):
+            return self.table(hint, self._dict(value, where), where)
+        if where == ("agents",):
+            return self._agents(self._dict(value, where))
+        allowed = get_args(hint)
+        if allowed and all(isinstance(choice, str) for choice in allowed):
+            if value not in allowed:
+                raise self._wrong(where, f"must be one of {', '.join(allowed)}")
+            return value
+        if isinstance(value, list) and tuple[str, ...] in (hint, *allowed):
+            if all(isinstance(item, str) for item in value):
+                return tuple(value)
+            raise self._wrong(where, "must be a list of strings")
+        wanted = bool if hint is bool or bool in allowed else str if hint is str else tuple
+        if not isinstance(value, wanted):
+            raise self._wrong(where, f"must be {_TYPE_NAMES[wanted]}")
+        return value
+
+    def _agents(self, tree: dict[str, Any]) -> dict[str, Agent]:
+        agents = {name: Agent() for name in AGENTS}
+        for name, value in tree.items():
+            if name not in AGENTS:
+                raise self._unknown(name, list(AGENTS), ("agents",))
+            agents[name] = self.table(Agent, self._dict(value, ("agents", name)), ("agents", name))
+        return agents
+
+    def _dict(self, value: Any, where: tuple[str, ...]) -> dict[str, Any]:
+        if not isinstance(value, dict):
+            raise self._wrong(where, "must be a table")
+        return value
+
+    def check(self, settings: Settings) -> None:
+        """Check what types do not tell."""
+        zone = settings.output.time_zone
+        if zone != "local" and not _is_zone(zone):
+            raise self._wrong(("output", "time_zone"), "must be `local` or an IANA name like Europe/Berlin")
+        if not _is_absolute(settings.output.directory):
+            raise self._wrong(("output", "directory"), "must be an absolute path, or begin with ~/")
+        if not all(_is_absolute(root) for root in settings.output.allowed_roots):
+            raise self._wrong(("output", "allowed_roots"), "must be absolute paths, or begin with ~/")
+        try:
+            names = [name for _, name, _, _ in Formatter().parse(settings.output.filename) if name is not None]
+        except ValueError as error:
+            raise self._wrong(("output", "filename"), f"is no template: {error}") from error
+        if odd := next((name for name in names if name not in TEMPLATE_FIELDS), None):
+            raise self._wrong(("output", "filename"), f"{{{odd}}} is not one of {', '.join(TEMPLATE_FIELDS)}")
+
+    def _unknown(self, key: str, names: list[str], where: tuple[str, ...]) -> ConfigError:
+        near = difflib.get_close_matches(key, names, n=1, cutoff=0.5)
+        hint = f"did you mean `{near[0]}`?" if near else f"known here: {', '.join(names)}"
+        return ConfigError(f"{self._at(key, where)}unknown key `{'.'.join((*where, key))}`", path=self._path, hint=hint)
+
+    def _wrong(self, where: tuple[str, ...], problem: str) -> ConfigError:
+        return ConfigError(f"{self._at(where[-1], where[:-1])}`{'.'.join(where)}` {problem}", path=self._path)
+
+    def _at(self, key: str, where: tuple[str, ...]) -> str:
+        """Return `line N: ` for a key, as far as the text shows it."""
+        table = ".".join(where)
+        current = ""
+        for number, line in enumerate(self._lines, 1):
+            if match := re.match(r"\s*\[([^\]]+)\]", line):
+                current = match[1].replace(" ", "").replace('"', "")
+                if current == ".".join((*where, key)):
+                    return f"line {number}: "
+            elif current == table and re.match(rf'\s*"?{re.escape(key)}"?\s*[=.]', line):
+                return f"line {number}: "
+        return ""
+
+
+_TYPE_NAMES: Final = {bool: "true or false", str: "a string", tuple: "a list of strings"}
+assert set(get_args(get_type_hints(Log)["level"])) == set(LEVELS)
+
+
+def _is_absolute(path: str) -> bool:
+    return path.startswith(("/", "~/")) or path == "~"

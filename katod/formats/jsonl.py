@@ -1,0 +1,49 @@
+"""JSONL: the canonical events as they are, one a line, all kinds."""
+
+from typing import Any, ClassVar, Final
+
+import orjson
+
+from katod import events as ev
+from katod.events import Event, to_json
+from katod.formats.redact import redact_json
+from katod.model import Mark, Options
+from katod.record.facts import Facts
+
+# orjson writes at most 254 levels; agents never nest that deep, hostile files do.
+_TOO_DEEP: Final = "nested too deep to be written as JSON"
+
+
+class Jsonl:
+    """Writes every event in full; there is no head and there are no marks."""
+
+    name: ClassVar[str] = "jsonl"
+    suffix: ClassVar[str] = ".jsonl"
+    version: ClassVar[int] = 1
+
+    def __init__(self, options: Options, _: dict[str, Any] | None = None) -> None:
+        self._redact = options.redact
+
+    def head(self, _facts: Facts, _time: str) -> str:
+        """A JSONL output has no head."""
+        return ""
+
+    def event(self, event: Event, _facts: Facts) -> str:
+        """Return the event as one line."""
+        row = to_json(event)
+        if self._redact:
+            row["payload"] = redact_json(row["payload"])
+        try:
+            return orjson.dumps(row).decode() + "\n"
+        except TypeError:
+            row["payload"] = {"rawType": event.kind, "raw": _TOO_DEEP}
+            row["kind"] = ev.PROVIDER_RAW
+            return orjson.dumps(row).decode() + "\n"
+
+    def mark(self, _: Mark) -> str:
+        """Marks are not events."""
+        return ""
+
+    def state(self) -> dict[str, Any]:
+        """Nothing has to be remembered."""
+        return {}

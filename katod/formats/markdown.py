@@ -1,0 +1,277 @@
+"""Markdown: a transcript to read in an editor, on a forge or in a notes app."""
+
+import json
+from collections.abc import Callable
+from typing import Any, ClassVar, Final
+
+from katod import events as ev
+from katod.agents import LABELS, PRODUCTS
+from katod.events import Event
+from katod.formats import toolview
+from katod.formats.mdtext import body, code, inline, quoted
+from katod.formats.redact import redact
+from katod.formats.when import When
+from katod.model import Mark, Options
+from katod.record.facts import Facts
+
+_MARKS: Final = {
+    "started": "Recording started",
+    "stopped": "Recording stopped",
+    "excluded": "Recording ended: this project is excluded",
+    "edited": "This file was changed by hand; the recording goes on below",
+    "continued": "The file before this one is gone; the recording goes on here",
+    "gap": "A part of the conversation is missing here",
+}
+# What katod prints of what a client says by itself; the rest is bookkeeping.
+_SPOKEN_SUBTYPES: Final = frozenset({"api_refusal", "model_refusal_fallback", "rollback", "synthetic"})
+_CHANGES: Final = {"model": "Model", "title": "Title"}
+_MOST_LABELS: Final = 256
+
+
+class Markdown:
+    """Prints a conversation below one heading a speaker."""
+
+    name: ClassVar[str] = "markdown"
+    suffix: ClassVar[str] = ".md"
+    version: ClassVar[int] = 1
+
+    def __init__(self, options: Options, state: dict[str, Any] | None = None) -> None:
+        state = state or {}
+        self._base = options
+        self._options = options.with_switches(dict(state.get("switches", ())))
+        self._when = When(options.time_zone)
+        self._redact: Callable[[str], str] = redact if options.redact else str
+        self._speaker: str = state.get("speaker", "")
+        self._model: str = state.get("model", "")
+        self._day: str = state.get("day", "")
+        self._list: str = state.get("list", "")
+        self._labels: dict[str, str] = state.get("labels", {})
+        self._questions: dict[str, str] = state.get("questions", {})
+
+    def state(self) -> dict[str, Any]:
+        """Return who spoke last and what is still open."""
+        row = {
+            "speaker": self._speaker, "model": self._model, "day": self._day, "list": self._list,
+            "labels": self._labels, "questions": self._questions,
+            "switches": [["thinking", self._options.thinking]] if self._options.thinking != self._base.thinking else [],
+        }  # fmt: skip
+        if self._options.tools != self._base.tools:
+            row["switches"].append(["tools", self._options.tools == "full"])  # type: ignore[union-attr]
+        return {name: value for name, value in row.items() if value}
+
+    def head(self, facts: Facts, time: str) -> str:
+        """Return the front matter and the title."""
+        self._day = self._when.day(time)
+        agent = facts.key.agent
+        title = self._redact(facts.title) or f"Conversation with {LABELS[agent]}"
+        rows = {
+            "title": title,
+            "agent": f"{PRODUCTS[agent]} {facts.version}".strip(),
+            "model": facts.model,
+            "session": facts.key.id,
+            "subagent": facts.key.subagent,
+            "parent": facts.parent,
+            "project": facts.cwd,
+            "branch": facts.branch,
+            "started": self._when.iso(time),
+            "recorder": self._base.recorder,
+        }
+        lines = [f"{name}: {_yaml(value)}" for name, value in rows.items() if value]
+        tag = PRODUCTS[agent].lower().replace(" ", "-")
+        return "\n".join(["---", *lines, f"tags: [katod, {tag}]", "---", "", f"# {inline(title)}", ""])
+
+    def mark(self, mark: Mark) -> str:
+        """Return a mark in italics; a range's switches hold from its first mark on."""
+        if mark.kind == "started":
+            self._options = self._base.with_switches(dict(mark.switches))
+        when = f" {self._when.stamp(mark.time, self._day)}" if mark.time else ""
+        self._speaker = ""
+        return self._block(f"*{_MARKS[mark.kind]}{when}*")
+
+    def event(self, event: Event, facts: Facts) -> str:
+        """Return the text of one event; a sub-agent's words are not part of its parent's transcript."""
+        if event.session.subagent != facts.key.subagent:
+            return ""
+        printer = _PRINTERS.get(event.kind)
+        return printer(self, event, facts) if printer is not None else ""
+
+    # -- one kind each ----------------------------------------------------------------------------
+
+    def _user(self, event: Event, facts: Facts) -> str:
+        payload = event.payload
+        text = self._redact(payload["text"])
+        shown = code(text) if payload.get("subtype") else body(text)
+        parts = [part for part in (shown, self._attachments(event)) if part]
+        if not parts:
+            return ""
+        return self._heading("User", "", event) + self._block("\n\n".join(parts))
+
+    def _assistant(self, event: Event, facts: Facts) -> str:
+        return self._agent_heading(event, facts) + self._block(body(self._redact(event.payload["text"])))
+
+    def _thinking(self, event: Event, facts: Facts) -> str:
+        text = event.payload["text"]
+        if not self._options.thinking or not text:
+            return ""
+        block = toolview.details("Thinking", quoted(self._redact(text)))
+        return self._agent_heading(event, facts) + self._block(block)
+
+    def _call(self, event: Event, facts: Facts) -> str:
+        payload = event.payload
+        if payload["name"] in toolview.DECISION_TOOLS or self._options.tools == "none":
+            return ""
+        heading = self._agent_heading(event, facts)
+        if self._options.tools == "full":
+            self._remember(payload["toolCallId"], toolview.summary(payload, self._redact))
+            return heading + self._block(toolview.call_block(payload, self._redact))
+        label = toolview.label(payload, self._redact)
+        self._remember(payload["toolCallId"], label)
+        return heading + self._item(f"- {label}", payload["toolCallId"])
+
+    def _result(self, event: Event, facts: Facts) -> str:
+        payload = event.payload
+        call = payload["toolCallId"]
+        name = facts.calls.get(call, "tool")
+        label = self._labels.pop(call, "")
+        if self._options.tools == "none" or name in toolview.DECISION_TOOLS:
+            return ""
+        if self._options.tools == "full":
+            title = label or f"<code>{name}</code>"
+            return self._agent_heading(event, facts) + self._block(toolview.result_block(payload, title, self._redact))
+        problem = toolview.failure(payload, self._redact)
+        if not problem:
+            return ""
+        if self._list and self._list == call:
+            return self._item(f"  - {problem}", call)
+        return self._agent_heading(event, facts) + self._item(f"- {label or code(name)}: {problem}", "")
+
+    def _prompt(self, event: Event, facts: Facts) -> str:
+        payload = event.payload
+        prompt = self._redact(payload["prompt"])
+        self._questions[payload["decisionId"]] = payload["decisionKey"]
+        shown = f"**{inline(prompt)}**" if "\n" not in prompt else f"**{inline(payload['decisionKey'])}**\n\n{body(prompt)}"
+        options = "\n".join(self._option(option) for option in payload["options"])
+        text = f"{shown}\n\n{options}" if options else shown
+        return self._agent_heading(event, facts) + self._block(text)
+
+    def _option(self, option: dict[str, str]) -> str:
+        text = f"- {inline(self._redact(option['label']))}"
+        description = option.get("description")
+        return f"{text}: {inline(self._redact(description))}" if description else text
+
+    def _answer(self, event: Event, _: Facts) -> str:
+        payload = event.payload
+        several = len(self._questions) > 1
+        key = self._questions.pop(payload["decisionId"], "")
+        chosen = ", ".join(inline(self._redact(choice)) for choice in payload["selections"])
+        said = inline(self._redact(payload.get("freeText", "")))
+        question = f" ({inline(key)})" if several and key else ""
+        return self._block(f"**Answer{question}:** {' · '.join(part for part in (chosen, said) if part)}")
+
+    def _system(self, event: Event, _: Facts) -> str:
+        if event.payload.get("subtype") not in _SPOKEN_SUBTYPES:
+            return ""
+        return self._note(event.payload["text"])
+
+    def _turn_end(self, event: Event, _: Facts) -> str:
+        return self._note("Interrupted") if event.payload["reason"] == "aborted" else ""
+
+    def _error(self, event: Event, _: Facts) -> str:
+        return "" if "retry" in event.payload else self._note(f"Error: {event.payload['message']}")
+
+    def _compaction(self, event: Event, _: Facts) -> str:
+        before, after = event.payload.get("tokensBefore"), event.payload.get("tokensAfter")
+        sizes = [f"{size:,}" for size in (before, after) if isinstance(size, int)]
+        return self._note(f"Context compacted: {' → '.join(sizes)} tokens" if sizes else "Context compacted")
+
+    def _change(self, event: Event, _: Facts) -> str:
+        payload = event.payload
+        what = _CHANGES.get(payload["what"])
+        if what is None:
+            return ""
+        before = f"{payload['before']} → " if payload.get("before") and what == "Model" else ""
+        return self._note(f"{what}: {before}{payload['after']}")
+
+    def _agent_end(self, event: Event, _: Facts) -> str:
+        if not self._options.subagents or self._options.tools == "none":
+            return ""
+        name = event.payload["subagent"]
+        return self._item(f"  - [transcript of {inline(name)}](<agent-{name}.md>)", self._list)
+
+    # -- what they have in common -----------------------------------------------------------------
+
+    def _agent_heading(self, event: Event, facts: Facts) -> str:
+        return self._heading(LABELS[facts.key.agent], event.model or self._model, event)
+
+    def _heading(self, speaker: str, model: str, event: Event) -> str:
+        day = self._when.day(event.time) if event.time else self._day
+        if speaker == self._speaker and day == self._day and (not model or model == self._model):
+            return ""
+        stamp = self._when.stamp(event.time, self._day) if event.time else ""
+        self._speaker, self._day = speaker, day
+        self._model = model or self._model
+        return self._block(f"## {' · '.join(part for part in (speaker, inline(model), stamp) if part)}")
+
+    def _note(self, text: str) -> str:
+        return self._block(f"*{inline(self._redact(text))}*")
+
+    def _block(self, text: str) -> str:
+        self._list = ""
+        return f"\n{text}\n"
+
+    def _item(self, text: str, call: str) -> str:
+        """Return a line of a list of calls; `call` is the one it leaves open for a nested line."""
+        first = "" if self._list else "\n"
+        self._list = call or "-"
+        return f"{first}{text}\n"
+
+    def _remember(self, call: str, label: str) -> None:
+        self._labels[call] = label
+        if len(self._labels) > _MOST_LABELS:
+            del self._labels[next(iter(self._labels))]
+
+    def _attachments(self, event: Event) -> str:
+        rows = event.payload.get("attachments", ())
+        return "\n\n".join(self._attachment(row) for row in rows)
+
+    def _attachment(self, row: dict[str, Any]) -> str:
+        what = [row.get("name") or row.get("mediaType") or "", _size(row.get("bytes"))]
+        shown = f"{row['type']}: {', '.join(inline(part) for part in what if part)}".removesuffix(": ")
+        if self._options.attachments != "save" or "sha256" not in row:
+            return f"*{shown}*"
+        link = f"{self._options.assets}/{asset_name(row)}"
+        return f"![{shown}](<{link}>)" if row["type"] == "image" else f"[{shown}](<{link}>)"
+
+
+def asset_name(row: dict[str, Any]) -> str:
+    """Return the file name of a saved attachment: its hash, and a suffix for its media type."""
+    ending = str(row.get("mediaType", "")).rpartition("/")[2].partition("+")[0]
+    suffix = f".{ending}" if ending.isalnum() else ""
+    return f"{row['sha256'][:16]}{suffix}"
+
+
+def _size(count: Any) -> str:
+    if not isinstance(count, int):
+        return ""
+    return f"{count} bytes" if count < 1024 else f"{count / 1024:.1f} KB"
+
+
+def _yaml(value: str) -> str:
+    return json.dumps(" ".join(value.split()), ensure_ascii=False)
+
+
+_PRINTERS: Final = {
+    ev.USER_MESSAGE: Markdown._user,  # noqa: SLF001 - the table belongs to the class
+    ev.ASSISTANT_MESSAGE: Markdown._assistant,  # noqa: SLF001
+    ev.ASSISTANT_THINKING: Markdown._thinking,  # noqa: SLF001
+    ev.TOOL_CALL: Markdown._call,  # noqa: SLF001
+    ev.TOOL_RESULT: Markdown._result,  # noqa: SLF001
+    ev.DECISION_PROMPT: Markdown._prompt,  # noqa: SLF001
+    ev.DECISION_RESPONSE: Markdown._answer,  # noqa: SLF001
+    ev.SYSTEM_MESSAGE: Markdown._system,  # noqa: SLF001
+    ev.TURN_END: Markdown._turn_end,  # noqa: SLF001
+    ev.ERROR: Markdown._error,  # noqa: SLF001
+    ev.COMPACTION: Markdown._compaction,  # noqa: SLF001
+    ev.CONFIG_CHANGE: Markdown._change,  # noqa: SLF001
+    ev.AGENT_END: Markdown._agent_end,  # noqa: SLF001
+}

@@ -1,0 +1,147 @@
+"""How a tool call and its result look: one line, or two collapsible blocks. Pure."""
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import orjson
+
+from katod.agents.tools import one_line
+from katod.formats.mdtext import code, fenced, html, inline
+
+# Calls whose questions and answers are printed as such.
+DECISION_TOOLS: Final = frozenset({"AskUserQuestion", "ExitPlanMode", "request_user_input"})
+LONGEST: Final = 20_000
+Clean = Callable[[str], str]
+
+
+def label(payload: dict[str, Any], redact: Clean) -> str:
+    """Return what a call is called in its own line and where it is named again."""
+    shown = code(payload["name"] or "tool")
+    if description := payload.get("description"):
+        shown += f" {inline(redact(description))}"
+    if change := edit_size(payload):
+        shown += f" ({change})"
+    return shown
+
+
+def summary(payload: dict[str, Any], redact: Clean) -> str:
+    """Return the same for the summary of a collapsible block."""
+    shown = f"<code>{html(payload['name'] or 'tool')}</code>"
+    if description := payload.get("description"):
+        shown += f" {html(redact(description))}"
+    if change := edit_size(payload):
+        shown += f" ({change})"
+    return shown
+
+
+def failure(payload: dict[str, Any], redact: Clean) -> str:
+    """Return what went wrong in a result, empty when nothing did."""
+    if payload.get("denied"):
+        return "declined"
+    if not payload.get("isError"):
+        return "interrupted" if payload.get("status") == "interrupted" else ""
+    if (exit_code := payload.get("exitCode")) is not None:
+        return f"failed: exit code {exit_code}"
+    said = one_line(redact(payload["text"]).replace("<tool_use_error>", "").replace("</tool_use_error>", ""))
+    return f"failed: {inline(said)}" if said else "failed"
+
+
+def call_block(payload: dict[str, Any], redact: Clean) -> str:
+    """Return a call as a collapsible block."""
+    return details(summary(payload, redact), _body(payload, redact))
+
+
+def result_block(payload: dict[str, Any], name: str, redact: Clean) -> str:
+    """Return a result as a collapsible block named after its call."""
+    notes = [f"result: {name}"]
+    if (exit_code := payload.get("exitCode")) is not None:
+        notes.append(f"exit {exit_code}")
+    elif payload.get("denied"):
+        notes.append("declined")
+    elif payload.get("isError"):
+        notes.append("failed")
+    if (duration := payload.get("durationMs")) is not None:
+        notes.append(_seconds(duration))
+    return details(" · ".join(notes), fenced(cut(redact(payload["text"])), "text"))
+
+
+def details(title: str, content: str) -> str:
+    """Return a collapsible block."""
+    return f"<details>\n<summary>{title}</summary>\n\n{content}\n\n</details>"
+
+
+def cut(text: str) -> str:
+    """Cut a long text and name its size."""
+    if len(text) <= LONGEST:
+        return text
+    return f"{text[:LONGEST]}\n… {len(text):,} characters in all"
+
+
+def edit_size(payload: dict[str, Any]) -> str:
+    """Return `+added −removed` for an edit, empty for anything else."""
+    if payload["family"] != "edit":
+        return ""
+    added = removed = 0
+    for sign in (line[:1] for line in diff(payload)):
+        added += sign == "+"
+        removed += sign == "-"
+    return f"+{added} −{removed}" if added or removed else ""  # noqa: RUF001 - the minus sign is meant
+
+
+def diff(payload: dict[str, Any]) -> list[str]:
+    """Return the changed lines of an edit: removed ones first, each with its sign."""
+    given = payload.get("input")
+    if isinstance(given, str):
+        heads = ("+++", "---", "***")
+        return [line for line in given.splitlines() if line[:1] in "+-@" and not line.startswith(heads)]
+    if not isinstance(given, dict):
+        return []
+    edits = given.get("edits") if isinstance(given.get("edits"), list) else [given]
+    lines: list[str] = []
+    for edit in edits or []:
+        if isinstance(edit, dict):
+            lines += _changed(edit)
+    return lines
+
+
+def _changed(edit: dict[str, Any]) -> list[str]:
+    old, new = edit.get("old_string"), edit.get("new_string", edit.get("content"))
+    before = old.splitlines() if isinstance(old, str) else []
+    after = new.splitlines() if isinstance(new, str) else []
+    while before and after and before[0] == after[0]:
+        del before[0], after[0]
+    while before and after and before[-1] == after[-1]:
+        del before[-1], after[-1]
+    return [f"-{line}" for line in before] + [f"+{line}" for line in after]
+
+
+def _body(payload: dict[str, Any], redact: Clean) -> str:
+    given = payload.get("input")
+    if payload["family"] == "edit" and (lines := diff(payload)):
+        return fenced(cut(redact("\n".join(lines))), "diff")
+    if payload["family"] == "execute":
+        command = given if isinstance(given, str) else _command(given)
+        if command:
+            return fenced(cut(redact(command)), "bash")
+    if isinstance(given, str):
+        return fenced(cut(redact(given)), "text")
+    return fenced(cut(redact(_pretty(given))), "json")
+
+
+def _command(given: Any) -> str:
+    row = given if isinstance(given, dict) else {}
+    value = row.get("command", row.get("cmd"))
+    if isinstance(value, list):
+        return " ".join(str(part) for part in value)
+    return value if isinstance(value, str) else ""
+
+
+def _pretty(given: Any) -> str:
+    try:
+        return orjson.dumps(given, option=orjson.OPT_INDENT_2).decode()
+    except TypeError:
+        return "nested too deep to be shown"
+
+
+def _seconds(milliseconds: float) -> str:
+    return f"{milliseconds / 1000:.1f} s"

@@ -1,0 +1,42 @@
+"""Times as a transcript shows them, in the zone that was frozen when the recording began."""
+
+from datetime import datetime
+from functools import lru_cache
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+
+class When:
+    """Formats recorded times; a time that cannot be read shows as nothing."""
+
+    def __init__(self, zone: str) -> None:
+        try:
+            self._zone = ZoneInfo(zone)
+        except (ZoneInfoNotFoundError, ValueError, OSError):
+            self._zone = ZoneInfo("UTC")
+
+    def iso(self, time: str) -> str:
+        """Return `2026-02-10T23:36:18+01:00`."""
+        local = _parse(time, self._zone)
+        return local.isoformat(timespec="seconds") if local else ""
+
+    def day(self, time: str) -> str:
+        """Return `2026-02-10`."""
+        local = _parse(time[:16] + time[-1:], self._zone) if time[-1:] == "Z" else _parse(time, self._zone)
+        return local.date().isoformat() if local else ""
+
+    def stamp(self, time: str, day: str) -> str:
+        """Return `23:36`, with the date before it when the day is another than the given one."""
+        local = _parse(time, self._zone)
+        if not local:
+            return ""
+        clock = local.strftime("%H:%M")
+        return clock if local.date().isoformat() == day else f"{local.date().isoformat()} {clock}"
+
+
+@lru_cache(maxsize=512)
+def _parse(time: str, zone: ZoneInfo) -> datetime | None:
+    try:
+        parsed = datetime.fromisoformat(time)
+    except ValueError:
+        return None
+    return parsed.astimezone(zone) if parsed.tzinfo else parsed.replace(tzinfo=zone)

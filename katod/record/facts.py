@@ -1,0 +1,80 @@
+"""What is known of a conversation so far: the fold over all its events, recorded or not."""
+
+from typing import Any, Final
+
+from katod import events as ev
+from katod.events import Event
+from katod.model import SessionKey
+
+_TITLE_LENGTH: Final = 80
+_MOST_CALLS: Final = 256
+_SUBTYPES_WITHOUT_TITLE: Final = frozenset({"slash-command", "shell"})
+
+
+class Facts:
+    """Title, place, model and open calls: what a transcript's head and its results need."""
+
+    __slots__ = ("branch", "calls", "cwd", "key", "last", "model", "parent", "started", "time", "title", "version")
+
+    def __init__(self, key: SessionKey, state: dict[str, Any] | None = None) -> None:
+        state = state or {}
+        self.key = key
+        self.title: str = state.get("title", "")
+        self.cwd: str = state.get("cwd", "")
+        self.branch: str = state.get("branch", "")
+        self.version: str = state.get("version", "")
+        self.model: str = state.get("model", "")
+        self.parent: str = state.get("parent", "")
+        self.started: str = state.get("started", "")
+        self.time: str = state.get("time", "")
+        self.last: str = state.get("last", "")
+        self.calls: dict[str, str] = state.get("calls", {})
+
+    def state(self) -> dict[str, Any]:
+        """Return the facts as JSON, what is unknown left out."""
+        return {name: value for name in self.__slots__ if name != "key" and (value := getattr(self, name))}
+
+    def copy(self) -> "Facts":
+        """Return facts that go their own way from here."""
+        return Facts(self.key, self.state() | {"calls": dict(self.calls)})
+
+    def name(self, words: str, event: Event) -> None:
+        """Take the title from the first words a person said (of the whole message, before it is split)."""
+        if self.title or event.payload.get("subtype") in _SUBTYPES_WITHOUT_TITLE:
+            return
+        line = next((line.strip() for line in words.splitlines() if line.strip()), "")
+        self.title = line if len(line) <= _TITLE_LENGTH else line[: _TITLE_LENGTH - 1].rstrip() + "…"
+
+    def observe(self, event: Event) -> None:
+        """Take in one event, in the order of the conversation."""
+        kind = event.kind
+        self.last = event.id
+        if event.time:
+            self.time = event.time
+            if not self.started:
+                self.started = event.time
+        if event.session.subagent != self.key.subagent:
+            return
+        if event.model:
+            self.model = event.model
+        if kind == ev.TOOL_CALL:
+            self._open(event.payload)
+        elif kind == ev.SESSION_START:
+            self._start(event)
+
+    def close(self, event: Event) -> None:
+        """Forget a call once its result has been seen by all who print."""
+        if event.kind == ev.TOOL_RESULT:
+            self.calls.pop(event.payload["toolCallId"], None)
+
+    def _open(self, payload: dict[str, Any]) -> None:
+        self.calls[payload["toolCallId"]] = payload["name"]
+        if len(self.calls) > _MOST_CALLS:
+            del self.calls[next(iter(self.calls))]
+
+    def _start(self, event: Event) -> None:
+        payload = event.payload
+        self.cwd = self.cwd or payload.get("cwd", "")
+        self.branch = self.branch or payload.get("branch", "")
+        self.version = self.version or payload.get("cliVersion", "")
+        self.parent = self.parent or event.session.parent

@@ -1,0 +1,360 @@
+"""The ledger: one SQLite file that remembers sources, sessions, outputs, applied commands and written ids.
+
+One writer (the daemon, under a lock), many readers. Of a session that is not recorded it holds paths,
+offsets, hashes and ids, nothing of what was said.
+"""
+
+import os
+import sqlite3
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any, Final
+
+import orjson
+
+from katod.errors import LedgerError
+from katod.journal import Journal
+from katod.model import Anchor, Identity, Options, Range, SessionKey, Stat
+from katod.record.rows import OutputRow, Refusal, SessionRow, SourceRow
+from katod.record.schema import MIGRATIONS
+from katod.tail.reader import Cursor
+
+FILE_NAME: Final = "ledger.db"
+_MOST_REFUSALS: Final = 200
+
+
+def id_hash(text: str) -> int:
+    """Return the 8 bytes that stand for an id in the ledger, as a signed integer."""
+    return int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "big", signed=True)
+
+
+class Ledger:
+    """The open ledger. Writing happens inside `transaction()`; an error rolls all of it back."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self.db = connection
+
+    @classmethod
+    def open(cls, directory: Path, journal: Journal) -> "Ledger":
+        """Open or make the ledger for writing; one that is damaged is set aside and a new one begun.
+
+        Raises LedgerError when it was written by a newer katod.
+        """
+        path = directory / FILE_NAME
+        fresh = not path.exists() or path.stat().st_size == 0
+        connection = None if fresh else _checked(path, journal)
+        if connection is None:
+            connection = _connect(path)
+        _migrate(connection, path)
+        os.chmod(path, 0o600)
+        return cls(connection)
+
+    @classmethod
+    def read(cls, directory: Path) -> "Ledger | None":
+        """Open the ledger for reading while a daemon may write; None when there is none yet."""
+        path = directory / FILE_NAME
+        if not path.exists() or path.stat().st_size == 0:
+            return None
+        connection = sqlite3.connect(f"file:{path}?mode=ro", uri=True, isolation_level=None, timeout=5)
+        version = connection.execute("PRAGMA user_version").fetchone()[0]
+        if version > len(MIGRATIONS):
+            connection.close()
+            raise LedgerError("was written by a newer katod", path=path, hint="upgrade katod")
+        return cls(connection)
+
+    def close(self) -> None:
+        """Close the file."""
+        self.db.close()
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """All or nothing; committed (and on disk) when the block ends."""
+        self.db.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+        except BaseException:
+            self.db.execute("ROLLBACK")
+            raise
+        self.db.execute("COMMIT")
+
+    # -- roots ------------------------------------------------------------------------------------
+
+    def roots(self) -> dict[str, int]:
+        """Return each known root and the time (ns) of its last completed sweep."""
+        return dict(self.db.execute("SELECT path, swept_ns FROM roots").fetchall())
+
+    def save_root(self, path: str, agent: str, swept_ns: int) -> None:
+        """Remember that a root was swept."""
+        self.db.execute("INSERT OR REPLACE INTO roots VALUES (?, ?, ?)", (path, agent, swept_ns))
+
+    # -- sessions ---------------------------------------------------------------------------------
+
+    def session(self, session_id: int) -> SessionRow:
+        """Return one session."""
+        row = self.db.execute(f"SELECT {_SESSION} FROM sessions WHERE id = ?", (session_id,)).fetchone()
+        return _session(row)
+
+    def sessions(self) -> list[SessionRow]:
+        """Return all sessions."""
+        return [_session(row) for row in self.db.execute(f"SELECT {_SESSION} FROM sessions ORDER BY id")]
+
+    def session_of(self, key: SessionKey) -> SessionRow:
+        """Return the session with this key, made when it is new."""
+        where = "agent = ? AND session = ? AND subagent = ?"
+        row = self.db.execute(f"SELECT {_SESSION} FROM sessions WHERE {where}", key).fetchone()
+        if row is None:
+            insert = "INSERT INTO sessions (agent, session, subagent) VALUES (?, ?, ?)"
+            made = self.db.execute(insert, key).lastrowid
+            return SessionRow(made or 0, key)
+        return _session(row)
+
+    def save_session(self, row: SessionRow) -> None:
+        """Store a session."""
+        facts = None if row.facts is None else orjson.dumps(row.facts).decode()
+        self.db.execute(
+            "UPDATE sessions SET cwd=?, facts=?, seq=?, output=?, auto=?, near_misses=? WHERE id=?",
+            (row.cwd, facts, row.seq, row.output, row.auto, row.near_misses, row.id),
+        )
+
+    # -- sources ----------------------------------------------------------------------------------
+
+    def sources(self) -> Iterator[SourceRow]:
+        """Yield all sources, without their states (those are loaded when a session is translated)."""
+        query = f"SELECT {_SOURCE}, NULL, agent, sessions.session, subagent FROM sources JOIN sessions ON sessions.id = sources.session"
+        yield from (_source(row) for row in self.db.execute(query + " ORDER BY sources.id"))
+
+    def sources_of(self, session_id: int) -> list[SourceRow]:
+        """Return the sources of one session, oldest first, with their states."""
+        query = f"SELECT {_SOURCE}, sources.state, agent, sessions.session, subagent FROM sources JOIN sessions ON sessions.id = sources.session"
+        rows = self.db.execute(query + " WHERE sources.session = ? ORDER BY sources.id", (session_id,))
+        return [_source(row) for row in rows]
+
+    def add_source(self, session_id: int, path: str, identity: Identity, seen: Stat, baseline: int | None) -> SourceRow:
+        """Remember a source; a baseline of None means that all it holds now is history."""
+        made = self.db.execute(
+            "INSERT INTO sources (session, path, rollout, size, mtime_ns, dev, ino, baseline, offset, anchor_size, anchor)"
+            " VALUES (?,?,?,?,?,?,?,?,0,0,'')",
+            (session_id, path, identity.rollout, *seen, baseline),
+        ).lastrowid
+        return SourceRow(made or 0, session_id, path, identity, seen, baseline)
+
+    def save_source(self, row: SourceRow) -> None:
+        """Store where a source was read to."""
+        state = None if row.state is None else orjson.dumps(row.state)
+        self.db.execute(
+            "UPDATE sources SET path=?, size=?, mtime_ns=?, dev=?, ino=?, baseline=?, offset=?, anchor_size=?, anchor=?,"
+            " translated=?, state=?, version=?, after_ns=?, gone=?, problem=? WHERE id=?",
+            (
+                row.path, *row.seen, row.baseline, row.cursor.offset, *row.cursor.anchor, row.translated,
+                state, row.version, row.after_ns, row.gone, row.problem, row.id,
+            ),
+        )  # fmt: skip
+
+    # -- outputs ----------------------------------------------------------------------------------
+
+    def add_output(self, row: OutputRow) -> OutputRow:
+        """Remember a new output."""
+        row.id = self.db.execute(
+            "INSERT INTO outputs (session, root, parts, path, format, version, options, head) VALUES (?,?,?,?,?,?,?,?)",
+            (
+                row.session, str(row.root), orjson.dumps(row.parts).decode(), str(row.path), row.format, row.version,
+                orjson.dumps(row.options).decode(), orjson.dumps(row.head).decode(),
+            ),
+        ).lastrowid or 0  # fmt: skip
+        return row
+
+    def save_output(self, row: OutputRow) -> None:
+        """Store an output with its intent and its ranges."""
+        recorder = None if row.recorder is None else orjson.dumps(row.recorder).decode()
+        behind = None if row.behind is None else orjson.dumps(row.behind).decode()
+        self.db.execute(
+            "UPDATE outputs SET version=?, recorder=?, made=?, dev=?, ino=?, committed=?, tail=?, intent=?, bounds=?,"
+            " behind=?, problem=?, attempts=? WHERE id=?",
+            (
+                row.version, recorder, row.made, row.dev, row.ino, row.committed, row.tail, row.intent,
+                orjson.dumps(row.bounds).decode(), behind, row.problem, row.attempts, row.id,
+            ),
+        )  # fmt: skip
+        for item in row.ranges:
+            self._save_range(row.id, item)
+
+    def outputs(self, session_id: int | None = None) -> list[OutputRow]:
+        """Return all outputs, or those of one session, each with its ranges."""
+        where, values = ("", ()) if session_id is None else (" WHERE session = ?", (session_id,))
+        rows = [_output(row) for row in self.db.execute(f"SELECT {_OUTPUT} FROM outputs{where} ORDER BY id", values)]
+        for row in rows:
+            query = f"SELECT {_RANGE} FROM ranges WHERE output = ? ORDER BY id"
+            row.ranges = [_range(r) for r in self.db.execute(query, (row.id,))]
+        return rows
+
+    def output_at(self, path: Path) -> OutputRow | None:
+        """Return the output that was made at a path."""
+        row = self.db.execute(f"SELECT {_OUTPUT} FROM outputs WHERE path = ?", (str(path),)).fetchone()
+        return _output(row) if row else None
+
+    def busy_sessions(self) -> list[int]:
+        """Return the sessions that have an output with an open range, an intent or a reader of its own."""
+        query = (
+            "SELECT DISTINCT session FROM outputs WHERE intent IS NOT NULL OR behind IS NOT NULL OR id IN"
+            " (SELECT output FROM ranges WHERE finish = '')"
+        )
+        return [row[0] for row in self.db.execute(query)]
+
+    def _save_range(self, output_id: int, item: Range) -> None:
+        values = (
+            output_id, item.start, item.inclusive, item.marked, item.mark_at, item.start_time, item.end,
+            item.end_time, item.end_mark, orjson.dumps(item.switches).decode(),
+        )  # fmt: skip
+        if item.id:
+            columns = "output=?, start=?, inclusive=?, marked=?, mark_at=?, start_time=?, finish=?, finish_time=?, finish_mark=?, switches=?"
+            self.db.execute(f"UPDATE ranges SET {columns} WHERE id=?", (*values, item.id))
+        else:
+            columns = "(output, start, inclusive, marked, mark_at, start_time, finish, finish_time, finish_mark, switches)"
+            item.id = self.db.execute(f"INSERT INTO ranges {columns} VALUES (?,?,?,?,?,?,?,?,?,?)", values).lastrowid or 0
+
+    # -- ids, commands, refusals ------------------------------------------------------------------
+
+    def place(self, session_id: int, hashed: int) -> int | None:
+        """Return when an event of a session was first seen (its number), None if never."""
+        query = "SELECT seq FROM seen WHERE session = ? AND id = ?"
+        row = self.db.execute(query, (session_id, hashed)).fetchone()
+        return row[0] if row else None
+
+    def places(self, session_id: int) -> list[int]:
+        """Return the hashes of all events seen of a session, in their order."""
+        query = "SELECT id FROM seen WHERE session = ? ORDER BY seq"
+        return [row[0] for row in self.db.execute(query, (session_id,))]
+
+    def add_places(self, session_id: int, rows: Iterable[tuple[int, int]]) -> None:
+        """Remember (hash, number) of events."""
+        self.db.executemany(
+            "INSERT OR IGNORE INTO seen VALUES (?, ?, ?)", ((session_id, hashed, seq) for hashed, seq in rows)
+        )
+
+    def is_applied(self, once: str) -> bool:
+        """Say whether a command has acted already."""
+        query = "SELECT 1 FROM applied WHERE once = ?"
+        return self.db.execute(query, (id_hash(once),)).fetchone() is not None
+
+    def add_applied(self, once: Iterable[str]) -> None:
+        """Remember for ever that commands have acted."""
+        self.db.executemany("INSERT OR IGNORE INTO applied VALUES (?)", ((id_hash(item),) for item in once))
+
+    def add_refusal(self, session_id: int, time: str, word: str, reason: str) -> None:
+        """Remember a refused command for `katod status`."""
+        self.db.execute("INSERT INTO refusals (session, time, word, reason) VALUES (?,?,?,?)", (session_id, time, word, reason))
+        self.db.execute("DELETE FROM refusals WHERE id <= (SELECT max(id) FROM refusals) - ?", (_MOST_REFUSALS,))
+
+    def refusals(self, most: int = 10) -> list[Refusal]:
+        """Return the newest refused commands, newest first."""
+        query = (
+            "SELECT agent, sessions.session, subagent, time, word, reason FROM refusals"
+            " JOIN sessions ON sessions.id = refusals.session ORDER BY refusals.id DESC LIMIT ?"
+        )
+        return [Refusal(SessionKey(*row[:3]), *row[3:]) for row in self.db.execute(query, (most,))]
+
+    def project_name(self, name: str, path: str) -> str:
+        """Return the folder name of a project: its base name, with a short hash where another has it already."""
+        row = self.db.execute("SELECT name FROM projects WHERE path = ?", (path,)).fetchone()
+        if row:
+            return str(row[0])
+        taken = self.db.execute("SELECT 1 FROM projects WHERE name = ?", (name,)).fetchone()
+        chosen = f"{name}-{blake2b(path.encode(), digest_size=2).hexdigest()}" if taken else name
+        self.db.execute("INSERT OR IGNORE INTO projects VALUES (?, ?)", (chosen, path))
+        return chosen
+
+    def meta(self, name: str, default: Any = None) -> Any:
+        """Return a remembered value."""
+        row = self.db.execute("SELECT value FROM meta WHERE name = ?", (name,)).fetchone()
+        return row[0] if row else default
+
+    def set_meta(self, name: str, value: Any) -> None:
+        """Remember a value."""
+        self.db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, value))
+
+
+_SESSION: Final = "id, agent, session, subagent, cwd, facts, seq, output, auto, near_misses"
+_SOURCE: Final = (
+    "sources.id, sources.session, path, rollout, size, mtime_ns, dev, ino, baseline, offset, anchor_size, anchor,"
+    " translated, version, after_ns, gone, problem"
+)
+_OUTPUT: Final = (
+    "id, session, root, parts, format, version, options, head, recorder, made, dev, ino, committed, tail, intent,"
+    " bounds, behind, problem, attempts"
+)
+_RANGE: Final = "start, inclusive, marked, mark_at, start_time, finish, finish_time, finish_mark, switches, id"
+
+
+def _session(row: tuple[Any, ...]) -> SessionRow:
+    key = SessionKey(row[1], row[2], row[3])
+    return SessionRow(row[0], key, row[4], orjson.loads(row[5]) if row[5] else None, *row[6:])
+
+
+def _source(row: tuple[Any, ...]) -> SourceRow:
+    cursor = Cursor(row[9], Anchor(row[10], row[11]))
+    identity = Identity(SessionKey(*row[18:21]), row[3])
+    state = orjson.loads(row[17]) if row[17] else None
+    return SourceRow(
+        row[0], row[1], row[2], identity, Stat(*row[4:8]), row[8], cursor, row[12], state, row[13], row[14],
+        bool(row[15]), row[16],
+    )  # fmt: skip
+
+
+def _output(row: tuple[Any, ...]) -> OutputRow:
+    return OutputRow(
+        row[0], row[1], Path(row[2]), tuple(orjson.loads(row[3])), row[4], row[5],
+        Options(**orjson.loads(row[6])), orjson.loads(row[7]), [], orjson.loads(row[8]) if row[8] else None,
+        bool(row[9]), row[10], row[11], row[12], row[13], row[14],
+        orjson.loads(row[15]) if row[15] else [], orjson.loads(row[16]) if row[16] else None, row[17], row[18],
+    )  # fmt: skip
+
+
+def _range(row: tuple[Any, ...]) -> Range:
+    switches = tuple((name, on) for name, on in orjson.loads(row[8]))
+    return Range(row[0], bool(row[1]), bool(row[2]), *row[3:8], switches, row[9])
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    connection = sqlite3.connect(path, isolation_level=None, timeout=10)
+    connection.execute("PRAGMA journal_mode=WAL")
+    connection.execute("PRAGMA synchronous=FULL")
+    return connection
+
+
+def _checked(path: Path, journal: Journal) -> sqlite3.Connection | None:
+    """Open an existing ledger; set it aside and return None when it is damaged."""
+    connection: sqlite3.Connection | None = None
+    try:
+        connection = _connect(path)
+        result = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
+        connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    except sqlite3.DatabaseError as error:
+        result = str(error)
+    if result == "ok":
+        return connection
+    if connection is not None:
+        connection.close()
+    aside = _free_name(path)
+    path.rename(aside)
+    for suffix in ("-wal", "-shm"):
+        path.with_name(path.name + suffix).unlink(missing_ok=True)
+    journal.ledger_set_aside(str(aside), str(result))
+    return None
+
+
+def _free_name(path: Path) -> Path:
+    number = 1
+    while (aside := path.with_name(f"{path.name}.damaged-{number}")).exists():
+        number += 1
+    return aside
+
+
+def _migrate(connection: sqlite3.Connection, path: Path) -> None:
+    version = connection.execute("PRAGMA user_version").fetchone()[0]
+    if version > len(MIGRATIONS):
+        connection.close()
+        raise LedgerError("was written by a newer katod", path=path, hint="upgrade katod, or move the file away")
+    for number in range(version, len(MIGRATIONS)):
+        connection.executescript(f"BEGIN; {MIGRATIONS[number]} PRAGMA user_version = {number + 1}; COMMIT;")

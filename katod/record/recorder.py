@@ -1,0 +1,101 @@
+"""From the events of a session to the text of one output: which ranges it holds, and its format. Pure."""
+
+from typing import Any
+
+from katod.events import Event
+from katod.formats import open_format
+from katod.model import Mark, MarkKind, Options, Range
+from katod.record.facts import Facts
+
+
+class Recorder:
+    """Takes every event of a session in order and prints those that lie in the ranges of one output.
+
+    A live recording and an export of it run the same code over the same ranges: that is why they are equal.
+    """
+
+    def __init__(
+        self, format_name: str, options: Options, ranges: list[Range], state: dict[str, Any] | None = None
+    ) -> None:
+        state = state or {}
+        self._format = open_format(format_name, options, state.get("format"))
+        self.ranges = ranges
+        self.index: int = state.get("index", 0)
+        self.active: bool = state.get("active", False)
+        self.headed: bool = state.get("headed", False)
+        self._pending: MarkKind | None = state.get("pending")
+        self.titled: Facts | None = None
+
+    def state(self) -> dict[str, Any]:
+        """Return the position among the ranges and the format's state."""
+        row: dict[str, Any] = {"index": self.index, "active": self.active, "headed": self.headed}
+        if self._pending:
+            row["pending"] = self._pending
+        return row | {"format": self._format.state()}
+
+    @property
+    def done(self) -> bool:
+        """Say whether all ranges have been passed."""
+        return not self.active and self.index >= len(self.ranges)
+
+    def take(self, event: Event, facts: Facts) -> str:
+        """Return what an event prints in this output, marks included."""
+        text = ""
+        if not self.active:
+            now = self._next()
+            if now is None or (now.start and not (now.inclusive and now.start == event.id)):
+                return self.settle(event.id, facts)
+            text = self._begin(now, facts, event.time)
+        present = self.ranges[self.index]
+        if present.mark_at == event.id:
+            text += self._mark(Mark("started", event.time, present.switches), facts, event.time)
+        printed = self._format.event(event, facts)
+        if printed:
+            text += self._flush(facts, event.time) + printed
+        return text + self.settle(event.id, facts, event.time)
+
+    def settle(self, event_id: str, facts: Facts, time: str = "") -> str:
+        """Return the marks of ranges that end at, or begin right behind, the event that just passed."""
+        text = ""
+        if self.active and self.ranges[self.index].end and self.ranges[self.index].end == event_id:
+            ended = self.ranges[self.index]
+            if ended.end_mark:
+                text += self._mark(Mark(ended.end_mark, ended.end_time or time), facts, time)
+            self.active = False
+            self.index += 1
+        following = self._next()
+        if following and following.start == event_id and not following.inclusive and not self.active:
+            text += self._begin(following, facts, following.start_time or time)
+            text += self.settle(event_id, facts, time)
+        return text
+
+    def interrupt(self, kind: MarkKind) -> None:
+        """Print a mark before the next text: someone else's bytes, or a gap, stand there now."""
+        self._pending = kind
+        if kind == "continued":
+            self.headed = False
+
+    def _next(self) -> Range | None:
+        return self.ranges[self.index] if self.index < len(self.ranges) else None
+
+    def _begin(self, begun: Range, facts: Facts, time: str) -> str:
+        self.active = True
+        if begun.marked and not begun.mark_at:
+            mark = Mark("started", begun.start_time or time, begun.switches)
+            return self._mark(mark, facts, mark.time)
+        return ""
+
+    def _mark(self, mark: Mark, facts: Facts, time: str) -> str:
+        printed = self._format.mark(mark)
+        return self._flush(facts, time) + printed if printed else ""
+
+    def _flush(self, facts: Facts, time: str) -> str:
+        """Return the head if there is none yet, and the mark that waits."""
+        text = ""
+        if not self.headed:
+            self.headed = True
+            text = self._format.head(self.titled or facts, time)
+        if self._pending:
+            text += self._format.mark(Mark(self._pending))
+            self._pending = None
+        return text

@@ -1,0 +1,76 @@
+"""Lines of one source to the events of its session: decode, adapt, split, note the facts."""
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from katod import events as ev
+from katod.agents import open_adapter
+from katod.agents.protocol import Origin
+from katod.command.split import split
+from katod.events import Event
+from katod.journal import Journal
+from katod.model import Line, Record
+from katod.record.facts import Facts
+from katod.tail.decode import decode
+
+# What an adapter may trip over in a record of a shape that nobody has seen.
+_SURPRISES: Final = (AttributeError, IndexError, KeyError, TypeError, ValueError)
+
+
+class Translation:
+    """The adapter of one source and the facts of its session, moving forward together."""
+
+    def __init__(self, origin: Origin, facts: Facts, journal: Journal, state: dict[str, Any] | None = None) -> None:
+        self._agent = origin.identity.key.agent
+        self._adapter = open_adapter(self._agent, origin, state)
+        self._path = str(origin.path)
+        self._journal = journal
+        self.facts = facts
+        self.near_misses = 0
+
+    @property
+    def version(self) -> int:
+        """The version of the adapter."""
+        return self._adapter.version
+
+    def state(self) -> dict[str, Any]:
+        """Return the adapter's state."""
+        return self._adapter.state()
+
+    def holding(self) -> bool:
+        """Say whether text waits for a later record."""
+        return self._adapter.holding()
+
+    def feed(self, lines: list[Line]) -> Iterator[Event]:
+        """Yield the events that these lines give.
+
+        Lazy on purpose: each event must have passed `facts.observe` before the next one is asked for, so
+        that what a head shows never depends on how much was read at once.
+        """
+        for line in lines:
+            for record in decode(line):
+                if record.value is None:
+                    self._journal.record_malformed(self._path, record.offset, record.problem)
+                for event in self._adapt(record):
+                    if event.kind == ev.USER_MESSAGE:
+                        yield from self._split(event)
+                    else:
+                        yield event
+
+    def finish(self) -> list[Event]:
+        """Return what was held back, for a source that is complete."""
+        return self._adapter.finish()
+
+    def _adapt(self, record: Record) -> list[Event]:
+        try:
+            return self._adapter.feed(record)
+        except _SURPRISES as error:
+            self._journal.record_surprising(self._path, record.offset, type(error).__name__)
+            return self._adapter.feed(Record(record.offset, None, record.part, repr(record.value), "unexpected shape"))
+
+    def _split(self, event: Event) -> list[Event]:
+        parts = split(event)
+        self.near_misses += parts.near_misses
+        if event.session.subagent == self.facts.key.subagent:
+            self.facts.name(parts.words, event)
+        return parts.events

@@ -1,0 +1,1 @@
+"""New bytes of a session file: framed into lines, decoded into records."""

@@ -1,0 +1,92 @@
+"""Lines to records: one JSON object a line, and what can be saved of a line that is not one."""
+
+import json
+import re
+from typing import Any, Final
+
+import orjson
+
+from katod.model import Line, Record
+
+# A record that was cut short has the next one glued on: these open the records that agents write.
+_OPENING: Final = re.compile(r'\{"(?:parentUuid|type|timestamp|uuid|sessionId|isSidechain|ordinal)"')
+_SURROGATE: Final = re.compile("[\ud800-\udfff]")
+_MOST_PIECES: Final = 64
+_INFINITY: Final = float("inf")
+
+
+def decode(line: Line) -> list[Record]:
+    """Decode one line; never raises. What cannot be decoded comes back as a record without a value."""
+    if line.skipped:
+        return [Record(line.offset, None, problem=f"a line of {line.skipped} bytes was too long to hold")]
+    if not line.data:
+        return []
+    try:
+        value = orjson.loads(line.data)
+    except orjson.JSONDecodeError:
+        return _salvage(line)
+    if isinstance(value, dict):
+        return [Record(line.offset, value)]
+    return [Record(line.offset, None, raw=line.data.decode("utf-8", "replace"), problem="not an object")]
+
+
+def _salvage(line: Line) -> list[Record]:
+    text = line.data.replace(b"\0", b"").decode("utf-8", "replace")
+    records: list[Record] = []
+    at = 0
+    for _ in range(_MOST_PIECES):
+        if at >= len(text):
+            break
+        value, end = _parse_at(text, at)
+        if value is None:
+            end = _next_record(text, at)
+            bad = text[at:end]
+            records.append(Record(line.offset, None, len(records), bad, "not valid JSON"))
+        else:
+            records.append(Record(line.offset, value, len(records)))
+        at = _skip_blanks(text, end)
+    if at < len(text):
+        records.append(Record(line.offset, None, len(records), text[at:], "not valid JSON"))
+    return records
+
+
+def _parse_at(text: str, at: int) -> tuple[dict[str, Any] | None, int]:
+    try:
+        value, end = _DECODER.raw_decode(text, at)
+        if isinstance(value, dict):
+            return _storable(value), end
+    except (ValueError, RecursionError):
+        pass
+    return None, at
+
+
+def _next_record(text: str, after: int) -> int:
+    """Return where the next whole record begins behind a torn one, else the end of the text."""
+    for tried, match in enumerate(_OPENING.finditer(text, after + 1)):
+        if tried >= _MOST_PIECES:
+            break
+        value, _ = _parse_at(text, match.start())
+        if value is not None and "type" in value and value.keys() & {"timestamp", "uuid", "sessionId"}:
+            return match.start()
+    return len(text)
+
+
+def _skip_blanks(text: str, at: int) -> int:
+    while at < len(text) and text[at] in " \t\r":
+        at += 1
+    return at
+
+
+def _storable(value: dict[str, Any]) -> dict[str, Any]:
+    """Return the value as strict JSON would hold it: no lone surrogates, no NaN or infinity."""
+    text = json.dumps(value, ensure_ascii=False)
+    loaded: dict[str, Any] = orjson.loads(_SURROGATE.sub("\ufffd", text))
+    return loaded
+
+
+def _finite(text: str) -> float | None:
+    number = float(text)
+    return number if abs(number) != _INFINITY else None
+
+
+_DECODER: Final = json.JSONDecoder(parse_constant=lambda _: None, parse_float=_finite)

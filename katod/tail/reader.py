@@ -1,0 +1,173 @@
+"""Reads what is new in one session file: open, prove the cursor, read whole lines, close.
+
+No reader stays open between steps, and an offset only ever follows a newline (or stands inside a hole
+of NUL bytes). The anchor proves that the bytes before the offset are those that were read before.
+"""
+
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Final, NamedTuple
+
+from katod.errors import SourceChanged, SourceError
+from katod.model import Anchor, Line
+from katod.tail.framing import clean, frame
+
+ANCHOR_SIZE: Final = 1024
+LINE_CAP: Final = 64 * 1024 * 1024
+CHUNK: Final = 1024 * 1024
+NO_ANCHOR: Final = Anchor(0, "")
+
+
+class Cursor(NamedTuple):
+    """Where reading goes on: the offset and the proof of the bytes before it."""
+
+    offset: int = 0
+    anchor: Anchor = NO_ANCHOR
+
+
+class Partial(NamedTuple):
+    """A line still being written: it begins at `offset` and holds no newline before `scanned`."""
+
+    offset: int
+    scanned: int
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Whole lines in file order, the cursor after them, and whether bytes are left to read now."""
+
+    lines: list[Line]
+    cursor: Cursor
+    more: bool
+    partial: Partial | None = None
+
+
+class SourceFile:
+    """One session file, open for the length of a step."""
+
+    def __init__(self, fd: int, path: str) -> None:
+        self._fd = fd
+        self.path = path
+        status = os.fstat(fd)
+        if not stat.S_ISREG(status.st_mode):
+            raise SourceError("not a regular file", path=path)
+        self.size = status.st_size
+        self.mtime_ns = status.st_mtime_ns
+        self.dev, self.ino = status.st_dev, status.st_ino
+
+    def anchor(self, offset: int) -> Anchor:
+        """Hash the bytes that end at `offset`."""
+        size = min(offset, ANCHOR_SIZE)
+        return Anchor(size, _digest(self._pread(size, offset - size)))
+
+    def prove(self, cursor: Cursor) -> None:
+        """Raise SourceChanged unless the bytes before the cursor are those that it remembers."""
+        if cursor.offset > self.size:
+            raise SourceChanged("the file is shorter than what was read of it", path=self.path)
+        size, digest = cursor.anchor
+        if size and _digest(self._pread(size, cursor.offset - size)) != digest:
+            raise SourceChanged("the file was rewritten before the point read so far", path=self.path)
+
+    def read(self, cursor: Cursor, budget: int, partial: Partial | None = None) -> Batch:
+        """Return the whole lines behind a proven cursor, at least one if there is one, else up to `budget` bytes.
+
+        A line longer than `LINE_CAP` comes as a placeholder and is passed over in constant memory.
+        """
+        start = cursor.offset
+        if partial is not None and partial.offset == start and not self._has_newline(partial.scanned):
+            return Batch([], cursor, more=False, partial=Partial(start, self.size))
+        data = self._pread(budget, start)
+        end = data.rfind(b"\n") + 1
+        if end:
+            lines = frame(data[:end], start)
+            return self._batch(lines, start + end, data[:end])
+        if start + len(data) >= self.size:
+            return Batch([], cursor, more=False, partial=Partial(start, start + len(data)) if data else None)
+        return self._long_line(cursor)
+
+    def last_newline(self, limit: int) -> int:
+        """Return the offset after the last newline before `limit`, 0 if there is none."""
+        end = min(limit, self.size)
+        while end > 0:
+            begin = max(0, end - CHUNK)
+            found = self._pread(end - begin, begin).rfind(b"\n")
+            if found >= 0:
+                return begin + found + 1
+            end = begin
+        return 0
+
+    def rest(self, offset: int) -> Line | None:
+        """Return what stands behind the last newline as a line (`export` takes it), None if nothing does."""
+        if not 0 < self.size - offset <= LINE_CAP:
+            return None
+        data = self._pread(self.size - offset, offset)
+        return Line(offset, self.size, clean(data, offset))
+
+    def _batch(self, lines: list[Line], offset: int, data: bytes) -> Batch:
+        size = min(offset, ANCHOR_SIZE)
+        tail = data[-size:] if len(data) >= size else self._pread(size, offset - size)
+        cursor = Cursor(offset, Anchor(size, _digest(tail)))
+        return Batch(lines, cursor, more=offset < self.size)
+
+    def _long_line(self, cursor: Cursor) -> Batch:
+        start = self._after_hole(cursor.offset)
+        end = self._newline(start)
+        if end < 0:
+            return Batch([], cursor, more=False, partial=Partial(cursor.offset, self.size))
+        if end - start > LINE_CAP:
+            line = Line(cursor.offset, end, b"", skipped=end - start)
+        else:
+            line = Line(cursor.offset, end, clean(self._pread(end - start - 1, start), start))
+        return Batch([line], Cursor(end, self.anchor(end)), more=end < self.size)
+
+    def _after_hole(self, offset: int) -> int:
+        """Return the offset of the first byte that is not NUL (a hole that a crash or a copy left)."""
+        while offset < self.size:
+            data = self._pread(CHUNK, offset)
+            rest = data.lstrip(b"\0")
+            if rest or not data:
+                return offset + len(data) - len(rest)
+            offset += len(data)
+        return offset
+
+    def _newline(self, offset: int) -> int:
+        """Return the offset after the next newline, -1 if there is none yet."""
+        while offset < self.size:
+            data = self._pread(CHUNK, offset)
+            found = data.find(b"\n")
+            if found >= 0:
+                return offset + found + 1
+            if not data:
+                return -1
+            offset += len(data)
+        return -1
+
+    def _has_newline(self, offset: int) -> bool:
+        return self._newline(offset) >= 0
+
+    def _pread(self, size: int, offset: int) -> bytes:
+        try:
+            return os.pread(self._fd, size, offset)
+        except OSError as error:
+            raise SourceError(f"cannot be read: {error.strerror}", path=self.path) from error
+
+
+@contextmanager
+def open_source(path: str) -> Iterator[SourceFile]:
+    """Open a session file for one step; raises SourceError for anything but a readable regular file."""
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOFOLLOW)
+    except OSError as error:
+        raise SourceError(f"cannot be opened: {error.strerror}", path=path) from error
+    try:
+        yield SourceFile(fd, path)
+    finally:
+        os.close(fd)
+
+
+def _digest(data: bytes) -> str:
+    return blake2b(data, digest_size=12).hexdigest()

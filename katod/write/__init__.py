@@ -1,0 +1,1 @@
+"""The one place that writes to the person's files: opens safely, appends all, syncs."""

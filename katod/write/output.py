@@ -1,0 +1,167 @@
+"""Appending to one output: look at it, append all, sync. It is opened for each append and closed again."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from hashlib import blake2b
+from pathlib import Path
+from typing import Final, Literal, NamedTuple
+
+from katod.errors import OutputError, TargetRefused
+from katod.record.recover import plan
+from katod.write.safe import open_file, open_parent
+
+TAIL_SIZE: Final = 1024
+_LOOK_BACK: Final = 16 * 1024 * 1024
+# fdatasync is not offered everywhere (macOS): there fsync does the same and more.
+_sync = getattr(os, "fdatasync", os.fsync)
+
+
+class Place(NamedTuple):
+    """Where an output lies: below `root`, through `parts`."""
+
+    root: Path
+    parts: tuple[str, ...]
+
+    @property
+    def path(self) -> Path:
+        """The whole path."""
+        return self.root.joinpath(*self.parts)
+
+
+class Known(NamedTuple):
+    """An output as katod left it: device and inode, its size, a hash of its end. Inode 0: never made."""
+
+    dev: int = 0
+    ino: int = 0
+    size: int = 0
+    tail: str = ""
+
+
+Change = Literal["same", "edited", "gone"]
+
+
+class Look(NamedTuple):
+    """What became of an output since, and whether it ends in the middle of a line."""
+
+    change: Change
+    known: Known
+    mid_line: bool = False
+
+
+def look(place: Place, known: Known) -> Look:
+    """Compare an output with what is known of it; raises OutputError when it cannot be opened.
+
+    An edited one is adopted: the look's `known` is what it is now.
+    """
+    if not known.ino:
+        return Look("same", known)
+    try:
+        with _opened(place, create=False) as fd:
+            return _compare(fd, known)
+    except FileNotFoundError:
+        return Look("gone", Known())
+
+
+def append(place: Place, known: Known, data: bytes) -> Known:
+    """Append all of `data` and sync it to the disk; returns the output as it is now.
+
+    What stands there beyond what is known is left alone: the data goes behind it. Raises OutputError.
+    """
+    create = not known.ino
+    with _opened(place, create=create) as fd:
+        if not create and _compare(fd, known).mid_line:
+            data = b"\n" + data
+        _write(fd, data, place.path)
+        return _known(fd)
+
+
+def complete(place: Place, known: Known, intent: bytes, bounds: list[int]) -> tuple[Known, str]:
+    """Bring an intent to its end that may have been written in part; returns the output and how it went.
+
+    Raises OutputError.
+    """
+    try:
+        context = _opened(place, create=False)
+        fd = context.__enter__()
+    except FileNotFoundError:
+        return append(place, Known(), intent), "written anew"
+    try:
+        size = os.fstat(fd).st_size
+        anchored = not known.ino or (size >= known.size and _tail(fd, known.size) == known.tail)
+        start = known.size if anchored else max(0, size - _LOOK_BACK)
+        if not known.ino and size and not intent.startswith(os.pread(fd, size, 0)[:1]):
+            raise OutputError("another file has this name now", path=place.path, hint="move it away")
+        todo = plan(os.pread(fd, size - start, start), intent, bounds, anchored=anchored)
+        if todo.cut is not None:
+            os.ftruncate(fd, start + todo.cut)
+        _write(fd, todo.data, place.path)
+        return _known(fd), todo.how
+    finally:
+        context.__exit__(None, None, None)
+
+
+def save_asset(place: Place, folder: str, name: str, content: bytes) -> None:
+    """Save an attachment beside an output under its hash; one that is there already stays. Raises OutputError."""
+    parts = (*place.parts[:-1], folder, name)
+    try:
+        with _opened(Place(place.root, parts), create=True) as fd:
+            _write(fd, content, place.root.joinpath(*parts))
+    except FileExistsError:
+        return
+
+
+@contextmanager
+def _opened(place: Place, *, create: bool) -> Iterator[int]:
+    """Open an output; FileNotFoundError passes, all else that fails is an OutputError that names the path."""
+    try:
+        with open_parent(place.root, place.parts, make=create) as parent:
+            fd = open_file(parent, place.parts[-1], create=create)
+            try:
+                if create:
+                    os.fsync(parent)
+                yield fd
+            finally:
+                os.close(fd)
+    except FileNotFoundError:
+        if create:
+            raise OutputError("its folder is gone", path=place.path) from None
+        raise
+    except FileExistsError as error:
+        if place.parts[-2:-1] and place.parts[-2].endswith(".assets"):
+            raise
+        raise OutputError("another file has this name now", path=place.path, hint="move it away") from error
+    except TargetRefused as error:
+        raise OutputError(error.what, path=place.path, hint="make the path a plain file of yours") from error
+    except OSError as error:
+        raise OutputError(f"cannot be written: {error.strerror}", path=place.path) from error
+
+
+def _compare(fd: int, known: Known) -> Look:
+    status = os.fstat(fd)
+    now = Known(status.st_dev, status.st_ino, status.st_size, known.tail)
+    if now == known and _tail(fd, known.size) == known.tail:
+        return Look("same", known)
+    mid_line = status.st_size > 0 and os.pread(fd, 1, status.st_size - 1) != b"\n"
+    return Look("edited", _known(fd), mid_line)
+
+
+def _known(fd: int) -> Known:
+    status = os.fstat(fd)
+    return Known(status.st_dev, status.st_ino, status.st_size, _tail(fd, status.st_size))
+
+
+def _tail(fd: int, size: int) -> str:
+    length = min(size, TAIL_SIZE)
+    return blake2b(os.pread(fd, length, size - length), digest_size=12).hexdigest()
+
+
+def _write(fd: int, data: bytes, path: Path) -> None:
+    """Write all and sync: a write may be short (quota, a full disk, a signal)."""
+    view = memoryview(data)
+    while view:
+        written = os.write(fd, view)
+        if written <= 0:
+            raise OutputError("nothing more can be written", path=path)
+        view = view[written:]
+    _sync(fd)

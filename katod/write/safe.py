@@ -1,0 +1,110 @@
+"""Opening a path without following anything that someone else may have put there.
+
+The walk goes from an allowed root, component by component, with directory descriptors and O_NOFOLLOW:
+O_NOFOLLOW on the last component alone would follow a link further up.
+"""
+
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final, Literal
+
+from katod.errors import TargetRefused
+
+_DIRECTORY: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_FILE: Final = os.O_RDWR | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+PRIVATE_DIRECTORY: Final = 0o700
+PRIVATE_FILE: Final = 0o600
+
+
+@contextmanager
+def open_parent(root: Path, parts: tuple[str, ...], *, make: bool) -> Iterator[int]:
+    """Yield a descriptor of the folder that holds the last part; raises OSError, or TargetRefused for links."""
+    if make:
+        root.mkdir(mode=PRIVATE_DIRECTORY, parents=True, exist_ok=True)
+    fd = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        for part in parts[:-1]:
+            fd = _step(fd, part, make=make)
+        yield fd
+    finally:
+        os.close(fd)
+
+
+def _step(fd: int, part: str, *, make: bool) -> int:
+    """Go one folder down and close the one above."""
+    if make:
+        try:
+            os.mkdir(part, PRIVATE_DIRECTORY, dir_fd=fd)
+            os.fsync(fd)
+        except FileExistsError:
+            pass
+    try:
+        below = os.open(part, _DIRECTORY, dir_fd=fd)
+    except NotADirectoryError as error:
+        raise TargetRefused(f"{part} is not a folder") from error
+    except OSError as error:
+        if stat.S_ISLNK(_mode(fd, part)):
+            raise TargetRefused(f"{part} is a symbolic link") from error
+        raise
+    os.close(fd)
+    return below
+
+
+def open_file(parent: int, name: str, *, create: bool) -> int:
+    """Open a file for appending, new ones exclusively; raises OSError, or TargetRefused for what is not plainly ours."""
+    flags = _FILE | os.O_CREAT | os.O_EXCL if create else _FILE
+    try:
+        fd = os.open(name, flags, PRIVATE_FILE, dir_fd=parent)
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        mode = _mode(parent, name)
+        if mode and not stat.S_ISREG(mode):
+            raise TargetRefused(f"{name} is not a regular file") from error
+        raise
+    try:
+        refuse_odd(os.fstat(fd), name)
+    except TargetRefused:
+        os.close(fd)
+        raise
+    return fd
+
+
+def refuse_odd(status: os.stat_result, name: str) -> None:
+    """Raise TargetRefused unless this is a regular file of this user with one name."""
+    if not stat.S_ISREG(status.st_mode):
+        raise TargetRefused(f"{name} is not a regular file")
+    if status.st_uid != os.getuid():
+        raise TargetRefused(f"{name} belongs to another user")
+    if status.st_nlink != 1:
+        raise TargetRefused(f"{name} has more than one name (hard link)")
+
+
+Condition = Literal["new", "empty", "taken"]
+
+
+def examine(root: Path, parts: tuple[str, ...]) -> Condition:
+    """Say what stands at a path now, writing nothing; raises TargetRefused for links and odd files."""
+    try:
+        with open_parent(root, parts, make=False) as parent:
+            status = os.stat(parts[-1], dir_fd=parent, follow_symlinks=False)
+    except FileNotFoundError:
+        return "new"
+    except NotADirectoryError as error:
+        raise TargetRefused("a part of the path is not a folder") from error
+    except OSError as error:
+        raise TargetRefused(f"cannot be looked at: {error.strerror}") from error
+    if stat.S_ISLNK(status.st_mode):
+        raise TargetRefused(f"{parts[-1]} is a symbolic link")
+    refuse_odd(status, parts[-1])
+    return "taken" if status.st_size else "empty"
+
+
+def _mode(parent: int, name: str) -> int:
+    try:
+        return os.stat(name, dir_fd=parent, follow_symlinks=False).st_mode
+    except OSError:
+        return 0

@@ -1,0 +1,263 @@
+"""The oracle for Claude Code: one session file → four multisets."""
+
+import hashlib
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+from tests.oracle.common import (
+    NO_CONTENT,
+    Record,
+    Sets,
+    as_dict,
+    as_text,
+    joined_texts,
+    records,
+    shell_text,
+)
+
+# A user text that begins with one of these is the client speaking, not the person.
+ENVELOPES = (
+    "<local-command-stdout>",
+    "<local-command-stderr>",
+    "<local-command-caveat>",
+    "<bash-stdout>",
+    "<bash-stderr>",
+    "<task-notification>",
+    "<teammate-message",
+    "<system-reminder>",
+    "<user-memory-input>",
+    "<ide_opened_file>",
+    "<ide_selection>",
+    "Caveat: The messages below",
+)
+# Record types that are bookkeeping; what is not in this list is kept as some other kind of event.
+BOOKKEEPING = frozenset(
+    (
+        "api-request",
+        "api-request-blob",
+        "api-request-resumed",
+        "api-request-shape",
+        "atis-latch",
+        "attribution-snapshot",
+        "bridge-session",
+        "cost-state",
+        "file-history-delta",
+        "file-history-snapshot",
+        "frame-link",
+        "last-prompt",
+        "mode",
+        "relocated",
+        "result",
+        "started",
+        "tools-used",
+        "worktree-state",
+    )
+)
+_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
+_SAVED = re.compile(r"saved to:?\s*(.+)|(\S*tool-results[/\\]\S+)")
+
+
+def read(path: Path) -> Sets:
+    """Every record of the file is in one of the four multisets or counted in `other`."""
+    return _Session(path).read()
+
+
+class _Session:
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.sets = Sets()
+        self.once: set[tuple[str, int]] = set()
+        self.queue: list[str] = []
+
+    def read(self) -> Sets:
+        rows = [(line, row) for _, line, row in records(self.path, self.sets.other)]
+        for number, (line, row) in enumerate(rows):
+            following = rows[number + 1][1] if number + 1 < len(rows) else {}
+            self._record(row, line, following)
+        return self.sets
+
+    def _record(self, row: Record, line: bytes, following: Record) -> None:
+        kind = as_text(row.get("type")) or "untyped"
+        ident = as_text(row.get("uuid")) or "~" + hashlib.sha256(line).hexdigest()
+        if kind in ("user", "assistant"):
+            self._message(kind, row, ident)
+        elif kind == "attachment":
+            self._attachment(row, ident)
+        elif kind == "queue-operation":
+            self._queue(row, following)
+        elif kind == "progress":
+            self.sets.other[f"progress/{as_dict(row.get('data')).get('type')}"] += 1
+        else:
+            kind = f"system/{row.get('subtype')}" if kind == "system" else kind
+            self.sets.other[kind if kind in BOOKKEEPING else f"other:{kind}"] += 1
+
+    def _message(self, kind: str, row: Record, ident: str) -> None:
+        """A block counts where its record's uuid and its number are seen first."""
+        content = as_dict(row.get("message")).get("content")
+        blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
+        if not isinstance(blocks, list) or not blocks:
+            self.sets.other[f"other:{kind}/no-blocks"] += 1
+            return
+        for number, block in enumerate(blocks):
+            if (ident, number) in self.once:
+                self.sets.other[f"{kind}/repeated"] += 1
+                continue
+            self.once.add((ident, number))
+            if kind == "user":
+                self._user_block(row, as_dict(block))
+            else:
+                self._assistant_block(row, as_dict(block))
+
+    def _user_block(self, row: Record, block: Record) -> None:
+        kind = as_text(block.get("type"))
+        if kind == "text":
+            text = as_text(block.get("text"))
+            machine, said = person(row, text)
+            if not text.strip():
+                self.sets.other["user/empty-text"] += 1
+            elif machine:
+                self.sets.other[f"other:user/{machine}"] += 1
+            else:
+                self.sets.user(as_text(row.get("uuid")), said)
+        elif kind == "tool_result":
+            text = spilled(self.path, row, result_text(block.get("content")))
+            self.sets.result(as_text(block.get("tool_use_id")), text)
+        else:
+            self.sets.other[f"other:user/{kind or type(block).__name__}"] += 1
+
+    def _assistant_block(self, row: Record, block: Record) -> None:
+        kind = as_text(block.get("type"))
+        if kind == "text":
+            self._assistant_text(row, as_text(block.get("text")))
+        elif kind in ("tool_use", "server_tool_use"):
+            name = as_text(block.get("name"))
+            self.sets.call(as_text(block.get("id")), name, block.get("input") or {})
+        elif kind == "thinking" and not as_text(block.get("thinking")):
+            self.sets.other["assistant/empty-thinking"] += 1
+        else:
+            self.sets.other[f"other:assistant/{kind}"] += 1
+
+    def _assistant_text(self, row: Record, text: str) -> None:
+        if row.get("isApiErrorMessage"):
+            self.sets.other["other:assistant/api-error"] += 1
+        elif as_dict(row.get("message")).get("model") == "<synthetic>":
+            self.sets.other["other:assistant/synthetic"] += 1
+        elif text.strip() in NO_CONTENT:
+            self.sets.other["assistant/empty-text"] += 1
+        else:
+            self.sets.assistant(as_text(row.get("uuid")), text)
+
+    def _attachment(self, row: Record, ident: str) -> None:
+        """Of the attachments only a queued command carries what somebody said."""
+        attachment = as_dict(row.get("attachment"))
+        kind = as_text(attachment.get("type"))
+        if kind != "queued_command":
+            self.sets.other[f"attachment/{kind}"] += 1
+            return
+        text, mode = joined_texts(attachment.get("prompt")), attachment.get("commandMode")
+        if (ident, 0) in self.once:
+            self.sets.other["attachment/repeated"] += 1
+        elif mode == "prompt" or (not mode and not text.startswith("<")):
+            self.sets.user(as_text(row.get("uuid")), text)
+        else:
+            self.sets.other[f"other:attachment/queued_command/{mode}"] += 1
+        self.once.add((ident, 0))
+
+    def _queue(self, row: Record, following: Record) -> None:
+        """A text taken out of the queue that is not the next record was said there."""
+        operation = as_text(row.get("operation"))
+        text = ""
+        if operation == "enqueue":
+            self.queue.append(joined_texts(row.get("content")))
+        elif operation == "popAll":
+            self.queue.clear()
+        elif operation in ("dequeue", "remove") and self.queue:
+            text = self.queue.pop(0)
+        if operation == "remove" and typed(text) and not repeats(following, text):
+            self.sets.user("", text)
+        else:
+            self.sets.other[f"queue-operation/{operation}"] += 1
+
+
+def person(row: Record, text: str) -> tuple[str, str]:
+    """Say whose words a user text is: ("", the text as katod shows it) or (what the machine says, "")."""
+    start = text.lstrip()
+    if start.startswith("[Request interrupted by user"):
+        return "interrupted", ""
+    if row.get("isCompactSummary"):
+        return "compact-summary", ""
+    if row.get("isMeta"):
+        return "meta", ""
+    if start.startswith(("<command-name>", "<command-message>")):
+        return "", slash_command(start)
+    if start.startswith("<bash-input>"):
+        return "", shell_text(_inside("bash-input", start))
+    for envelope in ENVELOPES:
+        if start.startswith(envelope):
+            return envelope.strip("<>").split(":")[0].lower(), ""
+    return "", text
+
+
+def slash_command(text: str) -> str:
+    """A slash command is shown as it was typed: name and arguments, in whatever order they are stored."""
+    name = _inside("command-name", text).strip() or _inside("command-message", text).strip()
+    arguments = _inside("command-args", text).strip()
+    return f"/{name.removeprefix('/')} {arguments}".rstrip()
+
+
+def _inside(tag: str, text: str) -> str:
+    found = re.search(f"<{tag}>(.*)</{tag}>", text, re.DOTALL)
+    return found.group(1) if found else ""
+
+
+def typed(text: str) -> bool:
+    """Queued task notices, as markup or as JSON, are not typed."""
+    if not text.strip() or text.lstrip().startswith("<"):
+        return False
+    try:
+        return "task_id" not in as_dict(json.loads(text))
+    except ValueError:
+        return True
+
+
+def repeats(row: Record, text: str) -> bool:
+    """A queued text is said by the next record when that is a prompt with the same text."""
+    if row.get("type") == "attachment":
+        said = joined_texts(as_dict(row.get("attachment")).get("prompt"))
+    elif row.get("type") == "user":
+        said = joined_texts(as_dict(row.get("message")).get("content"))
+    else:
+        return False
+    return said.strip() == text.strip()
+
+
+def result_text(content: Any) -> str:
+    """A result is its string, or its texts and the names of the tools it refers to, a line each."""
+    if not isinstance(content, list):
+        return as_text(content)
+    parts = []
+    for block in map(as_dict, content):
+        if block.get("type") == "text":
+            parts.append(as_text(block.get("text")))
+        elif block.get("type") == "tool_reference":
+            parts.append(as_text(block.get("tool_name")))
+    return "\n".join(parts)
+
+
+def spilled(path: Path, row: Record, text: str) -> str:
+    """A result that was moved to a file is read from there as long as the file exists."""
+    if not text.startswith("<persisted-output>"):
+        return text
+    named = as_text(as_dict(row.get("toolUseResult")).get("persistedOutputPath"))
+    if not named:
+        found = _SAVED.search(text)
+        named = (found.group(1) or found.group(2)).strip() if found else ""
+    name = re.split(r"[/\\]", named)[-1]
+    uuid = _UUID.search(path.stem)
+    for session in (path.stem, uuid.group() if uuid else path.stem):
+        file = path.parent / session / "tool-results" / name
+        if name and file.is_file():
+            return file.read_bytes().decode("utf-8", "replace")
+    return text

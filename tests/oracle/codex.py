@@ -1,0 +1,191 @@
+"""The oracle for Codex: one rollout file → four multisets."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+from tests.oracle.common import Record, Sets, as_dict, as_text, joined_texts, records
+
+CALLS = frozenset(
+    (
+        "function_call",
+        "custom_tool_call",
+        "local_shell_call",
+        "web_search_call",
+        "tool_search_call",
+        "image_generation_call",
+    )
+)
+UNNAMED = CALLS - {"function_call", "custom_tool_call"}
+SERVER_SIDE = frozenset(("web_search_call", "image_generation_call"))
+# Records that only repeat what another form says, or tell a call's details once more.
+REPEATED = frozenset(
+    (
+        "user_message",
+        "agent_message",
+        "agent_reasoning",
+        "agent_reasoning_raw_content",
+        "exec_command_end",
+        "patch_apply_end",
+        "mcp_tool_call_end",
+        "web_search_end",
+        "image_generation_end",
+        "view_image_tool_call",
+        "dynamic_tool_call_request",
+        "dynamic_tool_call_response",
+    )
+)
+REPEATED_ITEMS = frozenset(
+    (
+        "UserMessage",
+        "AgentMessage",
+        "Reasoning",
+        "CommandExecution",
+        "FileChange",
+        "McpToolCall",
+        "DynamicToolCall",
+        "WebSearch",
+        "ImageView",
+        "ImageGeneration",
+        "FunctionCallOutput",
+        "Extension",
+    )
+)
+BOOKKEEPING = frozenset(
+    (
+        "world_state",
+        "inter_agent_communication",
+        "inter_agent_communication_metadata",
+        "retained_context",
+        "security_risk_score",
+        "realtime_item",
+        "dynamic_tools_updated",
+    )
+)
+_REQUEST = re.compile(r"^## My request for Codex:", re.MULTILINE)
+
+
+def read(path: Path) -> Sets:
+    """Every record of the file is in one of the four multisets or counted in `other`."""
+    sets = Sets()
+    rows = list(records(path, sets.other))
+    first = next((row for _, _, row in rows if row.get("type") == "session_meta"), {})
+    paginated = as_dict(first.get("payload")).get("history_mode") == "paginated"
+    for offset, _, row in rows:
+        kind, payload = as_text(row.get("type")), row.get("payload")
+        if not isinstance(payload, dict):
+            sets.other[f"other:{kind or 'untyped'}"] += 1
+        elif kind == "response_item":
+            _response_item(sets, payload, str(offset), paginated=paginated)
+        elif kind == "event_msg":
+            _event(sets, payload, str(offset), paginated=paginated)
+        else:
+            sets.other[kind if kind in BOOKKEEPING else f"other:{kind}"] += 1
+    return sets
+
+
+def _event(sets: Sets, payload: Record, native: str, *, paginated: bool) -> None:
+    """A person's text is the event in legacy files and the completed item in paginated ones."""
+    kind = as_text(payload.get("type"))
+    if kind == "item_completed":
+        _item(sets, as_dict(payload.get("item")), native, paginated=paginated)
+    elif kind == "user_message" and not paginated:
+        _user(sets, as_text(payload.get("message")), native, "event_msg/user_message")
+    else:
+        sets.other[f"event_msg/{kind}" if kind in REPEATED else f"other:event_msg/{kind}"] += 1
+
+
+def _item(sets: Sets, item: Record, native: str, *, paginated: bool) -> None:
+    kind = as_text(item.get("type"))
+    label = f"event_msg/item_completed/{kind}"
+    text = joined_texts(item.get("content"))
+    if paginated and kind == "UserMessage":
+        _user(sets, text, native, label)
+    elif paginated and kind == "AgentMessage" and text.strip():
+        sets.assistant(native, text)
+    elif paginated and kind == "Reasoning" and (item.get("summary_text") or item.get("raw_content")):
+        sets.other[f"other:{label}"] += 1
+    else:
+        sets.other[label if kind in REPEATED_ITEMS else f"other:{label}"] += 1
+
+
+def _user(sets: Sets, text: str, native: str, label: str) -> None:
+    """Of a text that an editor wrapped, only what follows the last request heading is the person's."""
+    *before, said = _REQUEST.split(text)
+    if before and before[0].strip():
+        sets.other["other:ide-context"] += 1
+    if said.strip():
+        sets.user(native, said)
+    else:
+        sets.other[f"{label}/empty-text"] += 1
+
+
+def _response_item(sets: Sets, payload: Record, native: str, *, paginated: bool) -> None:
+    kind = as_text(payload.get("type"))
+    label = f"response_item/{kind}"
+    if kind == "message":
+        label += f"/{payload.get('role')}"
+        text = joined_texts(payload.get("content"))
+        if payload.get("role") == "assistant" and not paginated and text.strip():
+            sets.assistant(native, text)
+        else:
+            sets.other[label] += 1
+    elif kind == "reasoning":
+        told = payload.get("summary") and not paginated
+        sets.other[f"other:{label}" if told else label] += 1
+    elif kind in CALLS:
+        sets.call(*call_key(kind, payload, as_text(payload.get("name")), given_input(kind, payload)))
+    elif kind.endswith("_output"):
+        sets.result(as_text(payload.get("call_id")), result_text(kind, payload.get("output")))
+    else:
+        sets.other[label if kind == "ghost_snapshot" else f"other:{label}"] += 1
+
+
+def call_key(kind: str, payload: Record, name: str, value: Any) -> tuple[str, str, Any]:
+    """Calls that the server runs itself have no call id, most built-in ones no name to compare."""
+    call_id = "" if kind in SERVER_SIDE else as_text(payload.get("call_id"))
+    return call_id, "" if kind in UNNAMED else name, comparable(kind, value)
+
+
+def given_input(kind: str, payload: Record) -> Any:
+    """What the tool was given, wherever this kind of call keeps it."""
+    if kind in ("local_shell_call", "web_search_call"):
+        return payload.get("action")
+    return payload.get("input") if kind == "custom_tool_call" else payload.get("arguments")
+
+
+def comparable(kind: str, value: Any) -> Any:
+    """Arguments compare as what their JSON says; free text compares with or without an object around it."""
+    if kind == "image_generation_call":
+        return {}
+    if isinstance(value, str):
+        try:
+            parsed = json.loads(value)
+        except ValueError:
+            parsed = None
+        value = parsed if isinstance(parsed, dict) else value
+    if kind == "custom_tool_call" and isinstance(value, dict) and len(value) == 1:
+        (inner,) = value.values()
+        return comparable(kind, inner) if isinstance(inner, str) else value
+    return value or {}
+
+
+def result_text(kind: str, output: Any) -> str:
+    """A result is its string or the texts of its blocks; of a found tool list only its being there counts."""
+    if kind == "tool_search_output":
+        return ""
+    if isinstance(output, dict):
+        output = output.get("text", output.get("content"))
+    return unwrapped(joined_texts(output))
+
+
+def unwrapped(text: str) -> str:
+    """Some versions wrap the output in JSON together with an exit code; only the output is compared."""
+    if not text.startswith("{"):
+        return text
+    try:
+        value = as_dict(json.loads(text))
+    except ValueError:
+        return text
+    return value["output"] if "metadata" in value and isinstance(value.get("output"), str) else text

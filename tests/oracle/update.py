@@ -1,0 +1,24 @@
+"""`python -m tests.oracle.update` rewrites left_out.json from the corpus."""
+
+import json
+
+from tests.oracle.corpus import LEFT_OUT, corpus_folder, corpus_sources
+
+
+def left_out() -> dict[str, dict[str, int]]:
+    """The record types that become no event, counted per file of the corpus."""
+    return {source.name: source.read().left_out() for source in corpus_sources()}
+
+
+def rendered(counts: dict[str, dict[str, int]]) -> str:
+    """JSON with one file per line, files and types in order."""
+    lines = [f"{json.dumps(name)}: {json.dumps(counts[name], sort_keys=True)}" for name in sorted(counts)]
+    return "{\n" + ",\n".join(lines) + "\n}\n"
+
+
+if __name__ == "__main__":
+    found = left_out()
+    if not found:
+        raise SystemExit(f"no sessions under {corpus_folder()}: set KATOD_CORPUS")
+    LEFT_OUT.write_text(rendered(found), "utf-8")
+    print(f"{LEFT_OUT.name}: {len(found)} files")

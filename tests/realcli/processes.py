@@ -1,0 +1,81 @@
+"""Processes for the tests: waiting for conditions, and a network namespace in which all of them run."""
+
+import contextlib
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+POLL = 0.02
+
+
+def until(probe, what, seconds=15.0):
+    """Return the first true value of `probe()`; fail, naming `what`, when none comes in time."""
+    deadline = time.monotonic() + seconds
+    while not (value := probe()):
+        if time.monotonic() > deadline:
+            pytest.fail(f"waited {seconds:.0f} s in vain: {what}")
+        time.sleep(POLL)
+    return value
+
+
+def end(process, number=signal.SIGKILL):
+    """End a process that leads its own group, and the group; return its exit code."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, number)
+    return process.wait(timeout=15)
+
+
+def unshare_options():
+    """Return the options with which this user gets a namespace of its own; skip the test where none works."""
+    if not sys.platform.startswith("linux"):
+        pytest.skip("real clients are driven in Linux network namespaces")
+    for program in ("unshare", "nsenter"):
+        if not shutil.which(program):
+            pytest.skip(f"no {program} (util-linux) here")
+    said = ""
+    for options in ([], ["--map-root-user"]):
+        argv = ["unshare", *options, "--net", "--pid", "--fork", "true"]
+        run = subprocess.run(argv, capture_output=True, text=True, check=False)
+        if run.returncode == 0:
+            return options
+        said = run.stderr.strip()
+    pytest.skip(f"no network namespace for this user: {said}")
+    return None
+
+
+class Namespace:
+    """A network and process namespace with nothing but loopback, as old as its first program.
+
+    The first program must end when its standard input does; every other one that is in the process
+    namespace is ended by the kernel then.
+    """
+
+    def __init__(self, argv):
+        options = unshare_options()
+        self._user = bool(options)
+        self._process = subprocess.Popen(
+            ["unshare", *options, "--net", "--pid", "--fork", "--kill-child", *argv],
+            stdin=subprocess.PIPE,
+            env={"PATH": os.environ["PATH"], "LANG": "C.UTF-8"},
+            start_new_session=True,
+        )
+
+    def enter(self, argv, *, pids=True):
+        """Return `argv` as a command that runs inside; without `pids` it keeps its process id and signals."""
+        where = f"/proc/{self._process.pid}/ns"
+        user = [f"--user={where}/user", "--preserve-credentials"] if self._user else []
+        inner = [f"--pid={where}/pid_for_children"] if pids else []
+        return ["nsenter", *user, f"--net={where}/net", *inner, *argv]
+
+    def close(self):
+        """End the first program, and with it all others inside."""
+        self._process.stdin.close()
+        try:
+            self._process.wait(timeout=10)
+        except subprocess.TimeoutExpired:
+            end(self._process)
