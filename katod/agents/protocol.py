@@ -32,7 +32,7 @@ class Adapter(Protocol):
 
     agent: ClassVar[str]
     version: ClassVar[int]  # rises when the same records would give other events
-    copies_history: ClassVar[bool]  # ids are native, so records that are written again are known by them
+    native_ids: ClassVar[bool]  # ids come from the records, so a record that is written again is known by its id
 
     def __init__(self, origin: Origin, state: dict[str, Any] | None = None) -> None:
         """Begin at the start of the source, or where `state()` left off."""
@@ -56,6 +56,13 @@ class Adapter(Protocol):
     @staticmethod
     def recognises(path: Path, first: dict[str, Any]) -> bool:
         """Say whether a file that begins with this record is a session of this agent."""
+
+
+def fingerprint(event: Event) -> str:
+    """Return what an event without a native id is known by when its file was rewritten: its kind and words."""
+    payload = event.payload
+    words = payload.get("text") or payload.get("toolCallId") or payload.get("line")
+    return f"{event.kind}\0{words if isinstance(words, str) else repr(payload)}"
 
 
 def digest(*parts: str) -> str:

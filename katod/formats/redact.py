@@ -7,10 +7,10 @@ met it and keeps no trace of the secret: `[REDACTED:github-token]`.
 Best effort: a secret without a known prefix, header, URL or telling name in front of it is not found,
 nor is one that is split, encoded or spelled out; some harmless text that looks like a secret is taken.
 
-Fast because most texts hold none: text becomes bytes of the same length once, a prefixed secret needs a
-run of RUN characters out of [A-Za-z0-9_-], only such runs are searched for markers, and only rules whose
-marker was met run. Patterns start with a literal, which the engine leaps to; a condition on what stands
-before it comes after it. No quantifier stands inside another unless the outer one is small.
+Fast because most texts hold none. A prefixed secret needs a run of 20 characters out of [A-Za-z0-9_-]:
+only such runs are searched for markers, and only rules whose marker was met see the text. Patterns start
+with a literal, which the engine leaps to; a condition on what stands before comes after it. A quantifier
+without a bound is possessive, or last, or stops at what starts the next match.
 """
 
 import math
@@ -22,112 +22,97 @@ from typing import Any, Final, NamedTuple
 
 
 class Rule(NamedTuple):
-    """The name that replaces a match; group 1, where there is one, is text in front that stays."""
+    """The name that is put in place of a match; a pattern that is cheap to search for; the match; a fact."""
 
     name: str
-    markers: tuple[str, ...]
+    marker: str
     pattern: re.Pattern[str]
     fact: str
 
 
-def _rule(name: str, markers: str, pattern: str, fact: str) -> Rule:
-    return Rule(name, tuple(markers.split("|")), re.compile(pattern, re.ASCII), fact)
+def _rule(name: str, marker: str, pattern: str, fact: str) -> Rule:
+    return Rule(name, marker, re.compile(pattern, re.ASCII), fact)
 
 
 def _fresh(marker: str) -> str:
-    r"""Match the marker outside a word, or right after the `\n`, `\r` or `\t` of a JSON string."""
-    return rf"{marker}(?:(?<![\w+/-]{marker})|(?<=\\[nrt]{marker}))"
+    r"""Match the marker outside a word, or right after a JSON string's `\n`, `\r`, `\t` or a colour code."""
+    return rf"{marker}(?:(?<![\w+/-]{marker})|(?<=\\[nrt]{marker})|(?<=[0-9;\[][mK]{marker}))"
 
 
 _PEM: Final = (
     r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
+    # then a line of base64, or enough of it after headers: a mere mention of the first line is no block
     r"(?=(?:[ \t\r]{0,8}(?:\n|\\{1,8}[nr])){1,4}[^A-Za-z\n]{0,12}[A-Za-z0-9+/=]++(?:[\r\n\"'`\\]|\Z)"
-    r"|[\s\S]{0,160}?[A-Za-z0-9+/]{40})"
+    r"|(?:[^\[]|\[(?!REDACTED:)){0,160}?[A-Za-z0-9+/]{40})"
     r"[\s\S]*?(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|\Z)"
 )
 _URL: Final = (
-    r"(://[^\s/:@\"'`<>\\]{0,64}:)(?!\[REDACTED:|\{|\$[A-Za-z_{(]|%[sd(]|(?:\*{1,64}|x{1,64}|\.{3})@)"
-    r"[^\s/?#\"'`<>\\]{1,256}(?=@[\w\[{$%.-])"
-)
-_KEYS: Final = (
-    "api",
-    "access",
-    "private",
-    "secret",
-    "client",
-    "auth",
-    "encryption",
-    "signing",
-    "master",
-    "account",
-    "admin",
-    "service",
-    "storage",
-    "deploy",
+    r"(://[^\s/:@\[\"'`<>\\]*+:)(?!\[REDACTED:|\{|\$[A-Za-z_{(]|%[sd(]|(?:\*{1,64}|x{1,64}|\.{3})@)"
+    r"[^\s/?#\"'`<>\\]+(?=@[\w\[{$%.-])"
 )
 _QUOTE: Final = r"\\{0,3}[\"'`]"
 _SIGN: Final = (  # after a name: a quote or subscript that ends, a type, and one of = : := == => ,
-    rf"(?:{_QUOTE}\]?)?[ \t]{{0,8}}(?:(?::[ \t]?&?[A-Za-z_.]{{2,16}}[ \t]{{0,2}})?={{1,3}}>?|:=?|(?<=[\"'`]),)"
-    r"[ \t]{0,8}"
+    rf"(?:{_QUOTE}\]?)?[ \t]{{0,8}}"
+    r"(?:(?::[ \t]?&?[A-Za-z_.]{2,16}[ \t]{0,2})?={1,3}>?|:=?|(?<=[\"'`]),)[ \t]{0,8}"
 )
 _REST: Final = r"(?:word|wd|phrase|code)?(?:[_-]?(?:base|value|prod|dev|test|staging|[0-9]{1,3}))?"
+_DISCORD_ID: Final = "|".join(rf"(?<=[MNO][\w-]{{{length}}}\.)" for length in range(22, 28))
+_OPENAI: Final = _fresh("sk-") + r"(?=[A-Za-z]{0,80}[0-9]|[A-Za-z]{40})[A-Za-z0-9]{20,}"
 
-# Found by a prefix. Those that may start inside a word come first and end only where their alphabet ends,
-# so that no match waits for another; PEM blocks come before all, for they hold anything.
-PEM: Final = _rule("private-key", "PRIVATE KEY", _PEM, "PEM block, whole or cut off, lines real or escaped")
+# A block holds anything, so it goes first.
+PEM: Final = _rule("private-key", "PRIVATE KEY", _PEM, "PEM: whole or cut off, its lines real or escaped")
+
+# Found by a prefix; group 1 stays. Those that may start inside a word come first and end only where their
+# alphabet ends, so that no match waits for another.
 PREFIXED: Final = (
     _rule("anthropic-key", "sk-ant-", r"sk-ant-[\w-]{16,}", "Anthropic: sk-ant-api03-, -admin01-, -oat01-"),
     _rule("openrouter-key", "sk-or-", r"sk-or-(?:v1-)?[A-Za-z0-9]{20,}", "OpenRouter: sk-or-v1- and 64 hex"),
     _rule("openai-key", "sk-", r"sk-(?:proj|svcacct|admin)-[\w-]{16,}", "OpenAI: project, service, admin"),
-    _rule("github-token", "ghp_|gho_|ghu_|ghs_|ghr_", r"gh[pousr]_[A-Za-z0-9_]{36,}", "GitHub: 36 or more"),
+    _rule("github-token", "gh[pousr]_", r"gh[pousr]_[A-Za-z0-9_]{36,}", "GitHub: personal, OAuth, app"),
     _rule("github-token", "github_pat_", r"github_pat_[A-Za-z0-9_]{22,}", "GitHub: fine-grained, 22 _ 59"),
     _rule("gitlab-token", "glpat-", r"glpat-[\w-]{20,}", "GitLab: personal access token, 20 or more"),
-    _rule("slack-token", "xox|xapp-", r"x(?:ox[abeprs]|app)-[A-Za-z0-9-]{15,}", "Slack: bot, user, app, …"),
+    _rule("slack-token", "x(?:ox|app)", r"x(?:ox[abeprs]|app)-[A-Za-z0-9-]{15,}", "Slack: bot, user, app, …"),
     _rule("huggingface-token", "hf_", r"hf_[A-Za-z0-9]{30,}", "Hugging Face: 34 letters and digits"),
     _rule("npm-token", "npm_", r"npm_[A-Za-z0-9]{36,}", "npm: 30 random characters and a checksum of 6"),
     _rule("pypi-token", "pypi-", r"pypi-[A-Za-z0-9]{8}[\w-]{32,}", "PyPI: a macaroon, AgEIcHlwaS5vcmc…"),
     _rule("stripe-key", "k_live_", r"[sr]k_live_[A-Za-z0-9]{16,}", "Stripe: secret and restricted keys"),
     _rule("stripe-key", "whsec_", r"whsec_[A-Za-z0-9]{20}[A-Za-z0-9+/=]*", "Stripe: webhook signing secret"),
-    _rule("supabase-token", "sbp_|sb_secret_", r"sb(?:p|_secret)_[A-Za-z0-9_]{20,}", "Supabase: 40 hex"),
+    _rule("supabase-token", "sb(?:p|_secret)_", r"sb(?:p_[A-Za-z0-9]{20,}|_secret_[\w-]{20,})", "Supabase"),
     _rule("groq-key", "gsk_", r"gsk_[A-Za-z0-9]{40,}", "Groq: 52 letters and digits"),
     _rule("xai-key", "xai-", r"xai-[A-Za-z0-9]{60,}", "xAI: 80 letters and digits"),
     _rule("perplexity-key", "pplx-", r"pplx-[A-Za-z0-9]{40,}", "Perplexity: 48 letters and digits"),
-    _rule("google-oauth", "ya29.", r"ya29\.[\w-]{20,}", "Google: OAuth access token"),
+    _rule("google-oauth", r"ya29\.", r"ya29\.[\w-]{20,}", "Google: OAuth access token"),
     _rule("google-oauth", "GOCSPX-", r"GOCSPX-[\w-]{24,}", "Google: OAuth client secret, 28 characters"),
-    _rule("sendgrid-key", "SG.", r"SG\.[\w-]{20,40}\.[\w-]{30,}", "SendGrid: 22 . 43 characters"),
-    _rule("telegram-token", ":AA", r"(:)AA(?<=[0-9]{8}:AA)[\w-]{32,}", "Telegram: bot id, :AA and 33 more"),
-    _rule("openai-key", "sk-", _fresh("sk-") + r"(?=[A-Za-z]{0,80}[0-9])[A-Za-z0-9]{20,}", "OpenAI and kin"),
+    _rule("sendgrid-key", r"SG\.", r"SG\.[\w-]{20,40}\.[\w-]{30,}", "SendGrid: 22 . 43 characters"),
+    _rule("telegram-token", ":AA", r"(:)AA(?<=[0-9]{8}:AA)[\w-]{32,}", "Telegram: the bot's id, :AA and 33"),
+    _rule("openai-key", "sk-", _OPENAI, "OpenAI and those who took after it: 20 to 50 letters and digits"),
     _rule("aws-key-id", "AKIA", _fresh("AKIA") + r"[A-Z0-9]{16}(?![A-Za-z0-9])", "AWS: lasting key id"),
     _rule("aws-key-id", "ASIA", _fresh("ASIA") + r"[A-Z0-9]{16}(?![A-Za-z0-9])", "AWS: temporary key id"),
     _rule("google-api-key", "AIza", _fresh("AIza") + r"[\w-]{35}(?![\w-])", "Google: 39 characters in all"),
     _rule("jwt", "eyJ", _fresh("eyJ") + r"[\w-]{17,}+\.[\w-]{10,}+(?:\.[\w-]{4,}+){1,3}", 'JWT: eyJ is {"'),
+    _rule(
+        "discord-token",
+        r"\.(?![a-z_]{6})[\w-]{6}\.[\w-]{27}",
+        rf"(\.)(?![a-z_]{{6}})(?=[\w-]{{6}}\.[\w-]{{27}})(?:{_DISCORD_ID})[\w-]{{6}}\.[\w-]{{27,}}",
+        "Discord: the bot's id in base64 . time . 27 or 38 characters",
+    ),
 )
-SHAPED: Final = _rule(
-    "discord-token",
-    "a" * 23 + " aaaaaa " + "a" * 27,
-    r"[MNO](?<![\w.+/-][MNO])[\w-]{22,27}\.[\w-]{6}\.[\w-]{27,}",
-    "Discord: user id in base64 (starts with M, N or O) . time . 27 or more; the marker is a shape",
-)
+
+# Looked for where there is a URL; group 1 stays.
 IN_URLS: Final = (
     _rule(
-        "slack-webhook",
-        "hooks.slack.com",
-        r"(hooks\.slack\.com/\w{4,12}/)[\w/+-]{20,}",
-        "whoever has it posts",
+        "slack-webhook", "hooks.slack.com", r"(hooks\.slack\.com/\w+/)[\w/+-]{20,}", "Slack: URL that posts"
     ),
-    _rule(
-        "discord-webhook",
-        "/api/webhooks/",
-        r"(/api/webhooks/[0-9]{10,24}/)[\w-]{30,}",
-        "whoever has it posts",
-    ),
+    _rule("discord-webhook", "/api/webhooks/", r"(/api/webhooks/[0-9]{10,24}/)[\w-]{30,}", "URL that posts"),
     _rule("url-password", "@", _URL, "user:password@host; only the password goes"),
 )
-# Found by the name in front: the marker in any case, then the pattern; group 1 or 2 is the secret.
+
+# Found by the name in front, in any case; the pattern is what follows it, group 1 or 2 goes.
 HEADER: Final = _rule(
     "authorization",
     "authorization",
-    rf"(?i){_SIGN}[bfru]{{0,2}}(?:{_QUOTE})?(?:bearer|basic|token|bot|api-?key|key)[ \t]{{1,4}}([\w.~+/=:|-]{{8,}}+)",
+    rf"(?i){_SIGN}[bfru]{{0,2}}(?:{_QUOTE})?"
+    r"(?:bearer|basic|token|bot|api-?key|key)[ \t]{1,4}([\w.~+/=:|-]{8,}+)",
     "HTTP header with a scheme; the scheme stays",
 )
 ASSIGNED: Final = _rule(
@@ -135,16 +120,14 @@ ASSIGNED: Final = _rule(
     "authorization|pass|secret|token|key",
     rf"(?i){_REST}{_SIGN}(?:[bfru]{{0,2}}{_QUOTE}(?!\[REDACTED:)([^\s\"'`\\]{{12,}}+)"
     r"|([^\s\"'`\\,;&<>(){}\[\]|]{12,}+))",
-    "a telling name (of keys: those in _KEYS), a sign and a value that looks random",
+    "a telling name (before a key: one of _KEYS), a sign and a value that looks random",
 )
 
-RUN: Final = 20
-_RUN: Final = b"a" * RUN
-_CLASSES: Final = bytes(
-    ord("a") if chr(c).isalnum() and c < 128 or c in b"_-" else ord(" ") for c in range(256)
-)
-_BY_MARKER: Final = [(marker, rule) for rule in PREFIXED for marker in rule.markers]
-_MARKED: Final = re.compile("|".join([*(re.escape(marker) for marker, _ in _BY_MARKER), r"\.[\w-]{6}\.[\w-]{27}"]))
+_RUN: Final = b"a" * 20
+_CLASSES: Final = re.sub(rb"[^a]", b" ", re.sub(rb"[\w-]", b"a", bytes(range(256))))
+_MARKED: Final = re.compile("|".join(dict.fromkeys(rule.marker for rule in PREFIXED)), re.ASCII)
+_WORDS: Final = [word.encode() for word in ASSIGNED.marker.split("|")]
+_KEYS: Final = tuple(b"api access private secret client auth signing master account".split())
 _EXAMPLE: Final = re.compile(r"(?i)example|placeholder|your[_-]|xxxx|\*{4}|change[_-]?me|dummy|\.{3}|…|^<")
 _CODE: Final = re.compile(
     r"\w\(|[${]\{|\{[\w.]{0,40}\}|^\$[A-Za-z_]|^%\w{1,40}%$|://|^(?:[.~]{0,2}/|[A-Z]:\\)[^/]{0,30}/"
@@ -161,13 +144,20 @@ def redact(text: str) -> str:
 
 def _once(text: str) -> str:
     """Apply all rules one time; `redact` repeats it, for a replacement may uncover a match."""
-    done = _replace(PEM, text) if "PRIVATE KEY" in text else text
-    runs = done.encode("ascii", "replace").translate(_CLASSES)
+    done = _replace(PEM, text) if PEM.marker in text else text
+    plain = _plain(done)
+    runs = plain.translate(_CLASSES)
     if (start := runs.find(_RUN)) >= 0:
         done = _prefixed(done, runs, start)
     if ":" in done or "=" in done or "," in done:
-        done = _named(_in_urls(done) if "://" in done else done)
+        done = _in_urls(done) if "://" in done else done
+        done = _named(done, plain if done is text else _plain(done))
     return done
+
+
+def _plain(text: str) -> bytes:
+    """One byte for each character: a place in one is a place in the other, and bytes are quick to map."""
+    return text.encode("ascii", "replace")
 
 
 def _replace(rule: Rule, text: str) -> str:
@@ -178,10 +168,10 @@ def _replace(rule: Rule, text: str) -> str:
 
 def _prefixed(text: str, runs: bytes, start: int) -> str:
     long_runs = _long_runs(text, runs, start)
-    if not _MARKED.search(long_runs):
-        return text
-    for rule in dict.fromkeys(rule for marker, rule in _BY_MARKER if marker in long_runs):
-        text = _replace(rule, text)
+    if _MARKED.search(long_runs):
+        for rule in PREFIXED:
+            if re.search(rule.marker, long_runs, re.ASCII):
+                text = _replace(rule, text)
     return text
 
 
@@ -200,18 +190,18 @@ def _long_runs(text: str, runs: bytes, start: int) -> str:
 
 def _in_urls(text: str) -> str:
     for rule in IN_URLS:
-        if rule.markers[0] in text:
+        if rule.marker in text:
             text = _replace(rule, text)
     return text
 
 
-def _named(text: str) -> str:
-    low = text.lower() if text.isascii() else text.encode("ascii", "replace").decode().lower()
+def _named(text: str, plain: bytes) -> str:
+    low = plain.lower()
     spans: list[tuple[int, int, str]] = []
-    for word in ASSIGNED.markers:
+    for word in _WORDS:
         if (at := low.find(word)) >= 0:
             spans += _values(text, low, word, at)
-    parts, end = [""], 0
+    end, parts = 0, [""]
     for start, stop, name in sorted(spans):
         if start >= end:
             parts += text[end:start], f"[REDACTED:{name}]"
@@ -219,53 +209,46 @@ def _named(text: str) -> str:
     return "".join((*parts, text[end:])) if spans else text
 
 
-def _values(text: str, low: str, word: str, at: int) -> Iterator[tuple[int, int, str]]:
+def _values(text: str, low: bytes, word: bytes, at: int) -> Iterator[tuple[int, int, str]]:
     """Yield start, end and rule of each secret value after the word; a value is judged once, as a whole."""
     while at >= 0:
         end = at + len(word)
-        if word == "authorization" and (header := HEADER.pattern.match(text, end)):
-            end = header.end()
-            value = header[1].rstrip(".:")
+        if word == b"key" and not low[max(at - 9, 0) : at].rstrip(b" ._-").endswith(_KEYS):
+            pass
+        elif word == b"authorization" and (match := HEADER.pattern.match(text, end)):
+            end, value = match.end(), match[1].rstrip(".:")
             if _is_credential(value):
-                yield header.start(1), header.start(1) + len(value), HEADER.name
-        elif (assigned := ASSIGNED.pattern.match(text, end)) and (word != "key" or _opens(low, at)):
-            end = assigned.end()
-            start, value = (
-                assigned.start(assigned.lastindex or 0),
-                assigned[1] or assigned[2].rstrip(".:!?*~"),
-            )
-            called = assigned[2] and text[end : end + 1] in tuple("([{")
-            if not called and _is_secret(value, phrase=bool(assigned[1]) and word == "pass"):
+                yield match.start(1), match.start(1) + len(value), HEADER.name
+        elif match := ASSIGNED.pattern.match(text, end):
+            start = match.start(match.lastindex or 0)
+            phrase = match[1] is not None and word == b"pass" and "," not in text[end:start]
+            end, value = match.end(), match[1] or match[2].rstrip(".:!?*~")
+            called = match[2] and text[end : end + 1] in {"(", "[", "{"}
+            if not called and _is_secret(value, phrase=phrase):
                 yield start, start + len(value), ASSIGNED.name
         at = low.find(word, end)
-
-
-def _opens(low: str, at: int) -> bool:
-    """Tell an `api_key` from a `cache_key` by the word in front of the key."""
-    return low[max(at - 12, 0) : at].rstrip(" ._-").endswith(_KEYS)
 
 
 def _is_credential(value: str) -> bool:
     """Tell a header's credential from the words of a sentence or of an example."""
     if _EXAMPLE.search(value):
         return False
-    return any(c.isdigit() for c in value) or (
-        not value[1:].islower() and not value.isupper() and _entropy(value) > 3
-    )
+    mixed = not value.isupper() and not value[1:].islower() and _entropy(value) >= 3
+    return mixed or len(value) >= 20 or any(map(str.isdigit, value))
 
 
 def _is_secret(value: str, *, phrase: bool) -> bool:
-    """Tell a random value from an identifier, a path, a template or an example; a pass phrase may be words."""
+    """Tell a random value from a name, a path, a template or an example; a pass phrase may be words."""
     value = value[:256]
-    if len(value) < 12 or _EXAMPLE.search(value) or _CODE.search(value) or _entropy(value) < 3.5:
+    if len(set(value)) < 12 or _EXAMPLE.search(value) or _CODE.search(value) or _entropy(value) < 3.5:
         return False
     if phrase and not re.fullmatch(r"[\w./:]+", value):
         return not re.search(r"(?i)passw|secret|token|key", value)
-    return not all(_is_word(part) for part in re.split(r"[\W_]+", value))
+    return not all(map(_is_word, re.split(r"[\W_]+", value)))
 
 
 def _is_word(part: str) -> bool:
-    """Tell `refreshTokenV2` from letters thrown together, by how often capitals start anew."""
+    """Tell `refreshTokenV2` from letters thrown together by how often capitals start anew."""
     return _WORD.fullmatch(part) is not None and len(re.findall("[A-Z]+", part)) * 4 <= len(part) + 3
 
 
@@ -282,35 +265,26 @@ def redact_json(value: Any) -> Any:
     telling key counts as if the key stood before it in text. Any depth will do.
     """
     root = [value]
-    nodes: list[_Node] = [_Node(root, 0, 0)]
+    nodes: list[tuple[Any, int, Any]] = [(root, 0, 0)]  # a container, the number of the one it is in, where
     copies: dict[int, Any] = {0: root}
-    for number, node in enumerate(nodes):  # grows while it is walked
-        held = node.held
+    for number, (held, _, _) in enumerate(nodes):  # grows while it is walked
         for key, item in held.items() if isinstance(held, dict) else enumerate(held):
             if isinstance(item, (dict, list)):
-                nodes.append(_Node(item, number, key))
+                nodes.append((item, number, key))
             elif isinstance(item, str) and (done := _redact_under(key, item)) is not item:
                 _copy_of(number, nodes, copies)[key] = done
     return root[0]
 
 
-class _Node(NamedTuple):
-    """A container, the number of the one it lies in, and where."""
-
-    held: Any
-    parent: int
-    key: Any
-
-
-def _copy_of(number: int, nodes: list[_Node], copies: dict[int, Any]) -> Any:
+def _copy_of(number: int, nodes: list[tuple[Any, int, Any]], copies: dict[int, Any]) -> Any:
     """Return the copy of a container; what is missing from the root down to it is made and linked."""
     missing = []
     while number not in copies:
         missing.append(number)
-        number = nodes[number].parent
+        _, number, _ = nodes[number]
     for number in reversed(missing):
-        node = nodes[number]
-        copies[node.parent][node.key] = copies[number] = node.held.copy()
+        held, parent, key = nodes[number]
+        copies[parent][key] = copies[number] = held.copy()
     return copies[number]
 
 
@@ -326,5 +300,5 @@ def _redact_under(key: object, text: str) -> str:
 
 @lru_cache(maxsize=4096)
 def _is_telling(key: str) -> bool:
-    """Tell whether a value after this name would be judged; a value that is surely taken shows it."""
-    return _named(f"{key}=v9Xq2Lr7Tz4Kw8Pm").endswith("=[REDACTED:secret]")
+    """Tell whether a value after this name is judged, by one that is surely taken."""
+    return redact(f"{key}=v9Xq2Lr7Tz4Kw8Pm").endswith("=[REDACTED:secret]")

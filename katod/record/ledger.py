@@ -6,7 +6,7 @@ offsets, hashes and ids, nothing of what was said.
 
 import os
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from hashlib import blake2b
 from pathlib import Path
@@ -118,6 +118,11 @@ class Ledger:
             (row.cwd, facts, row.seq, row.output, row.auto, row.near_misses, row.id),
         )
 
+    def add_near_misses(self, counts: Mapping[int, int]) -> None:
+        """Count lines that looked like a command and were none, by session."""
+        rows = ((count, session_id) for session_id, count in counts.items() if count)
+        self.db.executemany("UPDATE sessions SET near_misses = near_misses + ? WHERE id = ?", rows)
+
     # -- sources ----------------------------------------------------------------------------------
 
     def sources(self) -> Iterator[SourceRow]:
@@ -131,24 +136,25 @@ class Ledger:
         rows = self.db.execute(query + " WHERE sources.session = ? ORDER BY sources.id", (session_id,))
         return [_source(row) for row in rows]
 
-    def add_source(self, session_id: int, path: str, identity: Identity, seen: Stat, baseline: int | None) -> SourceRow:
-        """Remember a source; a baseline of None means that all it holds now is history."""
+    def add_source(self, session_id: int, path: str, identity: Identity, seen: Stat, history: int) -> SourceRow:
+        """Remember a source; `history` says how many of its bytes never command (0: none)."""
+        baseline = None if history else 0
         made = self.db.execute(
-            "INSERT INTO sources (session, path, rollout, size, mtime_ns, dev, ino, baseline, offset, anchor_size, anchor)"
-            " VALUES (?,?,?,?,?,?,?,?,0,0,'')",
-            (session_id, path, identity.rollout, *seen, baseline),
+            "INSERT INTO sources (session, path, rollout, size, mtime_ns, dev, ino, history, baseline, offset, anchor_size, anchor)"
+            " VALUES (?,?,?,?,?,?,?,?,?,0,0,'')",
+            (session_id, path, identity.rollout, *seen, history, baseline),
         ).lastrowid
-        return SourceRow(made or 0, session_id, path, identity, seen, baseline)
+        return SourceRow(made or 0, session_id, path, identity, seen, history, baseline)
 
     def save_source(self, row: SourceRow) -> None:
         """Store where a source was read to."""
         state = None if row.state is None else orjson.dumps(row.state)
         self.db.execute(
             "UPDATE sources SET path=?, size=?, mtime_ns=?, dev=?, ino=?, baseline=?, offset=?, anchor_size=?, anchor=?,"
-            " translated=?, state=?, version=?, after_ns=?, gone=?, problem=? WHERE id=?",
+            " translated=?, state=?, version=?, read_ns=?, after_ns=?, gone=?, problem=? WHERE id=?",
             (
                 row.path, *row.seen, row.baseline, row.cursor.offset, *row.cursor.anchor, row.translated,
-                state, row.version, row.after_ns, row.gone, row.problem, row.id,
+                state, row.version, row.read_ns, row.after_ns, row.gone, row.problem, row.id,
             ),
         )  # fmt: skip
 
@@ -218,14 +224,17 @@ class Ledger:
 
     def place(self, session_id: int, hashed: int) -> int | None:
         """Return when an event of a session was first seen (its number), None if never."""
-        query = "SELECT seq FROM seen WHERE session = ? AND id = ?"
+        query = "SELECT seq FROM seen WHERE session = ? AND id = ? ORDER BY seq LIMIT 1"
         row = self.db.execute(query, (session_id, hashed)).fetchone()
         return row[0] if row else None
 
-    def places(self, session_id: int) -> list[int]:
-        """Return the hashes of all events seen of a session, in their order."""
-        query = "SELECT id FROM seen WHERE session = ? ORDER BY seq"
-        return [row[0] for row in self.db.execute(query, (session_id,))]
+    def places(self, session_id: int) -> dict[int, list[int]]:
+        """Return the hashes of all events seen of a session, each with its numbers in rising order."""
+        found: dict[int, list[int]] = {}
+        query = "SELECT id, seq FROM seen WHERE session = ? ORDER BY id, seq"
+        for hashed, seq in self.db.execute(query, (session_id,)):
+            found.setdefault(hashed, []).append(seq)
+        return found
 
     def add_places(self, session_id: int, rows: Iterable[tuple[int, int]]) -> None:
         """Remember (hash, number) of events."""
@@ -277,8 +286,8 @@ class Ledger:
 
 _SESSION: Final = "id, agent, session, subagent, cwd, facts, seq, output, auto, near_misses"
 _SOURCE: Final = (
-    "sources.id, sources.session, path, rollout, size, mtime_ns, dev, ino, baseline, offset, anchor_size, anchor,"
-    " translated, version, after_ns, gone, problem"
+    "sources.id, sources.session, path, rollout, size, mtime_ns, dev, ino, history, baseline, offset, anchor_size, anchor,"
+    " translated, version, read_ns, after_ns, gone, problem"
 )
 _OUTPUT: Final = (
     "id, session, root, parts, format, version, options, head, recorder, made, dev, ino, committed, tail, intent,"
@@ -293,12 +302,14 @@ def _session(row: tuple[Any, ...]) -> SessionRow:
 
 
 def _source(row: tuple[Any, ...]) -> SourceRow:
-    cursor = Cursor(row[9], Anchor(row[10], row[11]))
-    identity = Identity(SessionKey(*row[18:21]), row[3])
-    state = orjson.loads(row[17]) if row[17] else None
+    (
+        source_id, session, path, rollout, size, mtime_ns, dev, ino, history, baseline, offset, anchor_size, anchor,
+        translated, version, read_ns, after_ns, gone, problem, state, *key,
+    ) = row  # fmt: skip
     return SourceRow(
-        row[0], row[1], row[2], identity, Stat(*row[4:8]), row[8], cursor, row[12], state, row[13], row[14],
-        bool(row[15]), row[16],
+        source_id, session, path, Identity(SessionKey(*key), rollout), Stat(size, mtime_ns, dev, ino), history,
+        baseline, Cursor(offset, Anchor(anchor_size, anchor)), translated,
+        orjson.loads(state) if state else None, version, read_ns, after_ns, bool(gone), problem,
     )  # fmt: skip
 
 

@@ -23,7 +23,7 @@ class Recorder:
         self.index: int = state.get("index", 0)
         self.active: bool = state.get("active", False)
         self.headed: bool = state.get("headed", False)
-        self._pending: MarkKind | None = state.get("pending")
+        self._pending: str = state.get("pending", "")
         self.titled: Facts | None = None
 
     def state(self) -> dict[str, Any]:
@@ -48,10 +48,9 @@ class Recorder:
             text = self._begin(now, facts, event.time)
         present = self.ranges[self.index]
         if present.mark_at == event.id:
-            text += self._mark(Mark("started", event.time, present.switches), facts, event.time)
-        printed = self._format.event(event, facts)
-        if printed:
-            text += self._flush(facts, event.time) + printed
+            text += self._mark(Mark("started", event.time, present.switches))
+        if printed := self._format.event(event, facts):
+            text += self._head(facts, event.time) + self._take_pending() + printed
         return text + self.settle(event.id, facts, event.time)
 
     def settle(self, event_id: str, facts: Facts, time: str = "") -> str:
@@ -60,7 +59,7 @@ class Recorder:
         if self.active and self.ranges[self.index].end and self.ranges[self.index].end == event_id:
             ended = self.ranges[self.index]
             if ended.end_mark:
-                text += self._mark(Mark(ended.end_mark, ended.end_time or time), facts, time)
+                text += self._mark(Mark(ended.end_mark, ended.end_time or time))
             self.active = False
             self.index += 1
         following = self._next()
@@ -71,7 +70,7 @@ class Recorder:
 
     def interrupt(self, kind: MarkKind) -> None:
         """Print a mark before the next text: someone else's bytes, or a gap, stand there now."""
-        self._pending = kind
+        self._pending = self._format.mark(Mark(kind))
         if kind == "continued":
             self.headed = False
 
@@ -80,22 +79,22 @@ class Recorder:
 
     def _begin(self, begun: Range, facts: Facts, time: str) -> str:
         self.active = True
+        since = begun.start_time or time
+        text = self._head(facts, since)
         if begun.marked and not begun.mark_at:
-            mark = Mark("started", begun.start_time or time, begun.switches)
-            return self._mark(mark, facts, mark.time)
-        return ""
+            text += self._mark(Mark("started", since, begun.switches))
+        return text
 
-    def _mark(self, mark: Mark, facts: Facts, time: str) -> str:
+    def _mark(self, mark: Mark) -> str:
         printed = self._format.mark(mark)
-        return self._flush(facts, time) + printed if printed else ""
+        return self._take_pending() + printed if printed else ""
 
-    def _flush(self, facts: Facts, time: str) -> str:
-        """Return the head if there is none yet, and the mark that waits."""
-        text = ""
-        if not self.headed:
-            self.headed = True
-            text = self._format.head(self.titled or facts, time)
-        if self._pending:
-            text += self._format.mark(Mark(self._pending))
-            self._pending = None
+    def _head(self, facts: Facts, time: str) -> str:
+        if self.headed:
+            return ""
+        self.headed = True
+        return self._format.head(self.titled or facts, time)
+
+    def _take_pending(self) -> str:
+        text, self._pending = self._pending, ""
         return text

@@ -31,11 +31,13 @@ class SourceRow:
     path: str
     identity: Identity
     seen: Stat
+    history: int = 0
     baseline: int | None = None
     cursor: Cursor = Cursor(0, NO_ANCHOR)
     translated: int = 0
     state: dict[str, Any] | None = None
     version: int | None = None
+    read_ns: int = 0
     after_ns: int = 0
     gone: bool = False
     problem: str = ""

@@ -23,11 +23,13 @@ MIGRATIONS: Final = (
         path TEXT NOT NULL UNIQUE,
         rollout TEXT NOT NULL,
         size INTEGER NOT NULL, mtime_ns INTEGER NOT NULL, dev INTEGER NOT NULL, ino INTEGER NOT NULL,
-        baseline INTEGER,              -- NULL until the file is first opened: then behind its last newline
+        history INTEGER NOT NULL,      -- how many of its bytes were there when it was first seen
+        baseline INTEGER,              -- NULL until the file is first opened: then its last newline within those
         offset INTEGER NOT NULL, anchor_size INTEGER NOT NULL, anchor TEXT NOT NULL,
         translated INTEGER NOT NULL DEFAULT 0,  -- how far `state` has come; the rest was only scanned
         state TEXT, version INTEGER,
-        after_ns INTEGER NOT NULL DEFAULT 0,    -- commands recorded before this time are history
+        read_ns INTEGER NOT NULL DEFAULT 0,     -- the file's own time when it was read last
+        after_ns INTEGER NOT NULL DEFAULT 0,    -- after a rewrite: what was recorded before this time never commands
         gone INTEGER NOT NULL DEFAULT 0,
         problem TEXT NOT NULL DEFAULT ''
     );
@@ -58,7 +60,7 @@ MIGRATIONS: Final = (
     CREATE TABLE applied (once INTEGER PRIMARY KEY);
     CREATE TABLE seen (
         session INTEGER NOT NULL, id INTEGER NOT NULL, seq INTEGER NOT NULL,
-        PRIMARY KEY (session, id)
+        PRIMARY KEY (session, id, seq)
     ) WITHOUT ROWID;
     CREATE TABLE refusals (
         id INTEGER PRIMARY KEY, session INTEGER NOT NULL, time TEXT NOT NULL, word TEXT NOT NULL, reason TEXT NOT NULL

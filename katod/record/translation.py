@@ -26,7 +26,7 @@ class Translation:
         self._path = str(origin.path)
         self._journal = journal
         self.facts = facts
-        self.near_misses = 0
+        self._near_misses = 0
 
     @property
     def version(self) -> int:
@@ -36,6 +36,11 @@ class Translation:
     def state(self) -> dict[str, Any]:
         """Return the adapter's state."""
         return self._adapter.state()
+
+    def take_near_misses(self) -> int:
+        """Return how many lines since the last call looked like a command and were none."""
+        count, self._near_misses = self._near_misses, 0
+        return count
 
     def holding(self) -> bool:
         """Say whether text waits for a later record."""
@@ -57,6 +62,12 @@ class Translation:
                     else:
                         yield event
 
+    def feed_if_whole(self, line: Line) -> Iterator[Event]:
+        """Yield the events of a line without its newline, if it is a whole record all the same."""
+        records = decode(line)
+        if records and all(record.value is not None for record in records):
+            yield from self.feed([line])
+
     def finish(self) -> list[Event]:
         """Return what was held back, for a source that is complete."""
         return self._adapter.finish()
@@ -70,7 +81,7 @@ class Translation:
 
     def _split(self, event: Event) -> list[Event]:
         parts = split(event)
-        self.near_misses += parts.near_misses
+        self._near_misses += parts.near_misses
         if event.session.subagent == self.facts.key.subagent:
             self.facts.name(parts.words, event)
         return parts.events

@@ -27,7 +27,7 @@ class Claude:
 
     agent: ClassVar[str] = "claude"
     version: ClassVar[int] = 1
-    copies_history: ClassVar[bool] = True
+    native_ids: ClassVar[bool] = True
 
     def __init__(self, origin: Origin, state: dict[str, Any] | None = None) -> None:
         state = state or {}
@@ -378,7 +378,7 @@ class Claude:
         if kind == "attachment":
             prompt = dict_of(value.get("attachment")).get("prompt")
             return [prompt] if isinstance(prompt, str) else _texts(prompt)
-        if kind != "user":
+        if kind != "user" or is_person(value, subagent=False) is False:
             return []
         content = dict_of(value.get("message")).get("content")
         return [content] if isinstance(content, str) else _texts(content)

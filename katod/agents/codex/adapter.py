@@ -39,7 +39,7 @@ class Codex:
 
     agent: ClassVar[str] = "codex"
     version: ClassVar[int] = 1
-    copies_history: ClassVar[bool] = False
+    native_ids: ClassVar[bool] = False
 
     def __init__(self, origin: Origin, state: dict[str, Any] | None = None) -> None:
         state = state or {}

@@ -1,0 +1,183 @@
+"""Obeys commands: from what was typed (or asked from the shell) to ranges and outputs."""
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import Final, Literal
+
+from katod.command.machine import Action, Standing, decide
+from katod.command.split import command_of
+from katod.errors import TargetRefused
+from katod.events import Event
+from katod.journal import Journal
+from katod.model import Command, Range, Target
+from katod.record.conversation import Conversation, Outlet
+from katod.record.ledger import Ledger
+from katod.record.outputs import Outputs
+from katod.record.rows import OutputRow, SessionRow, SourceRow
+
+_NS: Final = 1_000_000_000
+
+
+class Desk:
+    """Where commands are carried out, in memory and in the ledger's open transaction; no file is written here."""
+
+    def __init__(
+        self, outputs: Outputs, journal: Journal, notify: Callable[[str, str], None],
+        follow: Callable[[OutputRow], None],
+    ) -> None:  # fmt: skip
+        self._outputs = outputs
+        self._journal = journal
+        self._notify = notify
+        self._follow = follow
+
+    def obey(self, conversation: Conversation, source: SourceRow, event: Event) -> None:
+        """Carry out one typed command, once and for all; a refusal is kept where the person looks."""
+        if conversation.is_applied(event.once):
+            return
+        conversation.applied.append(event.once)
+        if event.source.get("offset", 0) < (source.baseline or 0) or _too_old(event, source):
+            return
+        self.carry_out(conversation, command_of(event), event.id, time=event.time)
+
+    def carry_out(
+        self, conversation: Conversation, command: Command, at: str, *, time: str, typed: bool = True
+    ) -> str:
+        """Carry out a command at an event (behind it when it was not typed); returns why it was refused, or nothing."""
+        session = str(conversation.row.key)
+        try:
+            self._act(conversation, command, at, time, typed=typed)
+        except TargetRefused as refusal:
+            reason = f"{refusal.what}{f' ({refusal.hint})' if refusal.hint else ''}"
+            conversation.refusals.append((time, command.word, reason))
+            self._journal.command_refused(command.word, session, reason)
+            self._notify("katod: refused", f"::{command.word} was refused: {reason}")
+            return reason
+        except OSError as error:
+            conversation.refusals.append((time, command.word, error.strerror or str(error)))
+            self._journal.command_refused(command.word, session, error.strerror or str(error))
+            return error.strerror or str(error)
+        self._journal.command_applied(command.word, session)
+        return ""
+
+    def begin_unasked(self, conversation: Conversation) -> None:
+        """Begin a recording by rule, once the session's project and first words are known."""
+        facts, row = conversation.facts, conversation.row
+        if not facts.title or not facts.cwd:
+            return
+        rules = self._outputs.rules
+        if rules.excludes(facts.cwd) or not rules.automatic(facts.cwd):
+            row.auto = "no"
+            return
+        row.auto = "yes"
+        output = self._outputs.make(row, self._outputs.generated(facts), facts)
+        self._from_beginning(conversation, output, Range(start=""))
+
+    def wants(self, session: SessionRow, ledger: Ledger) -> bool:
+        """Say whether a session that was just found may be recorded by rule; decided once."""
+        if session.auto == "":
+            automatic = self._outputs.rules.settings.recording.auto
+            session.auto = "wanted" if automatic and not session.key.subagent else "no"
+            ledger.save_session(session)
+        return session.auto == "wanted"
+
+    def end_excluded(self, conversation: Conversation) -> None:
+        """End what is recorded of a project that the settings exclude."""
+        output = conversation.recording
+        if output is not None and self._outputs.rules.excludes(conversation.facts.cwd):
+            self._end(conversation, output, conversation.facts.last, mark="excluded")
+            self._settle(conversation, output)
+
+    def _act(self, conversation: Conversation, command: Command, at: str, time: str, *, typed: bool) -> None:
+        facts, row = conversation.facts, conversation.row
+        if command.word != "stop" and self._outputs.rules.excludes(facts.cwd):
+            raise TargetRefused("this project is excluded by the configuration")
+        target = self._outputs.named(command.name, facts) if command.name else None
+        recording = conversation.recording
+        present = conversation.present
+        standing = Standing(str(recording.path) if recording else "", str(present.path) if present else "")
+        action = decide(command, standing, str(target.path) if target else "")
+        output = self._output(conversation, action, target, present)
+        if command.word == "stop":
+            row.auto = "off"
+        if action.end and recording:
+            self._end(conversation, recording, at, time="" if typed else time)
+            if not typed:
+                self._settle(conversation, recording)
+        if output is None:
+            return
+        if action.copy:
+            self._from_beginning(conversation, output, Range("", marked=False, end=at, end_mark=""))
+            return
+        row.output = output.id
+        if action.begin == "beginning":
+            mark_at = at if typed else ""
+            self._from_beginning(conversation, output, Range("", mark_at=mark_at, switches=command.switches))
+            return
+        start = Range(at, inclusive=typed, start_time="" if typed else time, switches=command.switches)
+        self._begin(conversation, output, start)
+        if not typed:
+            self._settle(conversation, output)
+
+    def _output(
+        self, conversation: Conversation, action: Action, target: Target | None, present: OutputRow | None
+    ) -> OutputRow | None:
+        """Return the output that an action writes to, made where it is new; raises TargetRefused."""
+        if action.target == "none":
+            return None
+        if action.target == "present":
+            return present
+        chosen = target or self._outputs.generated(conversation.facts)
+        fresh = action.copy or action.begin == "beginning"
+        own = self._outputs.claim(conversation.row, chosen, fresh=fresh)
+        if own is not None:
+            return conversation.outputs[own.id]
+        return conversation.keep(self._outputs.make(conversation.row, chosen, conversation.facts))
+
+    def _begin(self, conversation: Conversation, output: OutputRow, begun: Range) -> None:
+        """Open a range at this point of the session."""
+        output.ranges.append(begun)
+        conversation.keep(output)
+        if output.behind is None and conversation.outlet(output) is None:
+            conversation.live.append(Outlet(output))
+        self._tell(conversation, output)
+
+    def _from_beginning(self, conversation: Conversation, output: OutputRow, begun: Range) -> None:
+        """Open a range at the beginning of the session: the output reads on its own until it is here."""
+        output.ranges.append(begun)
+        output.behind = {}
+        conversation.keep(output)
+        self._follow(output)
+        if not begun.end:
+            self._tell(conversation, output)
+
+    def _end(
+        self, conversation: Conversation, output: OutputRow, at: str, *, time: str = "",
+        mark: Literal["stopped", "excluded"] = "stopped",
+    ) -> None:  # fmt: skip
+        """Close the open range of an output."""
+        ended = output.ranges[-1]
+        ended.end, ended.end_time, ended.end_mark = at, time, mark
+        conversation.keep(output)
+        self._journal.recording_ended(str(conversation.row.key), str(output.path))
+        self._notify("katod: stopped", output.path.name)
+
+    def _settle(self, conversation: Conversation, output: OutputRow) -> None:
+        """Print the marks of ranges that end or begin behind the last event, which has passed already."""
+        outlet = conversation.outlet(output)
+        if outlet is not None:
+            outlet.add(outlet.recorder.settle(conversation.facts.last, conversation.facts))
+
+    def _tell(self, conversation: Conversation, output: OutputRow) -> None:
+        self._journal.recording_began(str(conversation.row.key), str(output.path))
+        self._notify("katod: recording", output.path.name)
+
+
+def _too_old(event: Event, source: SourceRow) -> bool:
+    """Say whether a command in a rewritten file was typed before the rewrite."""
+    if not source.after_ns:
+        return False
+    try:
+        return datetime.fromisoformat(event.time).timestamp() * _NS <= source.after_ns
+    except ValueError:
+        return True
+

@@ -1,0 +1,231 @@
+"""The daemon: takes the lock, opens the ledger, watches, and steps what changed, until it is told to stop."""
+
+import os
+import signal
+import time
+from collections.abc import Iterable
+from pathlib import Path
+from types import FrameType
+from typing import Final
+
+from katod import config, requests
+from katod.config import Settings
+from katod.discover.catalog import Catalog
+from katod.discover.roots import Root, find_roots
+from katod.discover.watch import Hints, Watcher, folders_of
+from katod.errors import ConfigError, KatodError
+from katod.journal import Journal, configure
+from katod.pipeline import Pipeline
+from katod.record.ledger import Ledger
+from katod.record.outputs import Rules
+from katod.record.rows import SourceRow
+from katod.service.lock import Lock
+from katod.service.notify import desktop, tell_manager
+
+COALESCE: Final = 0.05  # seconds between two steps of one source: what comes meanwhile is one batch
+HOT_EVERY: Final = 2.0
+FULL_EVERY: Final = 30.0
+FULL_EVERY_WHEN_QUIET: Final = 60.0
+HOT_FOR: Final = 600.0
+QUIET: Final = 1.0
+
+
+class Daemon:
+    """The composition root. One thread steps; the watcher's thread only leaves hints."""
+
+    def __init__(self, settings: Settings, config_path: Path, state: Path, journal: Journal) -> None:
+        self._config_path = config_path
+        self._state = state
+        self._journal = journal
+        self._hints = Hints()
+        self._watcher = Watcher(self._hints, journal)
+        self._ledger = Ledger.open(state, journal)
+        self._catalog = Catalog(self._ledger, journal)
+        self._roots = find_roots(settings)
+        self._settings = settings
+        self._pipeline = Pipeline(self._ledger, self._catalog, journal, self._rules(), self._notify)
+        self._due: dict[int, float] = {}
+        self._stepped: dict[int, float] = {}
+        self._hot: dict[tuple[Root, str], float] = {}
+        self._last_step = 0.0
+        self._stopping = ""
+        self._reloading = False
+
+    def run(self) -> None:
+        """Follow everything until SIGTERM or SIGINT; a step under way is finished first."""
+        self._handle_signals()
+        watching = self._settings.watch.use_events and self._watcher.start()
+        self._renew()
+        self._pipeline.resume()
+        self._queue(self._catalog.sweep(self._roots))
+        mode = "events" if watching else "sweeps only"
+        self._journal.daemon_started(mode, len(self._catalog.sources))
+        tell_manager("READY=1", f"STATUS=following {len(self._catalog.sources)} sessions ({mode})")
+        self._loop()
+        tell_manager("STOPPING=1")
+        self.close()
+        self._journal.daemon_stopped(self._stopping)
+
+    def once(self) -> None:
+        """Sweep, process everything, and return."""
+        self._pipeline.resume()
+        self._queue(self._catalog.sweep(self._roots))
+        self._take_requests()
+        while self._due or self._pipeline.follow(time.monotonic()):
+            self._step_due(float("inf"))
+        self.close()
+
+    def close(self) -> None:
+        """Store what is unsaved and let go of everything."""
+        self._watcher.stop()
+        self._pipeline.flush()
+        self._ledger.close()
+
+    # -- the loop ---------------------------------------------------------------------------------
+
+    def _loop(self) -> None:
+        now = time.monotonic()
+        hot, full, wall = now + HOT_EVERY, now + FULL_EVERY, time.time() - now
+        while not self._stopping:
+            now = time.monotonic()
+            gap = abs(time.time() - now - wall) > FULL_EVERY  # the machine slept, or its clock was set
+            overflow = self._take_hints()
+            if self._reloading:
+                self._reload()
+            if now >= hot:
+                hot = now + HOT_EVERY
+                overflow |= self._renew()
+                self._sweep_hot(now)
+                self._take_requests()
+            if now >= full or overflow or gap:
+                wall = time.time() - now
+                self._queue(self._catalog.sweep(self._roots))
+                full = now + (FULL_EVERY if self._hot else FULL_EVERY_WHEN_QUIET)
+                tell_manager("WATCHDOG=1")
+            more = self._step_due(now) | self._pipeline.follow(now)
+            if now - self._last_step >= QUIET:
+                self._pipeline.flush()
+            if not more and not self._stopping:
+                self._hints.wait(self._pause(min(hot, full)))
+
+    def _pause(self, deadline: float) -> float:
+        """Return how long nothing has to be done, in seconds."""
+        times = [deadline, *self._due.values()]
+        if (retry := self._pipeline.delivery.next_retry()) is not None:
+            times.append(retry)
+        if self._pipeline.delivery.unsettled:
+            times.append(self._last_step + QUIET)
+        return max(0.0, min(times) - time.monotonic())
+
+    def _step_due(self, now: float) -> bool:
+        """Step each source whose time has come, once; returns whether one of them has more."""
+        more = False
+        for source_id in [key for key, at in self._due.items() if at <= now]:
+            if self._pipeline.step(source_id):
+                more = True
+            else:
+                del self._due[source_id]
+                self._stepped[source_id] = now if now != float("inf") else 0.0
+            self._last_step = time.monotonic()
+        return more
+
+    def _queue(self, rows: Iterable[SourceRow]) -> None:
+        now = time.monotonic()
+        for row in rows:
+            self._due.setdefault(row.id, self._stepped.get(row.id, 0.0) + COALESCE)
+            root = self._root_of(row.path)
+            if root is not None:
+                self._hot[root, os.path.dirname(row.path)] = now
+
+    # -- where to look ----------------------------------------------------------------------------
+
+    def _take_hints(self) -> bool:
+        paths, overflow = self._hints.take()
+        for path in paths:
+            root = self._root_of(path)
+            if root is not None:
+                self._queue(self._catalog.hint(root, path))
+            elif path.startswith(str(self._state)):
+                self._take_requests()
+        return overflow
+
+    def _sweep_hot(self, now: float) -> None:
+        self._hot = {place: at for place, at in self._hot.items() if now - at < HOT_FOR}
+        self._queue(self._catalog.sweep_folders(list(self._hot)))
+
+    def _renew(self) -> bool:
+        folders = folders_of(self._roots)
+        requests_folder = self._state / requests.FOLDER
+        requests_folder.mkdir(mode=0o700, exist_ok=True)
+        return self._watcher.renew([*folders, (requests_folder, False)])
+
+    def _root_of(self, path: str) -> Root | None:
+        return next((root for root in self._roots if path.startswith(f"{root.path}/")), None)
+
+    # -- requests, settings, signals --------------------------------------------------------------
+
+    def _take_requests(self) -> None:
+        for path, request in requests.take(self._state):
+            if request is None:
+                requests.answer(path, "not a request")
+                continue
+            session = self._ledger.session_of(request.key)
+            try:
+                refusal = self._pipeline.request(session.id, request.command, request.time)
+            except KatodError as error:
+                refusal = str(error)
+            while self._pipeline.follow(time.monotonic()):
+                pass
+            requests.answer(path, refusal)
+
+    def _reload(self) -> None:
+        self._reloading = False
+        try:
+            settings = config.load(self._config_path)
+        except ConfigError as error:
+            self._journal.settings_rejected(str(self._config_path), str(error))
+            tell_manager(f"STATUS=the new settings are bad, the old ones stay: {error}")
+            return
+        self._settings = settings
+        configure(settings.log.level)
+        self._roots = find_roots(settings)
+        self._pipeline.use(self._rules())
+        self._renew()
+        self._journal.settings_reloaded(str(self._config_path))
+
+    def _rules(self) -> Rules:
+        return Rules.of(self._settings, tuple(root.path for root in self._roots))
+
+    def _notify(self, title: str, text: str) -> None:
+        if self._settings.recording.notify:
+            desktop(title, text)
+
+    def _handle_signals(self) -> None:
+        def stop(number: int, _: FrameType | None) -> None:
+            if self._stopping:
+                os._exit(1)
+            self._stopping = signal.Signals(number).name
+            self._hints.wake()
+
+        def reload(_number: int, _frame: FrameType | None) -> None:
+            self._reloading = True
+            self._hints.wake()
+
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, stop)
+        signal.signal(signal.SIGHUP, reload)
+
+
+def start(settings: Settings, config_path: Path, state: Path, *, once: bool) -> None:
+    """Run katod in the foreground; raises AlreadyRunning, LedgerError."""
+    os.umask(0o077)
+    journal = Journal()
+    lock = Lock.take(state)
+    try:
+        daemon = Daemon(settings, config_path, state, journal)
+        if once:
+            daemon.once()
+        else:
+            daemon.run()
+    finally:
+        lock.release()

@@ -1,0 +1,1 @@
+"""Finding session files: where agents keep them, what their paths tell, which of them changed."""

@@ -1,0 +1,112 @@
+"""All sources that are known, and what the sweep finds about them: new, changed, moved, gone.
+
+Decides where a new source's history ends (its baseline): what was there before katod looked never commands.
+"""
+
+import time
+from collections.abc import Iterable
+from typing import Final
+
+from katod.discover.roots import Root
+from katod.discover.sweep import look, sweep, sweep_folder
+from katod.journal import Journal
+from katod.model import Identity, Stat
+from katod.record.ledger import Ledger
+from katod.record.rows import SourceRow
+
+# File times come from a coarser clock than `time.time_ns`: a file made right after a sweep began may look older.
+_CLOCK_SLACK_NS: Final = 20_000_000
+
+
+class Catalog:
+    """The sources in memory, by id and by path."""
+
+    def __init__(self, ledger: Ledger, journal: Journal) -> None:
+        self._ledger = ledger
+        self._journal = journal
+        self.sources: dict[int, SourceRow] = {}
+        self._paths: dict[str, SourceRow] = {}
+        self._identities: dict[Identity, SourceRow] = {}
+        self._problems: dict[str, str] = {}
+        self._swept = ledger.roots()
+        for row in ledger.sources():
+            self.sources[row.id] = row
+            self._paths[row.path] = self._identities[row.identity] = row
+
+    def at(self, path: str) -> SourceRow | None:
+        """Return the source at a path."""
+        return self._paths.get(path)
+
+    def of_session(self, session_id: int) -> list[SourceRow]:
+        """Return the sources of a session, oldest first."""
+        return [self.sources[row.id] for row in self._ledger.sources_of(session_id)]
+
+    def sweep(self, roots: Iterable[Root]) -> list[SourceRow]:
+        """Look at every session file of these roots; returns what is new or changed, oldest change first."""
+        changed: list[SourceRow] = []
+        problems: dict[str, str] = {}
+        with self._ledger.transaction():
+            for root in roots:
+                began = time.time_ns() - _CLOCK_SLACK_NS
+                changed += self._sweep_root(root, problems)
+                self._ledger.save_root(str(root.path), root.agent, began)
+                self._swept[str(root.path)] = began
+        for folder, problem in problems.items():
+            if self._problems.get(folder) != problem:
+                self._journal.source_unreadable(folder, problem)
+        self._problems = problems
+        return sorted(changed, key=lambda row: (row.seen.mtime_ns, row.id))
+
+    def sweep_folders(self, folders: Iterable[tuple[Root, str]]) -> list[SourceRow]:
+        """Look at the files of single folders (the recently active ones)."""
+        changed: list[SourceRow] = []
+        for root, folder in folders:
+            for path, identity, seen in sweep_folder(root.agent, folder, {}, deep=False):
+                changed += self._notice(root, path, identity, seen)
+        return changed
+
+    def hint(self, root: Root, path: str) -> list[SourceRow]:
+        """Look at one path that the watcher named."""
+        found = look(root.agent, path)
+        return self._notice(root, path, *found) if found else []
+
+    def _sweep_root(self, root: Root, problems: dict[str, str]) -> list[SourceRow]:
+        found = sorted(sweep(root, problems), key=lambda item: (item[2].mtime_ns, item[0]))
+        changed = [row for path, identity, seen in found for row in self._notice(root, path, identity, seen)]
+        here = {path for path, _, _ in found}
+        prefix = f"{root.path}/"
+        for path, row in self._paths.items():
+            if not row.gone and path.startswith(prefix) and path not in here:
+                row.gone = True
+                self._journal.source_vanished(path)
+        return changed
+
+    def _notice(self, root: Root, path: str, identity: Identity, seen: Stat) -> list[SourceRow]:
+        row = self._paths.get(path) or self._moved(path, identity)
+        if row is None:
+            return [self._add(root, path, identity, seen)]
+        if row.seen == seen and not row.gone:
+            return []
+        row.seen, row.gone = seen, False
+        return [row]
+
+    def _moved(self, path: str, identity: Identity) -> SourceRow | None:
+        """Return the source that this file was under another name (archived, restored), None if it is a new one."""
+        row = self._identities.get(identity)
+        if row is None or look(identity.key.agent, row.path) is not None:
+            return None
+        del self._paths[row.path]
+        row.path = path
+        self._paths[path] = row
+        self._ledger.save_source(row)
+        return row
+
+    def _add(self, root: Root, path: str, identity: Identity, seen: Stat) -> SourceRow:
+        swept = self._swept.get(str(root.path))
+        history = seen.size if swept is None or seen.mtime_ns < swept else 0
+        session = self._ledger.session_of(identity.key)
+        row = self._ledger.add_source(session.id, path, identity, seen, history)
+        self.sources[row.id] = row
+        self._paths[path] = self._identities[identity] = row
+        self._journal.source_found(path, history)
+        return row

@@ -1,0 +1,70 @@
+"""The sweep: one stat of each session file. It is the truth; hints of the watcher only say where to look first."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from katod.discover.identity import identify
+from katod.discover.roots import Root
+from katod.model import Identity, Stat
+
+
+def sweep(root: Root, problems: dict[str, str]) -> Iterator[tuple[str, Identity, Stat]]:
+    """Yield every session file below a root. `problems` gains the folders that cannot be read."""
+    for folder in root.folders:
+        yield from sweep_folder(root.agent, str(folder), problems, deep=True)
+
+
+def sweep_folder(
+    agent: str, folder: str, problems: dict[str, str], *, deep: bool
+) -> Iterator[tuple[str, Identity, Stat]]:
+    """Yield the session files of one folder, and of those below it if `deep`; links are not followed."""
+    pending = [folder]
+    while pending:
+        current = pending.pop()
+        try:
+            entries = list(os.scandir(current))
+        except FileNotFoundError:
+            continue
+        except OSError as error:
+            problems[current] = error.strerror or str(error)
+            continue
+        for entry in entries:
+            name = entry.name
+            if name.endswith(".jsonl"):
+                found = _file(agent, entry)
+                if found is not None:
+                    yield found
+            elif deep and "." not in name and entry.is_dir(follow_symlinks=False):
+                pending.append(entry.path)
+
+
+def look(agent: str, path: str) -> tuple[Identity, Stat] | None:
+    """Return what one path is now, None when it is no session file (any more)."""
+    identity = identify(agent, Path(path))
+    if identity is None:
+        return None
+    try:
+        status = os.lstat(path)
+    except OSError:
+        return None
+    return (identity, _stat(status)) if _is_regular(status) else None
+
+
+def _file(agent: str, entry: "os.DirEntry[str]") -> tuple[str, Identity, Stat] | None:
+    try:
+        status = entry.stat(follow_symlinks=False)
+    except OSError:
+        return None
+    if not _is_regular(status):
+        return None
+    identity = identify(agent, Path(entry.path))
+    return None if identity is None else (entry.path, identity, _stat(status))
+
+
+def _is_regular(status: os.stat_result) -> bool:
+    return (status.st_mode & 0o170000) == 0o100000
+
+
+def _stat(status: os.stat_result) -> Stat:
+    return Stat(status.st_size, status.st_mtime_ns, status.st_dev, status.st_ino)

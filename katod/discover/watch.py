@@ -1,0 +1,150 @@
+"""Hints from the file watcher: where to look first. The sweep stays the truth, for hints get lost.
+
+Known silent losses: the watch limit, a full queue, a root deleted and made again, network file systems.
+"""
+
+import logging
+import os
+import threading
+import warnings
+from pathlib import Path
+from typing import Final
+
+from watchdog.events import FileSystemEvent, FileSystemEventHandler
+from watchdog.observers import Observer
+from watchdog.observers.api import BaseObserver, ObservedWatch
+
+from katod.discover.roots import Root
+from katod.journal import Journal
+
+# What reading a file causes: watching that would have katod wake itself.
+_IGNORED: Final = frozenset({"opened", "closed_no_write"})
+
+
+class Hints(FileSystemEventHandler):
+    """Paths that changed, gathered by the watcher's thread; the loop waits for them and takes them."""
+
+    def __init__(self) -> None:
+        self._paths: set[str] = set()
+        self._lock = threading.Lock()
+        self._event = threading.Event()
+        self.overflow = False
+
+    def on_any_event(self, event: FileSystemEvent) -> None:
+        """Take one event of the watcher: both names of a move count."""
+        if event.event_type in _IGNORED:
+            return
+        paths = {os.fsdecode(path) for path in (event.src_path, event.dest_path) if path}
+        if event.is_directory:
+            self.overflow |= event.event_type in ("created", "moved")
+            paths.clear()
+        elif not any(path.endswith((".jsonl", ".request")) for path in paths):
+            return
+        with self._lock:
+            self._paths |= paths
+        self._event.set()
+
+    def lost(self) -> None:
+        """Note that events were lost: everything has to be looked at."""
+        self.overflow = True
+        self._event.set()
+
+    def wake(self) -> None:
+        """Wake the loop (signals do)."""
+        self._event.set()
+
+    def wait(self, timeout: float) -> None:
+        """Return at the next hint, or after `timeout` seconds."""
+        self._event.wait(timeout)
+
+    def take(self) -> tuple[set[str], bool]:
+        """Return the paths since the last call, and whether everything has to be looked at."""
+        self._event.clear()
+        with self._lock:
+            paths, self._paths = self._paths, set()
+        overflow, self.overflow = self.overflow, False
+        return paths, overflow
+
+
+class Watcher:
+    """Keeps a watch on every folder that exists, and renews it when a folder is made again."""
+
+    def __init__(self, hints: Hints, journal: Journal) -> None:
+        self._hints = hints
+        self._journal = journal
+        self._watches: dict[Path, tuple[ObservedWatch, tuple[int, int]]] = {}
+        self._lost: set[Path] = set()
+        self._observer: BaseObserver | None = None
+        logging.getLogger("watchdog").addHandler(_Losses(hints))
+        logging.getLogger("watchdog").propagate = False
+        warnings.filterwarnings("ignore", module=r"watchdog\..*")
+
+    def start(self) -> bool:
+        """Start watching; returns False where the machine cannot (sweeps go on all the same)."""
+        try:
+            self._observer = Observer()
+            self._observer.start()
+        except OSError as error:
+            self._journal.watch_lost("-", error.strerror or str(error))
+            self._observer = None
+        return self._observer is not None
+
+    def renew(self, folders: list[tuple[Path, bool]]) -> bool:
+        """Watch these folders (True: with all below) as far as they exist; returns whether a new one was found."""
+        found = False
+        for folder, deep in folders if self._observer else []:
+            try:
+                status = os.stat(folder)
+            except OSError:
+                self._forget(folder)
+                continue
+            identity = (status.st_dev, status.st_ino)
+            known = self._watches.get(folder)
+            if known is None or known[1] != identity:
+                self._forget(folder)
+                found |= self._watch(folder, deep, identity)
+        return found
+
+    def stop(self) -> None:
+        """End the watcher's threads."""
+        if self._observer is not None:
+            self._observer.stop()
+            self._observer.join(5)
+
+    def _watch(self, folder: Path, deep: bool, identity: tuple[int, int]) -> bool:
+        assert self._observer is not None
+        try:
+            watch = self._observer.schedule(self._hints, str(folder), recursive=deep)
+        except OSError as error:
+            if folder not in self._lost:
+                self._lost.add(folder)
+                self._journal.watch_lost(str(folder), error.strerror or str(error))
+            return False
+        self._lost.discard(folder)
+        self._watches[folder] = (watch, identity)
+        return True
+
+    def _forget(self, folder: Path) -> None:
+        known = self._watches.pop(folder, None)
+        if known is not None and self._observer is not None:
+            try:
+                self._observer.unschedule(known[0])
+            except (KeyError, OSError):
+                self._journal.watch_lost(str(folder), "the watch was gone already")
+
+
+class _Losses(logging.Handler):
+    """Turns a warning of the watcher (a full queue, a failed watch) into a look at everything."""
+
+    def __init__(self, hints: Hints) -> None:
+        super().__init__(logging.WARNING)
+        self._hints = hints
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Take one warning."""
+        self._hints.lost()
+
+
+def folders_of(roots: list[Root]) -> list[tuple[Path, bool]]:
+    """Return the folders to watch for these roots."""
+    return [(folder, True) for root in roots for folder in root.folders]

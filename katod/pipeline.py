@@ -1,0 +1,355 @@
+"""One step: what is new in one source, read, translated, obeyed, recorded, printed, written.
+
+Read this file first. The stages stand in `Pipeline._translate` in their order:
+
+    discover ─▶ tail ─▶ agents ─▶ command ─▶ record ─▶ formats ─▶ write
+
+A step is one transaction of the ledger, which holds the cursors and the bytes to be appended (the
+intents), and then the appends. From the transaction on the bytes will be written, whatever happens.
+"""
+
+from collections import Counter
+from collections.abc import Callable
+from typing import Final
+
+from katod import events as ev
+from katod.agents import ADAPTERS
+from katod.command.desk import Desk
+from katod.command.scan import find_command
+from katod.discover.catalog import Catalog
+from katod.errors import SourceChanged, SourceError
+from katod.events import Event
+from katod.journal import Journal
+from katod.model import Command
+from katod.record.catchup import CatchUp
+from katod.record.conversation import Conversation
+from katod.record.ledger import Ledger
+from katod.record.outputs import Outputs, Rules
+from katod.record.realign import realign
+from katod.record.rows import OutputRow, SourceRow
+from katod.record.upgrade import rebuild
+from katod.tail.reader import Cursor, Partial, SourceFile, open_source
+from katod.write.delivery import Delivery
+
+STEP_BYTES: Final = 1024 * 1024
+Notify = Callable[[str, str], None]
+
+
+class Pipeline:
+    """The stages and what they share. Single-threaded: one step at a time."""
+
+    def __init__(
+        self, ledger: Ledger, catalog: Catalog, journal: Journal, rules: Rules, notify: Notify = lambda *_: None
+    ) -> None:
+        self._ledger = ledger
+        self._catalog = catalog
+        self._journal = journal
+        self._notify = notify
+        self._open: dict[int, Conversation] = {}
+        self._partials: dict[int, Partial] = {}
+        self._unsaved: dict[int, SourceRow] = {}
+        self._near_misses: Counter[int] = Counter()
+        self.delivery = Delivery(ledger, journal)
+        self._catch_up = CatchUp(ledger, catalog, journal, self.delivery)
+        self.use(rules)
+
+    def use(self, rules: Rules) -> None:
+        """Obey these rules from the next step on; what they exclude now is ended."""
+        self._desk = Desk(Outputs(self._ledger, rules), self._journal, self._notify, self._catch_up.add)
+        for conversation in list(self._open.values()):
+            self._at_rest(conversation, lambda c: self._desk.end_excluded(c))
+
+    def step(self, source_id: int, budget: int = STEP_BYTES) -> bool:
+        """Take one source forward by about `budget` bytes at the most; returns whether more is there now.
+
+        Bad files raise nothing: what cannot be read is noted in the row, and tried again when it changed.
+        """
+        source = self._catalog.sources[source_id]
+        try:
+            with open_source(source.path) as file:
+                return self._step(source, file, budget)
+        except SourceError as error:
+            self._note_problem(source, error.what)
+            return False
+        except BaseException:
+            self.forget(source.session)
+            raise
+
+    def _step(self, source: SourceRow, file: SourceFile, budget: int) -> bool:
+        self._note_problem(source, "")
+        self._set_baseline(source, file)
+        conversation = self._conversation(source)
+        self._prove(source, file, conversation)
+        if conversation is None:
+            return self._scan(source, file, budget)
+        if not self._attach(conversation, budget):
+            return True
+        for older in [other for other in conversation.sources if other.id < source.id]:
+            while self.step(older.id, budget):
+                pass
+        if self._open.get(source.session) is not conversation:
+            return True  # what stood in the older source ended the recording: begin anew
+        return self._translate(conversation, source, file, budget)
+
+    def _scan(self, source: SourceRow, file: SourceFile, budget: int) -> bool:
+        """Look for commands in the raw bytes of a session that is not recorded."""
+        batch = file.read(source.cursor, budget, self._partials.pop(source.id, None))
+        if batch.partial:
+            self._partials[source.id] = batch.partial
+        found, near_misses = find_command(source.identity, batch.lines)
+        self._unsaved[source.id] = source
+        self._near_misses[source.session] += near_misses
+        if found is None:
+            source.cursor = batch.cursor
+            return batch.more
+        source.cursor = Cursor(found.offset, file.anchor(found.offset))
+        self._load(source.session)
+        return True
+
+    def _translate(self, conversation: Conversation, source: SourceRow, file: SourceFile, budget: int) -> bool:
+        """The stages in their order."""
+        for outlet in conversation.live:
+            self.delivery.check(outlet)
+        with self._ledger.transaction():
+            batch = file.read(source.cursor, budget, self._partials.pop(source.id, None))
+            if batch.partial:
+                self._partials[source.id] = batch.partial
+            translation = conversation.reader.translation(source, source.state)
+            for event in translation.feed(batch.lines):
+                if conversation.admit(event):
+                    self._pass(conversation, source, event)
+            if batch.lines:
+                conversation.row.near_misses += translation.take_near_misses()
+                source.cursor, source.translated = batch.cursor, batch.cursor.offset
+                self._save(conversation)
+        if batch.lines:
+            self._deliver(conversation)
+        self._release(conversation)
+        return batch.more
+
+    def _pass(self, conversation: Conversation, source: SourceRow, event: Event) -> None:
+        """Take one event through: facts, commands, outputs."""
+        facts = conversation.facts
+        facts.observe(event)
+        if event.kind == ev.USER_COMMAND:
+            self._desk.obey(conversation, source, event)
+        if conversation.row.auto == "wanted":
+            self._desk.begin_unasked(conversation)
+        for outlet in conversation.live:
+            outlet.take(event, facts)
+        facts.close(event)
+
+    # -- sessions under translation ---------------------------------------------------------------
+
+    def _conversation(self, source: SourceRow) -> Conversation | None:
+        found = self._open.get(source.session)
+        if found is not None:
+            if source not in found.sources:
+                found.sources.append(source)
+                found.ready = False
+            return found
+        first = source.cursor.offset == 0 and source.baseline == 0
+        if first and self._desk.wants(self._ledger.session(source.session), self._ledger):
+            return self._load(source.session)
+        return None
+
+    def _load(self, session_id: int) -> Conversation:
+        """Begin to translate a session: from what the ledger knows of it, else from its beginning."""
+        found = self._open.get(session_id)
+        if found is not None:
+            return found
+        following = self._catch_up.rows()
+        rows = {row.id: following.get(row.id, row) for row in self._ledger.outputs(session_id)}
+        row = self._ledger.session(session_id)
+        version = ADAPTERS[row.key.agent].version
+        sources = self._catalog.of_session(session_id)
+        stored = self._ledger.sources_of(session_id)
+        whole = row.facts is not None and all(
+            kept.version == version and kept.translated == source.cursor.offset == kept.cursor.offset
+            for source, kept in zip(sources, stored, strict=True)
+        )
+        for source, kept in zip(sources, stored, strict=True):
+            source.state, source.translated = (kept.state, kept.translated) if whole else (None, 0)
+        row.facts = row.facts if whole else None
+        self._open[session_id] = Conversation(row, sources, rows, self._ledger, self._journal)
+        return self._open[session_id]
+
+    def _attach(self, conversation: Conversation, budget: int) -> bool:
+        """Translate up to the cursors what was only scanned, writing nothing; returns whether all is done."""
+        if not conversation.ready:
+            conversation.ready = all(self._attach_source(conversation, s, budget) for s in conversation.sources)
+        return conversation.ready
+
+    def _attach_source(self, conversation: Conversation, source: SourceRow, budget: int) -> bool:
+        translation = conversation.reader.translation(source, source.state)
+        left = source.cursor.offset - source.translated
+        if left <= 0:
+            return True
+        try:
+            with open_source(source.path) as file:
+                batch = file.read(Cursor(source.translated), min(budget, left))
+        except SourceError:
+            return True  # gone: what it held before is not known, what comes after is translated all the same
+        for event in translation.feed(batch.lines):
+            conversation.admit(event)
+            conversation.facts.observe(event)
+            conversation.facts.close(event)
+            if event.kind == ev.USER_COMMAND:
+                conversation.applied.append(event.once)
+        source.translated = batch.cursor.offset if batch.lines else source.cursor.offset
+        return source.translated >= source.cursor.offset
+
+    def _save(self, conversation: Conversation) -> None:
+        """Store the step, intents included. Of a session that nobody records, no state is kept."""
+        keep = bool(conversation.live or conversation.recording)
+        for source in conversation.sources:
+            translation = conversation.reader.translation(source, source.state)
+            source.state = translation.state() if keep else None
+            source.version = translation.version if keep else None
+            self._ledger.save_source(source)
+            self._unsaved.pop(source.id, None)
+        for outlet in conversation.live:
+            self.delivery.save_assets(outlet)
+            outlet.stage()
+            conversation.keep(outlet.row)
+        conversation.save(keep=keep)
+
+    def _deliver(self, conversation: Conversation) -> None:
+        """Append the intents; an output that cannot be written goes its own way until it can."""
+        conversation.saved()
+        rows = [outlet.row for outlet in conversation.live]
+        self.delivery.saved(rows)
+        for row in rows:
+            if not self.delivery.deliver(row):
+                self._catch_up.detach(row, conversation)
+        conversation.live = [o for o in conversation.live if o.row.open and o.row.behind is None]
+
+    def _release(self, conversation: Conversation) -> None:
+        """Stop translating a session that nobody records any more."""
+        wanted = conversation.recording or conversation.row.auto == "wanted" or conversation.reader.holding()
+        if not wanted:
+            self._open.pop(conversation.row.id, None)
+            for source in conversation.sources:
+                source.state, source.translated = None, 0
+
+    def forget(self, session_id: int) -> None:
+        """Drop what is in memory of a session whose step failed; the ledger has what was true before."""
+        conversation = self._open.pop(session_id, None)
+        if conversation is None:
+            return
+        for output_id in conversation.unsaved:
+            self._catch_up.drop(output_id)
+        for stored in self._ledger.sources_of(session_id):
+            source = self._catalog.sources[stored.id]
+            source.cursor, source.baseline = stored.cursor, stored.baseline
+            self._partials.pop(stored.id, None)
+            self._unsaved.pop(stored.id, None)
+
+    # -- outputs that follow on their own, and requests from the shell ------------------------------
+
+    def resume(self) -> None:
+        """After a start: complete open intents, and take up the sessions that were being recorded."""
+        for session_id in self._ledger.busy_sessions():
+            conversation = self._load(session_id)
+            for row in conversation.outputs.values():
+                rebuild(row, conversation, self._catalog, self._journal)
+                written = self.delivery.retry(row)
+                if row.behind is not None:
+                    self._catch_up.add(row)
+                elif not written:
+                    while not self._attach(conversation, STEP_BYTES):
+                        pass
+                    self._catch_up.detach(row, conversation)
+            conversation.live = [o for o in conversation.live if o.row.behind is None]
+            self._at_rest(conversation, self._desk.end_excluded)
+
+    def follow(self, now: float, budget: int = STEP_BYTES) -> bool:
+        """Take the outputs that follow on their own forward; returns whether more is to be done now."""
+        rows = self._catch_up.rows()
+        for output_id in self.delivery.due(now):
+            self.delivery.retry(rows[output_id])
+        more = False
+        for output_id, row in rows.items():
+            more |= self._catch_up.step(output_id, budget)
+            if output_id in self._catch_up.rows():
+                self._join(output_id, row)
+        return more
+
+    def _join(self, output_id: int, row: OutputRow) -> None:
+        """Let an output that has come as far as its session follow it live."""
+        conversation = self._load(row.session)
+        while not self._attach(conversation, STEP_BYTES):
+            pass
+        outlet = self._catch_up.arrived(output_id)
+        if outlet is not None:
+            conversation.outputs[output_id] = outlet.row
+            conversation.live.append(outlet)
+            with self._ledger.transaction():
+                outlet.row.recorder = outlet.recorder.state()
+                self._ledger.save_output(outlet.row)
+
+    def request(self, session_id: int, command: Command, time: str) -> str:
+        """Carry out a command from the shell at the end of what the session holds; returns a refusal or nothing."""
+        for source in self._catalog.of_session(session_id):
+            while self.step(source.id):
+                pass
+        conversation = self._load(session_id)
+        answer: list[str] = []
+
+        def act(found: Conversation) -> None:
+            at = found.facts.last
+            answer.append(self._desk.carry_out(found, command, at, time=time, typed=False))
+
+        self._at_rest(conversation, act)
+        return answer[0]
+
+    def _at_rest(self, conversation: Conversation, act: Callable[[Conversation], None]) -> None:
+        """Do something to a session between two events, as a step of its own."""
+        while not self._attach(conversation, STEP_BYTES):
+            pass
+        for outlet in conversation.live:
+            self.delivery.check(outlet)
+        try:
+            with self._ledger.transaction():
+                act(conversation)
+                self._save(conversation)
+        except BaseException:
+            self.forget(conversation.row.id)
+            raise
+        self._deliver(conversation)
+        self._release(conversation)
+
+    # -- small things -----------------------------------------------------------------------------
+
+    def _set_baseline(self, source: SourceRow, file: SourceFile) -> None:
+        """End the history of a source that is opened for the first time: behind its last newline back then."""
+        if source.baseline is None:
+            source.baseline = file.last_newline(source.history)
+            source.cursor = Cursor(source.baseline, file.anchor(source.baseline))
+            self._unsaved[source.id] = source
+
+    def _prove(self, source: SourceRow, file: SourceFile, conversation: Conversation | None) -> None:
+        try:
+            file.prove(source.cursor)
+        except SourceChanged as change:
+            self._journal.source_changed(source.path, change.what)
+            realign(source, file, conversation, self._ledger, self._journal)
+        source.read_ns = file.mtime_ns
+
+    def _note_problem(self, source: SourceRow, problem: str) -> None:
+        if source.problem != problem:
+            source.problem = problem
+            self._unsaved[source.id] = source
+            if problem:
+                self._journal.source_unreadable(source.path, problem)
+
+    def flush(self) -> None:
+        """Store scan positions and close written intents: in a quiet second, and at the end."""
+        if self._unsaved:
+            with self._ledger.transaction():
+                for source in self._unsaved.values():
+                    self._ledger.save_source(source)
+                self._ledger.add_near_misses(self._near_misses)
+            self._unsaved.clear()
+            self._near_misses.clear()
+        self.delivery.settle()

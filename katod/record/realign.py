@@ -1,0 +1,62 @@
+"""A source whose bytes before the cursor changed: truncated, rewritten, replaced, compacted, restored.
+
+Nothing is doubled and nothing recorded is taken back. Where ids are native the new content is read from
+its start and what is known is passed over. Where ids are positions, known words in their known order
+show how far the new content repeats the old; if nothing does, reading goes on at its end.
+"""
+
+from pathlib import Path
+from typing import Final
+
+from katod.agents import ADAPTERS
+from katod.agents.protocol import Origin, fingerprint
+from katod.journal import Journal
+from katod.record.conversation import Conversation
+from katod.record.facts import Facts
+from katod.record.ledger import Ledger, id_hash
+from katod.record.rows import SourceRow
+from katod.record.translation import Translation
+from katod.tail.reader import Cursor, SourceFile
+
+_CHUNK: Final = 4 * 1024 * 1024
+
+
+def realign(
+    source: SourceRow, file: SourceFile, conversation: Conversation | None, ledger: Ledger, journal: Journal
+) -> None:
+    """Set the cursor of a changed source to where what is new begins."""
+    source.baseline = 0
+    if conversation is None:
+        # Nothing was translated, so nothing is known but the time: only what was typed later may command.
+        source.cursor, source.translated, source.state = Cursor(), 0, None
+        source.after_ns = source.read_ns
+        return
+    conversation.reader.restart(source)
+    source.translated, source.state, source.cursor = 0, None, Cursor()
+    if ADAPTERS[source.identity.key.agent].native_ids:
+        return
+    offset = _repeated(source, file, ledger, journal)
+    if offset == 0:
+        offset = file.last_newline(file.size)
+        for outlet in conversation.live:
+            outlet.recorder.interrupt("gap")
+    source.cursor = Cursor(offset, file.anchor(offset))
+    conversation.ready = False
+
+
+def _repeated(source: SourceRow, file: SourceFile, ledger: Ledger, journal: Journal) -> int:
+    """Return the offset behind the last line whose words are known, in the order in which they are known."""
+    known = ledger.places(source.session)
+    translation = Translation(Origin(source.identity, Path(source.path)), Facts(source.identity.key), journal)
+    cursor, at, found = Cursor(), -1, 0
+    while True:
+        batch = file.read(cursor, _CHUNK)
+        for line in batch.lines:
+            for event in translation.feed([line]):
+                numbers = known.get(id_hash(fingerprint(event)), [])
+                following = next((seq for seq in numbers if seq > at), None)
+                if following is not None:
+                    at, found = following, line.end
+        cursor = batch.cursor
+        if not batch.more or not batch.lines:
+            return found

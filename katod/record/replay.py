@@ -1,0 +1,70 @@
+"""A session read again from its beginning: for exports, and to rebuild a state after an upgrade."""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from katod.agents import ADAPTERS
+from katod.agents.protocol import Origin
+from katod.errors import SourceError
+from katod.events import Event
+from katod.journal import Journal
+from katod.model import Identity, SessionKey
+from katod.record.facts import Facts
+from katod.record.ledger import id_hash
+from katod.record.translation import Translation
+from katod.tail.reader import Cursor, SourceFile, open_source
+
+CHUNK = 1024 * 1024
+
+
+class Stretch(NamedTuple):
+    """One source, from its beginning to `limit` (None: to its end, held-back events and an unended line included)."""
+
+    path: str
+    identity: Identity
+    limit: int | None = None
+
+
+def replay(
+    key: SessionKey, stretches: Iterable[Stretch], journal: Journal, *, skip_missing: bool = False
+) -> Iterator[tuple[Event, Facts]]:
+    """Yield each event of a session once, in order, with the facts as they are then. Raises SourceError."""
+    facts = Facts(key)
+    native_ids = ADAPTERS[key.agent].native_ids
+    seen: set[int] = set()
+    for stretch in stretches:
+        try:
+            for event in _events(stretch, facts, journal):
+                if native_ids:
+                    hashed = id_hash(event.id)
+                    if hashed in seen:
+                        continue
+                    seen.add(hashed)
+                facts.observe(event)
+                yield event, facts
+                facts.close(event)
+        except SourceError:
+            if not skip_missing:
+                raise
+
+
+def _events(stretch: Stretch, facts: Facts, journal: Journal) -> Iterator[Event]:
+    translation = Translation(Origin(stretch.identity, Path(stretch.path)), facts, journal)
+    with open_source(stretch.path) as file:
+        cursor, limit = Cursor(), stretch.limit
+        while limit is None or cursor.offset < limit:
+            batch = file.read(cursor, CHUNK if limit is None else min(CHUNK, limit - cursor.offset))
+            yield from translation.feed(batch.lines)
+            cursor = batch.cursor
+            if not batch.more or not batch.lines:
+                break
+        if limit is None:
+            yield from _end(file, cursor, translation)
+
+
+def _end(file: SourceFile, cursor: Cursor, translation: Translation) -> Iterator[Event]:
+    line = file.rest(cursor.offset)
+    if line is not None:
+        yield from translation.feed_if_whole(line)
+    yield from translation.finish()

@@ -1,0 +1,29 @@
+"""After an upgrade that prints other text: an output's state is rebuilt by printing again, writing nothing."""
+
+from katod.discover.catalog import Catalog
+from katod.formats import FORMATS
+from katod.journal import Journal
+from katod.record.conversation import Conversation, Outlet
+from katod.record.replay import Stretch, replay
+from katod.record.rows import OutputRow
+
+
+def rebuild(row: OutputRow, conversation: Conversation, catalog: Catalog, journal: Journal) -> None:
+    """Bring the recorder's state of an open output to the present version of its format."""
+    version = FORMATS[row.format].version
+    if row.version == version or not row.open:
+        return
+    offsets = (row.behind or {}).get("offsets")
+    stretches = [
+        Stretch(s.path, s.identity, s.cursor.offset if offsets is None else offsets.get(str(s.id), 0))
+        for s in catalog.of_session(row.session)
+    ]
+    row.version, row.recorder = version, None
+    outlet = Outlet(row)
+    for event, facts in replay(conversation.row.key, stretches, journal, skip_missing=True):
+        outlet.take(event, facts)
+        outlet.chunks.clear()
+    row.recorder = outlet.recorder.state()
+    live = conversation.outlet(row)
+    if live is not None:
+        conversation.live[conversation.live.index(live)] = outlet

@@ -1,0 +1,139 @@
+"""Brings intents to their outputs: checks, appends, parks what cannot be written, completes what a crash cut short."""
+
+import base64
+import time
+from collections.abc import Iterable
+from typing import Final
+
+from katod.errors import OutputError
+from katod.formats.markdown import asset_name
+from katod.journal import Journal
+from katod.record.conversation import Outlet
+from katod.record.ledger import Ledger
+from katod.record.rows import OutputRow
+from katod.write.output import Known, Place, append, complete, look, save_asset
+
+_FIRST_RETRY: Final = 1.0
+_LONGEST_RETRY: Final = 300.0
+
+
+class Delivery:
+    """Knows how each output was left, and when a parked one is tried again."""
+
+    def __init__(self, ledger: Ledger, journal: Journal) -> None:
+        self._ledger = ledger
+        self._journal = journal
+        self._written: dict[int, OutputRow] = {}
+        self._parked: dict[int, float] = {}
+
+    def check(self, outlet: Outlet) -> None:
+        """Before anything is printed: adopt what someone else wrote, and have a mark printed."""
+        row = outlet.row
+        if row.intent is not None:
+            return
+        try:
+            seen = look(_place(row), _known(row))
+        except OutputError:
+            return  # the append will fail in the same way, and park it
+        if seen.change == "same":
+            return
+        self._journal.output_edited(str(row.path), seen.change)
+        _adopt(row, seen.known)
+        row.made = seen.change != "gone"
+        outlet.recorder.interrupt("edited" if seen.change == "edited" else "continued")
+
+    def save_assets(self, outlet: Outlet) -> None:
+        """Write attachments before the text that links them; what fails is named in the log and linked all the same."""
+        assets, outlet.assets = outlet.assets, []
+        for media, data in assets:
+            content = base64.b64decode(data, validate=False)
+            name = asset_name({"sha256": _sha256(content), "mediaType": media})
+            try:
+                save_asset(_place(outlet.row), outlet.row.options.assets, name, content)
+            except OutputError as error:
+                self._journal.output_parked(str(error.path), error.what, 0)
+
+    def deliver(self, row: OutputRow) -> bool:
+        """Append the intent of one output; on failure it is parked and False returned."""
+        if row.intent is None:
+            return True
+        try:
+            known = append(_place(row), _known(row), row.intent)
+        except OutputError as error:
+            self._park(row, error)
+            return False
+        self._wrote(row, known)
+        return True
+
+    def retry(self, row: OutputRow) -> bool:
+        """Complete an intent that may have been written in part (after a failure or a crash)."""
+        if row.intent is None:
+            return True
+        try:
+            known, how = complete(_place(row), _known(row), row.intent, row.bounds)
+        except OutputError as error:
+            self._park(row, error)
+            return False
+        self._journal.output_recovered(str(row.path), how)
+        if row.problem:
+            self._journal.output_resumed(str(row.path))
+        self._wrote(row, known)
+        return True
+
+    def due(self, now: float) -> list[int]:
+        """Return the parked outputs whose next try has come."""
+        return [output_id for output_id, at in self._parked.items() if at <= now]
+
+    def next_retry(self) -> float | None:
+        """Return when (monotonic) the next parked output is tried."""
+        return min(self._parked.values(), default=None)
+
+    @property
+    def unsettled(self) -> bool:
+        """Say whether intents were written that the ledger still holds open."""
+        return bool(self._written)
+
+    def settle(self) -> None:
+        """Close the intents that were written; the next step would do the same."""
+        if self._written:
+            with self._ledger.transaction():
+                for row in self._written.values():
+                    self._ledger.save_output(row)
+            self._written.clear()
+
+    def saved(self, rows: Iterable[OutputRow]) -> None:
+        """Note that the ledger knows how these were left."""
+        for row in rows:
+            self._written.pop(row.id, None)
+
+    def _wrote(self, row: OutputRow, known: Known) -> None:
+        _adopt(row, known)
+        row.made, row.intent, row.bounds = True, None, []
+        row.problem, row.attempts = "", 0
+        self._parked.pop(row.id, None)
+        self._written[row.id] = row
+
+    def _park(self, row: OutputRow, error: OutputError) -> None:
+        wait = min(_LONGEST_RETRY, _FIRST_RETRY * 2**row.attempts)
+        row.attempts += 1
+        row.problem = error.what
+        self._parked[row.id] = time.monotonic() + wait
+        self._journal.output_parked(str(row.path), error.what, wait)
+
+
+def _place(row: OutputRow) -> Place:
+    return Place(row.root, row.parts)
+
+
+def _known(row: OutputRow) -> Known:
+    return Known(row.dev, row.ino, row.committed, row.tail)
+
+
+def _adopt(row: OutputRow, known: Known) -> None:
+    row.dev, row.ino, row.committed, row.tail = known
+
+
+def _sha256(content: bytes) -> str:
+    from hashlib import sha256  # noqa: PLC0415 - only for outputs that save attachments
+
+    return sha256(content).hexdigest()
