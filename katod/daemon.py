@@ -10,7 +10,7 @@ from typing import Final
 
 from katod import config, requests
 from katod.config import Settings
-from katod.discover.catalog import Catalog
+from katod.record.catalog import Catalog
 from katod.discover.roots import Root, find_roots
 from katod.discover.watch import Hints, Watcher, folders_of
 from katod.errors import ConfigError, KatodError

@@ -3,7 +3,10 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
+
+# Which format an output is written in, by its suffix.
+SUFFIXES: Final = {".md": "markdown", ".jsonl": "jsonl"}
 
 Tools = Literal["none", "summary", "full"]
 Attachments = Literal["save", "name"]

@@ -14,9 +14,9 @@ from typing import Final
 
 from katod import events as ev
 from katod.agents import ADAPTERS
-from katod.command.desk import Desk
+from katod.record.desk import Desk
 from katod.command.scan import find_command
-from katod.discover.catalog import Catalog
+from katod.record.catalog import Catalog
 from katod.errors import SourceChanged, SourceError
 from katod.events import Event
 from katod.journal import Journal
@@ -29,7 +29,7 @@ from katod.record.realign import realign
 from katod.record.rows import OutputRow, SourceRow
 from katod.record.upgrade import rebuild
 from katod.tail.reader import Cursor, Partial, SourceFile, open_source
-from katod.write.delivery import Delivery
+from katod.record.delivery import Delivery
 
 STEP_BYTES: Final = 1024 * 1024
 Notify = Callable[[str, str], None]

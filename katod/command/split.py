@@ -38,15 +38,16 @@ def _parts(event: Event, parsed: Parsed) -> list[Event]:
     out: list[Event] = []
     rest = {k: v for k, v in event.payload.items() if k != "text"}
     for n, piece in enumerate(parsed.pieces):
-        ids = {"id": f"{event.id}.{n}", "once": f"{event.once}.{n}"}
+        part = event._replace(id=f"{event.id}.{n}", once=f"{event.once}.{n}")
         if piece.command is not None:
-            out.append(event._replace(kind=ev.USER_COMMAND, payload=_payload(piece.command), blobs=(), **ids))
+            out.append(part._replace(kind=ev.USER_COMMAND, payload=_payload(piece.command), blobs=()))
             continue
-        out.append(event._replace(payload={"text": piece.text} | rest, **ids))
+        out.append(part._replace(payload={"text": piece.text} | rest))
         rest = {}
     if rest:  # images beside nothing but commands
-        ids = {"id": f"{event.id}.{len(out)}", "once": f"{event.once}.{len(out)}"}
-        out.append(event._replace(payload={"text": ""} | rest, **ids))
+        n = len(out)
+        part = event._replace(id=f"{event.id}.{n}", once=f"{event.once}.{n}")
+        out.append(part._replace(payload={"text": ""} | rest))
     return out
 
 

@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from katod.errors import TargetRefused
-from katod.formats import SUFFIXES
-from katod.model import Target
+from katod.model import SUFFIXES, Target
 
 _LONGEST_PART: Final = 200
 _LONGEST: Final = 1000

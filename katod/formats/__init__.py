@@ -8,7 +8,6 @@ from katod.formats.protocol import Format
 from katod.model import Options
 
 FORMATS: Final[dict[str, type[Format]]] = {Markdown.name: Markdown, Jsonl.name: Jsonl}
-SUFFIXES: Final = {cls.suffix: name for name, cls in FORMATS.items()}
 
 
 def open_format(name: str, options: Options, state: dict[str, Any] | None = None) -> Format:

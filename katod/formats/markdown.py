@@ -12,7 +12,7 @@ from katod.formats.mdtext import body, code, inline, quoted
 from katod.formats.redact import redact
 from katod.formats.when import When
 from katod.model import Mark, Options
-from katod.record.facts import Facts
+from katod.facts import Facts
 
 _MARKS: Final = {
     "started": "Recording started",
@@ -50,13 +50,16 @@ class Markdown:
 
     def state(self) -> dict[str, Any]:
         """Return who spoke last and what is still open."""
+        switches: list[list[Any]] = []
+        if self._options.thinking != self._base.thinking:
+            switches.append(["thinking", self._options.thinking])
+        if self._options.tools != self._base.tools:
+            switches.append(["tools", self._options.tools == "full"])
         row = {
             "speaker": self._speaker, "model": self._model, "day": self._day, "list": self._list,
             "labels": self._labels, "questions": self._questions,
-            "switches": [["thinking", self._options.thinking]] if self._options.thinking != self._base.thinking else [],
+            "switches": switches,
         }  # fmt: skip
-        if self._options.tools != self._base.tools:
-            row["switches"].append(["tools", self._options.tools == "full"])  # type: ignore[union-attr]
         return {name: value for name, value in row.items() if value}
 
     def head(self, facts: Facts, time: str) -> str:

@@ -4,7 +4,7 @@ from typing import Any, ClassVar, Protocol
 
 from katod.events import Event
 from katod.model import Mark, Options
-from katod.record.facts import Facts
+from katod.facts import Facts
 
 
 class Format(Protocol):

@@ -324,7 +324,9 @@ def _output(row: tuple[Any, ...]) -> OutputRow:
 
 def _range(row: tuple[Any, ...]) -> Range:
     switches = tuple((name, on) for name, on in orjson.loads(row[8]))
-    return Range(row[0], bool(row[1]), bool(row[2]), *row[3:8], switches, row[9])
+    return Range(
+        row[0], bool(row[1]), bool(row[2]), row[3], row[4], row[5], row[6], row[7], switches, row[9]
+    )
 
 
 def _connect(path: Path) -> sqlite3.Connection:

@@ -12,7 +12,7 @@ from katod.errors import TargetRefused
 from katod.formats import FORMATS
 from katod.formats.when import When
 from katod.model import Options, Target
-from katod.record.facts import Facts
+from katod.facts import Facts
 from katod.record.ledger import Ledger
 from katod.record.rows import OutputRow, SessionRow
 from katod.write.safe import examine

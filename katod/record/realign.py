@@ -12,7 +12,7 @@ from katod.agents import ADAPTERS
 from katod.agents.protocol import Origin, fingerprint
 from katod.journal import Journal
 from katod.record.conversation import Conversation
-from katod.record.facts import Facts
+from katod.facts import Facts
 from katod.record.ledger import Ledger, id_hash
 from katod.record.rows import SourceRow
 from katod.record.translation import Translation

@@ -5,7 +5,7 @@ from typing import Any
 from katod.events import Event
 from katod.formats import open_format
 from katod.model import Mark, MarkKind, Options, Range
-from katod.record.facts import Facts
+from katod.facts import Facts
 
 
 class Recorder:

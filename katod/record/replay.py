@@ -10,7 +10,7 @@ from katod.errors import SourceError
 from katod.events import Event
 from katod.journal import Journal
 from katod.model import Identity, SessionKey
-from katod.record.facts import Facts
+from katod.facts import Facts
 from katod.record.ledger import id_hash
 from katod.record.translation import Translation
 from katod.tail.reader import Cursor, SourceFile, open_source

@@ -10,7 +10,7 @@ from katod.command.split import split
 from katod.events import Event
 from katod.journal import Journal
 from katod.model import Line, Record
-from katod.record.facts import Facts
+from katod.facts import Facts
 from katod.tail.decode import decode
 
 # What an adapter may trip over in a record of a shape that nobody has seen.

@@ -1,6 +1,6 @@
 """After an upgrade that prints other text: an output's state is rebuilt by printing again, writing nothing."""
 
-from katod.discover.catalog import Catalog
+from katod.record.catalog import Catalog
 from katod.formats import FORMATS
 from katod.journal import Journal
 from katod.record.conversation import Conversation, Outlet

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
 from katod.errors import OutputError, TargetRefused
-from katod.record.recover import plan
+from katod.write.recover import plan
 from katod.write.safe import open_file, open_parent
 
 TAIL_SIZE: Final = 1024

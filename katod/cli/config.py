@@ -1,0 +1,73 @@
+"""`katod config`: the configuration file."""
+
+import os
+from importlib.resources import files
+from pathlib import Path
+
+import click
+
+from katod import config as settings_module
+from katod.cli.context import Context
+from katod.errors import ConfigError
+
+_NAME = "katod.toml"
+
+
+@click.group()
+def config() -> None:
+    """The configuration: write it, show it, check it."""
+
+
+@config.command()
+@click.pass_obj
+def path(context: Context) -> None:
+    """Print where the configuration is looked for."""
+    click.echo(context.config_path)
+
+
+@config.command()
+@click.pass_obj
+def init(context: Context) -> None:
+    """Write the commented default configuration; never over an existing file."""
+    target = context.config_path
+    target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    try:
+        fd = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        raise ConfigError("exists already", path=target, hint="`katod config check` tells what is wrong with it") from None
+    with os.fdopen(fd, "wb") as file:
+        file.write(default_config())
+    click.echo(f"wrote {target}")
+
+
+@config.command()
+@click.pass_obj
+def show(context: Context) -> None:
+    """Print the configuration file, or the defaults when there is none."""
+    try:
+        data = context.config_path.read_bytes()
+    except FileNotFoundError:
+        data = default_config()
+    click.echo(data.decode("utf-8", "replace"), nl=False)
+
+
+@config.command()
+@click.pass_obj
+def check(context: Context) -> None:
+    """Say whether the configuration can be used, and what is wrong if not."""
+    target = context.config_path
+    settings_module.load(target)
+    click.echo(f"{target}: good" if target.exists() else f"{target}: not there, the defaults hold")
+
+
+def default_config() -> bytes:
+    """Return the commented default configuration, from the wheel or from a checkout."""
+    return data_file(_NAME, Path("config") / _NAME)
+
+
+def data_file(packaged: str, in_checkout: Path) -> bytes:
+    """Return a file that the wheel carries inside the package and a checkout beside it."""
+    resource = files("katod") / "_data" / packaged
+    if resource.is_file():
+        return resource.read_bytes()
+    return (Path(__file__).parents[2] / in_checkout).read_bytes()

@@ -1,0 +1,107 @@
+"""What all commands share: settings, the state directory, the ledger, the meaning of SESSION."""
+
+import os
+from pathlib import Path
+
+from katod import config
+from katod.config import Settings
+from katod.discover.roots import Root, find_roots
+from katod.discover.sweep import sweep
+from katod.errors import SelectionError
+from katod.journal import Journal, quiet
+from katod.model import Identity, SessionKey, Stat
+from katod.record.ledger import Ledger
+
+
+class Found:
+    """One session as the disk has it now: its files, newest change."""
+
+    def __init__(self, key: SessionKey) -> None:
+        self.key = key
+        self.files: list[tuple[str, Identity, Stat]] = []
+
+    @property
+    def changed_ns(self) -> int:
+        """When one of its files changed last."""
+        return max(stat.mtime_ns for _, _, stat in self.files)
+
+    @property
+    def size(self) -> int:
+        """Its bytes in all files."""
+        return sum(stat.size for _, _, stat in self.files)
+
+
+class Context:
+    """The command line's view of katod."""
+
+    def __init__(self, given: Path | None) -> None:
+        self._given = given
+        self.journal = Journal()
+        quiet()
+
+    @property
+    def config_path(self) -> Path:
+        """Where the configuration is."""
+        return config.config_path(self._given)
+
+    @property
+    def settings(self) -> Settings:
+        """The settings; a file that was named has to exist."""
+        named = self._given is not None or bool(os.environ.get("KATOD_CONFIG"))
+        return config.load(self.config_path, required=named)
+
+    @property
+    def state(self) -> Path:
+        """The state directory."""
+        return config.state_path()
+
+    def roots(self) -> list[Root]:
+        """The agents' roots."""
+        return find_roots(self.settings)
+
+    def ledger(self) -> Ledger | None:
+        """The ledger for reading, None when katod never ran."""
+        return Ledger.read(self.state)
+
+    def found(self) -> dict[SessionKey, Found]:
+        """Return every session on the disk."""
+        sessions: dict[SessionKey, Found] = {}
+        for root in self.roots():
+            for path, identity, stat in sweep(root, {}):
+                sessions.setdefault(identity.key, Found(identity.key)).files.append((path, identity, stat))
+        for session in sessions.values():
+            session.files.sort(key=lambda file: (file[2].mtime_ns, file[0]))
+        return sessions
+
+    def select(self, text: str) -> Found:
+        """Return the session that is meant: an id, a unique prefix, `agent:prefix`, or `latest`.
+
+        Raises SelectionError when none or more than one is meant.
+        """
+        sessions = self.found()
+        main = [session for session in sessions.values() if not session.key.subagent]
+        if text == "latest":
+            if not main:
+                raise SelectionError("there are no sessions", hint="is an agent's folder configured?")
+            return max(main, key=lambda session: session.changed_ns)
+        matches = [session for session in sessions.values() if _matches(session.key, text)]
+        exact = [session for session in matches if text in (session.key.id, str(session.key))]
+        chosen = [s for s in exact if not s.key.subagent] or exact or [s for s in matches if not s.key.subagent] or matches
+        if len(chosen) == 1:
+            return chosen[0]
+        if not chosen:
+            raise SelectionError(f"no session is called {text!r}", hint="`katod sessions` lists them")
+        some = ", ".join(str(session.key) for session in chosen[:3])
+        raise SelectionError(f"{len(chosen)} sessions begin with {text!r}: {some} …", hint="type more of the id")
+
+
+def _matches(key: SessionKey, text: str) -> bool:
+    agent, colon, prefix = text.partition(":")
+    if not colon:
+        agent, prefix = key.agent, text
+    session, slash, subagent = prefix.partition("/")
+    if agent != key.agent:
+        return False
+    if slash:
+        return key.id.startswith(session) and bool(key.subagent) and key.subagent.startswith(subagent)
+    return key.id.startswith(prefix) or (bool(key.subagent) and key.subagent.startswith(prefix))

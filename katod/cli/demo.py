@@ -1,0 +1,112 @@
+"""`katod demo`: a recorded session plays into a temporary home, katod follows it, its transcript is shown."""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import click
+import orjson
+
+from katod.cli.config import data_file
+from katod.errors import KatodError
+from katod.service.lock import holder
+
+_SESSION = "6f1c2c1e-8a53-4c3e-9b5e-0a1d5f8f2c11.jsonl"
+_PATIENCE = 8.0
+_BEAT = 0.12
+_WIDTH = 76
+
+
+@click.command()
+@click.option("--keep", is_flag=True, help="Leave the temporary home there and print where it is.")
+def demo(keep: bool) -> None:
+    """Play a recorded session and show what katod makes of it. Touches nothing of yours."""
+    home = Path(tempfile.mkdtemp(prefix="katod-demo-"))
+    try:
+        with _daemon(home):
+            _play(home)
+            transcript = _transcript(home)
+            _until(lambda: "Recording stopped" in transcript.read_text(), "the recording to stop")
+        click.echo()
+        click.secho(f"What katod wrote to ~/{transcript.relative_to(home)}:", bold=True)
+        click.echo()
+        click.echo(transcript.read_text(), nl=False)
+        click.echo()
+        click.echo("The same happens in your own sessions while `katod run` runs: type ::start in Claude Code or Codex.")
+    finally:
+        if keep:
+            click.echo(f"kept: {home}")
+        else:
+            shutil.rmtree(home, ignore_errors=True)
+
+
+@contextmanager
+def _daemon(home: Path) -> Iterator[None]:
+    """Run a daemon of its own on a home of its own."""
+    state = home / "state"
+    kept = {name: os.environ[name] for name in ("PATH", "PYTHONPATH", "TZ", "LANG") if name in os.environ}
+    environment = kept | {"HOME": str(home), "KATOD_STATE_DIR": str(state), "XDG_CONFIG_HOME": str(home / ".config")}
+    log = (home / "katod.log").open("wb")
+    process = subprocess.Popen(  # noqa: S603 - this very program
+        [sys.executable, "-m", "katod", "run"], env=environment, cwd=home, stdin=subprocess.DEVNULL, stderr=log
+    )
+    try:
+        _until(lambda: holder(state) is not None and b"daemon.started" in (home / "katod.log").read_bytes(), "katod to start")
+        yield
+    finally:
+        process.terminate()
+        process.wait(timeout=10)
+        log.close()
+
+
+def _play(home: Path) -> None:
+    """Append the session's records to a file, as the agent would."""
+    lines = data_file("demo/session.jsonl", Path("fixtures/demo/session.jsonl")).splitlines(keepends=True)
+    folder = home / ".claude" / "projects" / "-home-me-shop"
+    folder.mkdir(parents=True)
+    click.secho("A session of Claude Code, as it goes on:", bold=True)
+    click.echo()
+    with (folder / _SESSION).open("ab", buffering=0) as file:
+        for line in lines:
+            _show(orjson.loads(line))
+            file.write(line)
+            time.sleep(_BEAT)
+
+
+def _show(record: dict[str, Any]) -> None:
+    content = record["message"]["content"]
+    if isinstance(content, str):
+        for line in content.splitlines():
+            click.echo(f"  you     {click.style(line, bold=True) if line.startswith('::') else line}")
+        return
+    for block in content:
+        if block["type"] == "text":
+            click.echo(f"  claude  {block['text'].splitlines()[0][:_WIDTH]}")
+        elif block["type"] == "tool_use":
+            click.echo(f"  claude  [{block['name']}]")
+
+
+def _transcript(home: Path) -> Path:
+    found: list[Path] = []
+
+    def look() -> bool:
+        found[:] = (home / "katod").rglob("*.md")
+        return bool(found)
+
+    _until(look, "a transcript")
+    return found[0]
+
+
+def _until(condition: Callable[[], bool], what: str) -> None:
+    deadline = time.monotonic() + _PATIENCE
+    while not condition():
+        if time.monotonic() > deadline:
+            raise KatodError(f"waited in vain for {what}")
+        time.sleep(0.01)

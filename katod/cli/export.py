@@ -1,0 +1,190 @@
+"""`katod export`: a session, a file, a recording or everything, in any format. Needs no daemon."""
+
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import click
+
+from katod import __version__
+from katod.agents import sniff
+from katod.cli.context import Context, Found
+from katod.config import local_zone
+from katod.discover.identity import named
+from katod.errors import KatodError, SelectionError, SourceError
+from katod.formats import FORMATS
+from katod.model import SUFFIXES, Options, SessionKey
+from katod.record.outputs import Rules
+from katod.record.render import read_katod, render_all, render_recording
+from katod.record.replay import Stretch, replay
+from katod.record.rows import OutputRow
+from katod.tail.decode import decode
+from katod.tail.framing import frame
+
+_HEAD_BYTES = 4 * 1024 * 1024
+
+
+@click.command()
+@click.argument("what", required=False, metavar="[SESSION|FILE]")
+@click.option("--recording", type=int, metavar="ID", help="A recording as it was made (`katod status` shows its id).")
+@click.option("--all", "everything", is_flag=True, help="Every session, each to a file in the folder given with -o.")
+@click.option("-f", "--format", "format_name", type=click.Choice(list(FORMATS)), help="The format; else by -o's suffix.")
+@click.option("-o", "--output", default="-", metavar="FILE|FOLDER|-", help="Where to write; - is standard output.")
+@click.option("--thinking", is_flag=True, help="Show the agent's thinking.")
+@click.option("--tools", type=click.Choice(["none", "summary", "full"]), help="How tool calls are shown.")
+@click.option("--no-redact", is_flag=True, help="Leave what looks like a secret as it is.")
+@click.pass_obj
+def export(
+    context: Context,
+    what: str | None,
+    recording: int | None,
+    everything: bool,
+    format_name: str | None,
+    output: str,
+    thinking: bool,
+    tools: Any,
+    no_redact: bool,
+) -> None:
+    """Write a conversation to a file.
+
+    SESSION is a session id, a unique prefix, `agent:prefix` or `latest`; FILE a session file of an agent or a
+    JSONL file of katod. An existing file is never overwritten.
+    """
+    if sum((what is not None, recording is not None, everything)) != 1:
+        raise click.UsageError("name one of SESSION, FILE, --recording ID or --all")
+    if recording is not None:
+        row, pieces = _recording(context, recording)
+        _write(output, pieces, FORMATS[row.format].suffix)
+        return
+    options = _options(context, thinking=thinking, tools=tools, redact=not no_redact)
+    chosen = format_name or SUFFIXES.get(Path(output).suffix) or "markdown"
+    if everything:
+        _all(context, Path(output), chosen, options)
+        return
+    _write(output, _one(context, str(what), chosen, options), FORMATS[chosen].suffix)
+
+
+def _one(context: Context, what: str, format_name: str, options: Options) -> Iterator[str]:
+    path = Path(what).expanduser()
+    if path.is_file():
+        return _file(context, path, format_name, options)
+    if "/" in what or path.suffix == ".jsonl":
+        raise SelectionError("there is no such file", path=what)
+    return _session(context, context.select(what), format_name, options)
+
+
+def _session(context: Context, found: Found, format_name: str, options: Options) -> Iterator[str]:
+    stretches = [Stretch(path, identity) for path, identity, _ in found.files]
+    return render_all(replay(found.key, stretches, context.journal), format_name, options)
+
+
+def _file(context: Context, path: Path, format_name: str, options: Options) -> Iterator[str]:
+    if _is_katod(path):
+        with path.open("rb") as lines:
+            yield from render_all(read_katod(lines, path), format_name, options)
+        return
+    agent = _agent(path)
+    identity = named(agent, path.absolute())
+    stretch = Stretch(str(path.absolute()), identity)
+    yield from render_all(replay(identity.key, [stretch], context.journal), format_name, options)
+
+
+def _agent(path: Path) -> str:
+    """Return whose file this is, by its first records; raises SelectionError."""
+    with path.open("rb") as file:
+        data = file.read(_HEAD_BYTES)
+    lines = frame(data if data.endswith(b"\n") else data + b"\n", 0)
+    for line in lines:
+        for record in decode(line):
+            if record.value is not None and (agent := sniff(path, record.value)):
+                return agent
+    if path.name.startswith("rollout-"):
+        return "codex"
+    hint = "katod knows session files of Claude Code and Codex, and its own JSONL"
+    raise SelectionError("is no session file that katod knows", path=path, hint=hint)
+
+
+def _is_katod(path: Path) -> bool:
+    with path.open("rb") as file:
+        return b'"schema":"katod.event/' in file.readline(4096)[:64]
+
+
+def _recording(context: Context, recording: int) -> tuple[OutputRow, Iterator[str]]:
+    ledger = context.ledger()
+    rows = {row.id: row for row in ledger.outputs()} if ledger else {}
+    if ledger is None or recording not in rows:
+        raise SelectionError(f"there is no recording {recording}", hint="`katod status --json` lists them")
+    row = rows[recording]
+    key = ledger.session(row.session).key
+    stretches = [Stretch(s.path, s.identity, s.cursor.offset) for s in ledger.sources_of(row.session)]
+    ledger.close()
+    return row, render_recording(row, key, stretches, context.journal)
+
+
+def _all(context: Context, folder: Path, format_name: str, options: Options) -> None:
+    if str(folder) == "-":
+        raise click.UsageError("--all needs a folder: -o FOLDER")
+    suffix = FORMATS[format_name].suffix
+    failed = 0
+    sessions = sorted(context.found().values(), key=lambda found: found.key)
+    for found in _progress(sessions):
+        target = folder / found.key.agent / f"{_file_name(found.key)}{suffix}"
+        try:
+            _write(str(target), _session(context, found, format_name, options), suffix)
+        except SelectionError:
+            continue  # exported before: an existing file is never overwritten
+        except SourceError as error:
+            failed += 1
+            click.echo(f"katod: {error}", err=True)
+    if failed:
+        raise KatodError(f"{failed} of {len(sessions)} sessions could not be exported")
+
+
+def _file_name(key: SessionKey) -> str:
+    return f"{key.id}-agent-{key.subagent}" if key.subagent else key.id
+
+
+def _progress(sessions: list[Found]) -> Iterable[Found]:
+    if not sys.stderr.isatty():
+        return sessions
+    from rich.console import Console  # noqa: PLC0415 - only for people
+    from rich.progress import track  # noqa: PLC0415
+
+    return track(sessions, "exporting", console=Console(stderr=True))
+
+
+def _options(context: Context, *, thinking: bool, tools: Any, redact: bool) -> Options:
+    settings = context.settings
+    base = Rules.of(settings, ()).options()
+    return replace(
+        base,
+        thinking=thinking or base.thinking,
+        tools=tools or base.tools,
+        redact=redact and base.redact,
+        attachments="name",
+        recorder=f"katod {__version__}",
+        time_zone=local_zone() if settings.output.time_zone == "local" else settings.output.time_zone,
+    )
+
+
+def _write(output: str, pieces: Iterator[str], suffix: str) -> None:
+    """Write to standard output, a folder that exists (under the file's own name) or a new file."""
+    if output == "-":
+        for piece in pieces:
+            sys.stdout.buffer.write(piece.encode("utf-8", "replace"))
+        sys.stdout.buffer.flush()
+        return
+    target = Path(output).expanduser()
+    if target.is_dir():
+        target = target / f"export{suffix}"
+    target.parent.mkdir(parents=True, exist_ok=True)
+    first = next(pieces, "")
+    try:
+        file = target.open("x", encoding="utf-8", errors="replace", newline="")
+    except FileExistsError:
+        raise SelectionError("exists already", path=target, hint="name a new file") from None
+    with file:
+        file.write(first)
+        file.writelines(pieces)

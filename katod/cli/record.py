@@ -1,0 +1,92 @@
+"""`katod record`: the chat's commands, from the shell."""
+
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Literal
+
+import click
+
+from katod import requests
+from katod.cli.context import Context
+from katod.errors import AlreadyRunning, KatodError, TargetRefused
+from katod.record.ledger import Ledger
+from katod.requests import Request
+
+_PATIENCE = 10.0
+
+
+@click.group()
+def record() -> None:
+    """Start, stop or capture a recording from the shell."""
+
+
+@record.command()
+@click.argument("session")
+@click.argument("name", default="")
+@click.pass_obj
+def start(context: Context, session: str, name: str) -> None:
+    """Record SESSION from now on (like `::start` in the chat)."""
+    _ask(context, session, "start", name)
+
+
+@record.command()
+@click.argument("session")
+@click.pass_obj
+def stop(context: Context, session: str) -> None:
+    """End the recording of SESSION (like `::stop`)."""
+    _ask(context, session, "stop", "")
+
+
+@record.command()
+@click.argument("session")
+@click.argument("name", default="")
+@click.pass_obj
+def capture(context: Context, session: str, name: str) -> None:
+    """Record SESSION, the whole conversation so far first (like `::capture`)."""
+    _ask(context, session, "capture", name)
+
+
+def _ask(context: Context, session: str, word: Literal["start", "stop", "capture"], name: str) -> None:
+    found = context.select(session)
+    moment = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    request = Request(tuple(found.key), word, name, moment)
+    answer = requests.leave(context.state, request)
+    refusal = _answered(context, answer)
+    if refusal:
+        raise TargetRefused(refusal)
+    click.echo(_result(context, request))
+
+
+def _answered(context: Context, answer: Path) -> str:
+    """Wait for the daemon's answer; without a daemon, act here."""
+    from katod.daemon import start as run_daemon  # noqa: PLC0415 - the watcher's libraries load only here
+    from katod.service.lock import holder  # noqa: PLC0415
+
+    deadline = time.monotonic() + _PATIENCE
+    while not answer.exists():
+        if holder(context.state) is None:
+            try:
+                run_daemon(context.settings, context.config_path, context.state, once=True)
+            except AlreadyRunning:
+                continue  # a daemon came up meanwhile: it answers
+        elif time.monotonic() > deadline:
+            raise KatodError("the daemon has not answered yet; the request waits for it", hint="see `katod status`")
+        else:
+            time.sleep(0.02)
+    text = answer.read_text()
+    answer.unlink(missing_ok=True)
+    return text
+
+
+def _result(context: Context, request: Request) -> str:
+    ledger = Ledger.read(context.state)
+    if ledger is None:
+        return ""
+    session = ledger.session_of(request.key)
+    rows = [row for row in ledger.outputs(session.id) if row.id == session.output]
+    ledger.close()
+    if not rows:
+        return f"{request.key} is not recorded"
+    verb = "recording to" if rows[0].open else "stopped; the file stays"
+    return f"{verb} {rows[0].path}"

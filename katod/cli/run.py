@@ -1,0 +1,21 @@
+"""`katod run`: the daemon in the foreground."""
+
+import click
+
+from katod.cli.context import Context
+from katod.journal import configure
+
+
+@click.command()
+@click.option("--once", is_flag=True, help="Look at everything, process what is new, and exit.")
+@click.pass_obj
+def run(context: Context, once: bool) -> None:
+    """Follow the agents' sessions and write what is recorded (the daemon, in the foreground).
+
+    SIGTERM ends it after the step under way, SIGHUP has it read the configuration again.
+    """
+    from katod.daemon import start  # noqa: PLC0415 - the watcher's libraries load only here
+
+    settings = context.settings
+    configure(settings.log.level)
+    start(settings, context.config_path, context.state, once=once)

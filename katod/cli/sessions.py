@@ -1,0 +1,105 @@
+"""`katod sessions`: what is there to record or export."""
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import click
+import orjson
+
+from katod.agents import LABELS
+from katod.cli.context import Context, Found
+from katod.config import local_zone
+from katod.facts import Facts
+from katod.formats.when import When
+from katod.journal import Journal
+from katod.record.replay import Stretch, replay
+
+_LOOK_AHEAD = 400
+
+
+@click.command()
+@click.option("--agent", type=click.Choice(list(LABELS)), help="Only sessions of this agent.")
+@click.option("--project", help="Only sessions whose project's path holds this text.")
+@click.option("--since", metavar="DATE|DAYS", help="Only sessions changed since a date (2026-02-01) or in the last days (7).")
+@click.option("--all", "everything", is_flag=True, help="Sub-agents, too, and no limit of 50.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
+@click.pass_obj
+def sessions(
+    context: Context, agent: str | None, project: str | None, since: str | None, everything: bool, as_json: bool
+) -> None:
+    """List the sessions on this machine, newest first."""
+    oldest = _since(since)
+    rows: list[dict[str, Any]] = []
+    most = None if everything or as_json else 50
+    for found in sorted(context.found().values(), key=lambda item: -item.changed_ns):
+        if (agent and found.key.agent != agent) or found.changed_ns < oldest or (found.key.subagent and not everything):
+            continue
+        row = describe(found)
+        if project and project not in row.get("project", ""):
+            continue
+        rows.append(row)
+        if most is not None and len(rows) >= most:
+            break
+    if as_json:
+        for row in rows:
+            click.echo(orjson.dumps(row))
+        return
+    _table(rows)
+
+
+def describe(found: Found) -> dict[str, Any]:
+    """Return what is shown of a session: ids, project, title, size in bytes, time of the last change (UTC)."""
+    facts = peek(found)
+    row: dict[str, Any] = {
+        "agent": found.key.agent,
+        "session": found.key.id,
+        "subagent": found.key.subagent,
+        "title": facts.title,
+        "project": facts.cwd,
+        "bytes": found.size,
+        "changed": datetime.fromtimestamp(found.changed_ns / 1e9, UTC).isoformat(timespec="seconds"),
+        "files": [path for path, _, _ in found.files],
+    }
+    return {name: value for name, value in row.items() if value not in ("", None)}
+
+
+def peek(found: Found) -> Facts:
+    """Return the facts of a session as far as its first events tell them."""
+    stretches = [Stretch(path, identity) for path, identity, _ in found.files]
+    facts = Facts(found.key)
+    for number, (_, now) in enumerate(replay(found.key, stretches, Journal(), skip_missing=True)):
+        facts = now
+        if (facts.title and facts.cwd) or number >= _LOOK_AHEAD:
+            break
+    return facts
+
+
+def _since(text: str | None) -> int:
+    if text is None:
+        return 0
+    if text.isdigit():
+        moment = datetime.now(UTC) - timedelta(days=int(text))
+    else:
+        try:
+            moment = datetime.fromisoformat(text)
+        except ValueError:
+            raise click.BadParameter("neither a date like 2026-02-01 nor a number of days", param_hint="--since") from None
+        moment = moment if moment.tzinfo else moment.astimezone()
+    return int(moment.timestamp() * 1e9)
+
+
+def _table(rows: list[dict[str, Any]]) -> None:
+    from rich.console import Console  # noqa: PLC0415 - only for people
+    from rich.table import Table  # noqa: PLC0415
+
+    table = Table(box=None, pad_edge=False)
+    for name in ("changed", "agent", "session", "project", "title"):
+        table.add_column(name, no_wrap=True, overflow="ellipsis", ratio=1 if name == "title" else None)
+    zone = When(local_zone())
+    for row in rows:
+        where = Path(row["project"]).name if row.get("project") else ""
+        short = row["session"][:8] + (f"/{row['subagent'][:8]}" if row.get("subagent") else "")
+        changed = zone.stamp(row["changed"], "").strip()
+        table.add_row(changed, row["agent"], short, where, row.get("title", ""))
+    Console().print(table if rows else "no sessions found")

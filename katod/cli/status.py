@@ -1,0 +1,94 @@
+"""`katod status`: what katod does, and what went wrong."""
+
+import time
+from typing import Any
+
+import click
+import orjson
+
+from katod.cli.context import Context
+from katod.record.ledger import Ledger
+from katod.record.rows import OutputRow, SessionRow
+from katod.service.lock import holder
+
+
+@click.command()
+@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
+@click.option("--watch", is_flag=True, help="Show it again every two seconds, until Ctrl-C.")
+@click.pass_obj
+def status(context: Context, as_json: bool, watch: bool) -> None:
+    """Show the daemon, the recordings, what is parked, refused or broken."""
+    while True:
+        row = collect(context)
+        if watch and not as_json:
+            click.clear()
+        click.echo(orjson.dumps(row) if as_json else "\n".join(_lines(row)))
+        if not watch:
+            return
+        time.sleep(2)
+
+
+def collect(context: Context) -> dict[str, Any]:
+    """Return the status as plain data; the shape of `--json` (see the README)."""
+    pid = holder(context.state)
+    row: dict[str, Any] = {"daemon": {"running": pid is not None} | ({"pid": pid} if pid else {})}
+    row |= {"sources": 0, "recordings": [], "parked": [], "refused": [], "problems": [], "nearMisses": 0}
+    ledger = context.ledger()
+    if ledger is None:
+        return row
+    try:
+        return row | _of_ledger(ledger)
+    finally:
+        ledger.close()
+
+
+def _of_ledger(ledger: Ledger) -> dict[str, Any]:
+    sessions = {session.id: session for session in ledger.sessions()}
+    outputs = ledger.outputs()
+    sources = list(ledger.sources())
+    return {
+        "sources": len(sources),
+        "recordings": [_recording(output, sessions) for output in outputs if output.open],
+        "parked": [_parked(output) for output in outputs if output.problem],
+        "refused": [
+            {"session": str(refusal.session), "time": refusal.time, "command": refusal.word, "reason": refusal.reason}
+            for refusal in ledger.refusals()
+        ],
+        "problems": [{"path": source.path, "problem": source.problem} for source in sources if source.problem],
+        "nearMisses": sum(session.near_misses for session in sessions.values()),
+    }
+
+
+def _recording(output: OutputRow, sessions: dict[int, SessionRow]) -> dict[str, Any]:
+    session = sessions[output.session]
+    return {
+        "id": output.id,
+        "session": str(session.key),
+        "project": session.cwd,
+        "output": str(output.path),
+        "format": output.format,
+        "bytes": output.committed,
+    }
+
+
+def _parked(output: OutputRow) -> dict[str, Any]:
+    return {"id": output.id, "output": str(output.path), "problem": output.problem, "attempts": output.attempts}
+
+
+def _lines(row: dict[str, Any]) -> list[str]:
+    daemon = row["daemon"]
+    lines = [f"katod is running (process {daemon.get('pid', '?')})" if daemon["running"] else "katod is not running"]
+    lines.append(f"{row['sources']} session files known")
+    lines += _section("recording", [f"{item['id']}  {item['session']} → {item['output']}" for item in row["recordings"]])
+    lines += _section("parked", [f"{item['output']}: {item['problem']}" for item in row["parked"]])
+    lines += _section(
+        "refused", [f"{item['time']}  ::{item['command']} in {item['session']}: {item['reason']}" for item in row["refused"]]
+    )
+    lines += _section("unreadable", [f"{item['path']}: {item['problem']}" for item in row["problems"]])
+    if row["nearMisses"]:
+        lines.append(f"{row['nearMisses']} lines looked like commands and were none")
+    return lines
+
+
+def _section(title: str, rows: list[str]) -> list[str]:
+    return [f"{title}:", *(f"  {text}" for text in rows)] if rows else []

@@ -1,0 +1,86 @@
+"""`katod verify`: does each output still hold what the sources say?"""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import NamedTuple
+
+import click
+
+from katod.cli.context import Context
+from katod.errors import KatodError, SelectionError, SourceError
+from katod.record.ledger import Ledger
+from katod.record.render import render_recording
+from katod.record.replay import Stretch
+from katod.record.rows import OutputRow
+
+
+class Verdict(NamedTuple):
+    """What came of one recording: whether all is there, and a word about it."""
+
+    good: bool
+    text: str
+
+
+@click.command()
+@click.argument("recording", type=int, required=False)
+@click.pass_obj
+def verify(context: Context, recording: int | None) -> None:
+    """Derive what katod appended from the sources again and compare it with the outputs.
+
+    Text that a person added is no fault; a missing or changed part is. Exit code 1 if one is found.
+    """
+    ledger = context.ledger()
+    rows = [row for row in (ledger.outputs() if ledger else []) if recording in (None, row.id)]
+    if ledger is None or (recording is not None and not rows):
+        raise SelectionError(f"there is no recording {recording}" if recording else "nothing was recorded yet")
+    failed = 0
+    for row in rows:
+        verdict = _verify(ledger, row, context)
+        failed += not verdict.good
+        click.echo(f"{row.id}  {row.path}: {verdict.text}")
+    ledger.close()
+    if failed:
+        raise KatodError(f"{failed} of {len(rows)} recordings differ")
+
+
+def _verify(ledger: Ledger, row: OutputRow, context: Context) -> Verdict:
+    if not row.made:
+        return Verdict(good=True, text="nothing written yet")
+    key = ledger.session(row.session).key
+    sources = ledger.sources_of(row.session)
+    limits = (row.behind or {}).get("offsets")
+    stretches = [
+        Stretch(s.path, s.identity, s.cursor.offset if limits is None else limits.get(str(s.id), 0)) for s in sources
+    ]
+    try:
+        content = row.path.read_bytes()
+        return compare(content, render_recording(row, key, stretches, context.journal))
+    except SourceError as error:
+        return Verdict(good=True, text=f"cannot be derived any more: {error.what}")
+    except OSError as error:
+        return Verdict(good=False, text=f"{error.strerror}")
+
+
+def compare(content: bytes, pieces: Iterable[str]) -> Verdict:
+    """Find each piece in the content, in order; what stands between them is a person's."""
+    at = found = missing = 0
+    for piece in pieces:
+        wanted = piece.encode("utf-8", "replace")
+        if not wanted.strip():
+            continue
+        here = content.find(wanted, at)
+        if here < 0:
+            here = content.find(wanted.strip(), at)
+            wanted = wanted.strip()
+        if here < 0:
+            missing += 1
+        else:
+            found += 1
+            at = here + len(wanted)
+    if missing:
+        return Verdict(good=False, text=f"{missing} of {found + missing} parts are missing or changed")
+    whole = sum(1 for _ in ()) == 0 and at == len(content)
+    return Verdict(good=True, text="as recorded" if whole else f"all {found} parts are there, with other text")
+
+
+__all__ = ["Path", "compare", "verify"]
