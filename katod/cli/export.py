@@ -100,8 +100,6 @@ def _agent(path: Path) -> str:
         for record in decode(line):
             if record.value is not None and (agent := sniff(path, record.value)):
                 return agent
-    if path.name.startswith("rollout-"):
-        return "codex"
     hint = "katod knows session files of Claude Code and Codex, and its own JSONL"
     raise SelectionError("is no session file that katod knows", path=path, hint=hint)
 

@@ -150,7 +150,8 @@ def _once(text: str) -> str:
     if (start := runs.find(_RUN)) >= 0:
         done = _prefixed(done, runs, start)
     if ":" in done or "=" in done or "," in done:
-        done = _in_urls(done) if "://" in done else done
+        for rule in IN_URLS if "://" in done else ():
+            done = _replace(rule, done) if rule.marker in done else done
         done = _named(done, plain if done is text else _plain(done))
     return done
 
@@ -186,13 +187,6 @@ def _long_runs(text: str, runs: bytes, start: int) -> str:
         found.add(text[start - 8 if start > 8 else 0 : end])
         start = find(_RUN, end)
     return " ".join(found)
-
-
-def _in_urls(text: str) -> str:
-    for rule in IN_URLS:
-        if rule.marker in text:
-            text = _replace(rule, text)
-    return text
 
 
 def _named(text: str, plain: bytes) -> str:
@@ -290,7 +284,7 @@ def _copy_of(number: int, nodes: list[tuple[Any, int, Any]], copies: dict[int, A
 
 def _redact_under(key: object, text: str) -> str:
     text = redact(text)
-    if isinstance(key, str) and _is_telling(key):
+    if isinstance(key, str) and _is_telling(key[-100:]):
         lead = f'"{key}": "'
         done = redact(f'{lead}{text}"')
         if done.startswith(lead) and done[len(lead) : -1] != text:

@@ -298,8 +298,8 @@ def test_values_of_many_alphabets(value):
 
 def test_pass_phrase_of_words():
     """Quoted words joined by signs are a pass phrase after `password`, and a mere name after `token`."""
-    assert redact('"password": "correct-horse-battery-staple"') == '"password": "[REDACTED:secret]"'
-    text = '"token": "correct-horse-battery-staple", type="current-password"'
+    assert redact('"password": "tall-Violet-mug-jumps"') == '"password": "[REDACTED:secret]"'
+    text = '"token": "tall-Violet-mug-jumps", type="current-password"'
     assert redact(text) is text
 
 

@@ -164,14 +164,16 @@ class Codex:
         kind = row.get("kind")
         shown = [("image", text_of(url)) for url in list_of(row.get("images"))]
         shown += [("local_image", text_of(path)) for path in list_of(row.get("local_images"))]
-        injected = isinstance(kind, str) and kind != "plain"
+        injected = kind in ("environment_context", "user_instructions")
+        if self._paginated:
+            return []
         return self._user(text_of(row.get("message")), shown, value, record, "event_msg/user_message", injected)
 
     def _user(
         self, text: str, shown: list[tuple[str, str]], value: dict[str, Any], record: Record, kind: str,
         injected: bool = False,
     ) -> list[Event]:  # fmt: skip
-        if injected or is_injected(text):
+        if injected:
             payload = {"text": text, "subtype": "context"}
             return [self._event(ev.SYSTEM_MESSAGE, payload, value, record, kind, 0)]
         words = unwrap(text)
@@ -186,7 +188,7 @@ class Codex:
             said.setdefault("attachments", []).append(row)
             blobs += blob
         event = self._event(ev.USER_MESSAGE, said, value, record, kind, 0)
-        return [*out, event._replace(typed=self._typed(), blobs=tuple(blobs))]
+        return [*out, event._replace(typed=self._typed() and not is_injected(text), blobs=tuple(blobs))]
 
     def _typed(self) -> bool:
         meta = self._meta or {}
@@ -216,6 +218,8 @@ class Codex:
         item = dict_of(row.get("item"))
         name = text_of(item.get("type"))
         kind, lower = f"event_msg/item_completed/{name}", name.lower()
+        if lower in ("usermessage", "agentmessage", "reasoning") and not self._paginated:
+            return []
         if lower == "usermessage":
             return self._user(joined(item.get("content")), images(item.get("content")), value, record, kind)
         if lower == "agentmessage":
