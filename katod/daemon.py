@@ -10,12 +10,12 @@ from typing import Final
 
 from katod import config, requests
 from katod.config import Settings
-from katod.record.catalog import Catalog
 from katod.discover.roots import Root, find_roots
 from katod.discover.watch import Hints, Watcher, folders_of
 from katod.errors import ConfigError, KatodError
 from katod.journal import Journal, configure
 from katod.pipeline import Pipeline
+from katod.record.catalog import Catalog
 from katod.record.ledger import Ledger
 from katod.record.outputs import Rules
 from katod.record.rows import SourceRow

@@ -106,9 +106,7 @@ def to_json(event: Event) -> dict[str, Any]:
 def from_json(row: dict[str, Any]) -> Event:
     """Read an event back from its JSON form; raises KeyError or TypeError when it is none."""
     session = row["session"]
-    ref = SessionRef(
-        session["agent"], session["id"], session.get("subagent", ""), session.get("parent", "")
-    )
+    ref = SessionRef(session["agent"], session["id"], session.get("subagent", ""), session.get("parent", ""))
     return Event(
         id=row["id"],
         kind=row["kind"],

@@ -14,7 +14,9 @@ _SUBTYPES_WITHOUT_TITLE: Final = frozenset({"slash-command", "shell"})
 class Facts:
     """Title, place, model and open calls: what a transcript's head and its results need."""
 
-    __slots__ = ("branch", "calls", "cwd", "key", "last", "model", "parent", "started", "time", "title", "version")
+    __slots__ = (
+        "branch", "calls", "cwd", "key", "last", "model", "origin", "parent", "started", "time", "title", "version",
+    )  # fmt: skip
 
     def __init__(self, key: SessionKey, state: dict[str, Any] | None = None) -> None:
         state = state or {}
@@ -25,6 +27,7 @@ class Facts:
         self.version: str = state.get("version", "")
         self.model: str = state.get("model", "")
         self.parent: str = state.get("parent", "")
+        self.origin: str = state.get("origin", "")
         self.started: str = state.get("started", "")
         self.time: str = state.get("time", "")
         self.last: str = state.get("last", "")
@@ -78,3 +81,4 @@ class Facts:
         self.branch = self.branch or payload.get("branch", "")
         self.version = self.version or payload.get("cliVersion", "")
         self.parent = self.parent or event.session.parent
+        self.origin = self.origin or payload.get("origin", "")

@@ -85,6 +85,7 @@ class Options:
     time_zone: str = "UTC"
     subagents: bool = False
     assets: str = ""  # the folder beside the output where attachments are saved
+    agents: str = ""  # the folder beside it where its sub-agents are recorded
     recorder: str = ""  # the katod that began it, as the front matter names it
 
     def with_switches(self, switches: Mapping[str, bool]) -> "Options":

@@ -14,22 +14,22 @@ from typing import Final
 
 from katod import events as ev
 from katod.agents import ADAPTERS
-from katod.record.desk import Desk
 from katod.command.scan import find_command
-from katod.record.catalog import Catalog
 from katod.errors import SourceChanged, SourceError
 from katod.events import Event
 from katod.journal import Journal
 from katod.model import Command
+from katod.record.catalog import Catalog
 from katod.record.catchup import CatchUp
 from katod.record.conversation import Conversation
+from katod.record.delivery import Delivery
+from katod.record.desk import Desk
 from katod.record.ledger import Ledger
 from katod.record.outputs import Outputs, Rules
 from katod.record.realign import realign
 from katod.record.rows import OutputRow, SourceRow
 from katod.record.upgrade import rebuild
 from katod.tail.reader import Cursor, Partial, SourceFile, open_source
-from katod.record.delivery import Delivery
 
 STEP_BYTES: Final = 1024 * 1024
 Notify = Callable[[str, str], None]
@@ -57,7 +57,7 @@ class Pipeline:
         """Obey these rules from the next step on; what they exclude now is ended."""
         self._desk = Desk(Outputs(self._ledger, rules), self._journal, self._notify, self._catch_up.add)
         for conversation in list(self._open.values()):
-            self._at_rest(conversation, lambda c: self._desk.end_excluded(c))
+            self._at_rest(conversation, self._desk.end_excluded)
 
     def step(self, source_id: int, budget: int = STEP_BYTES) -> bool:
         """Take one source forward by about `budget` bytes at the most; returns whether more is there now.

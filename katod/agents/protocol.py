@@ -3,10 +3,13 @@
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Final, Protocol
 
 from katod.events import Event, SessionRef
 from katod.model import Identity, Record
+
+# The origin of a session that an agent began for a part of its work.
+SPAWNED: Final = "subagent"
 
 
 @dataclass(frozen=True, slots=True)

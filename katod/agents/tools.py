@@ -41,7 +41,7 @@ def describe(name: str, arguments: Mapping[str, Any] | str, cwd: str = "") -> st
         return one_line(_search(arguments, cwd))
     if lower in ("task", "agent"):
         return one_line(_first(arguments, ("description", "prompt")))
-    if lower == "todowrite" or lower == "update_plan":
+    if lower in {"todowrite", "update_plan"}:
         items = arguments.get("todos") or arguments.get("plan")
         return f"{len(items)} items" if isinstance(items, list) else ""
     return one_line(relative(_first(arguments, _TELLING), cwd))

@@ -34,7 +34,9 @@ def init(context: Context) -> None:
     try:
         fd = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:
-        raise ConfigError("exists already", path=target, hint="`katod config check` tells what is wrong with it") from None
+        raise ConfigError(
+            "exists already", path=target, hint="`katod config check` tells what is wrong with it"
+        ) from None
     with os.fdopen(fd, "wb") as file:
         file.write(default_config())
     click.echo(f"wrote {target}")

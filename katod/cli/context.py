@@ -86,7 +86,9 @@ class Context:
             return max(main, key=lambda session: session.changed_ns)
         matches = [session for session in sessions.values() if _matches(session.key, text)]
         exact = [session for session in matches if text in (session.key.id, str(session.key))]
-        chosen = [s for s in exact if not s.key.subagent] or exact or [s for s in matches if not s.key.subagent] or matches
+        chosen = (
+            [s for s in exact if not s.key.subagent] or exact or [s for s in matches if not s.key.subagent] or matches
+        )
         if len(chosen) == 1:
             return chosen[0]
         if not chosen:

@@ -39,7 +39,9 @@ def demo(keep: bool) -> None:
         click.echo()
         click.echo(transcript.read_text(), nl=False)
         click.echo()
-        click.echo("The same happens in your own sessions while `katod run` runs: type ::start in Claude Code or Codex.")
+        click.echo(
+            "The same happens in your own sessions while `katod run` runs: type ::start in Claude Code or Codex."
+        )
     finally:
         if keep:
             click.echo(f"kept: {home}")
@@ -54,11 +56,14 @@ def _daemon(home: Path) -> Iterator[None]:
     kept = {name: os.environ[name] for name in ("PATH", "PYTHONPATH", "TZ", "LANG") if name in os.environ}
     environment = kept | {"HOME": str(home), "KATOD_STATE_DIR": str(state), "XDG_CONFIG_HOME": str(home / ".config")}
     log = (home / "katod.log").open("wb")
-    process = subprocess.Popen(  # noqa: S603 - this very program
+    process = subprocess.Popen(
         [sys.executable, "-m", "katod", "run"], env=environment, cwd=home, stdin=subprocess.DEVNULL, stderr=log
     )
     try:
-        _until(lambda: holder(state) is not None and b"daemon.started" in (home / "katod.log").read_bytes(), "katod to start")
+        _until(
+            lambda: holder(state) is not None and b"daemon.started" in (home / "katod.log").read_bytes(),
+            "katod to start",
+        )
         yield
     finally:
         process.terminate()

@@ -30,7 +30,9 @@ _HEAD_BYTES = 4 * 1024 * 1024
 @click.argument("what", required=False, metavar="[SESSION|FILE]")
 @click.option("--recording", type=int, metavar="ID", help="A recording as it was made (`katod status` shows its id).")
 @click.option("--all", "everything", is_flag=True, help="Every session, each to a file in the folder given with -o.")
-@click.option("-f", "--format", "format_name", type=click.Choice(list(FORMATS)), help="The format; else by -o's suffix.")
+@click.option(
+    "-f", "--format", "format_name", type=click.Choice(list(FORMATS)), help="The format; else by -o's suffix."
+)
 @click.option("-o", "--output", default="-", metavar="FILE|FOLDER|-", help="Where to write; - is standard output.")
 @click.option("--thinking", is_flag=True, help="Show the agent's thinking.")
 @click.option("--tools", type=click.Choice(["none", "summary", "full"]), help="How tool calls are shown.")

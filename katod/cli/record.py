@@ -50,7 +50,7 @@ def capture(context: Context, session: str, name: str) -> None:
 def _ask(context: Context, session: str, word: Literal["start", "stop", "capture"], name: str) -> None:
     found = context.select(session)
     moment = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-    request = Request(tuple(found.key), word, name, moment)
+    request = Request((found.key.agent, found.key.id, found.key.subagent), word, name, moment)
     answer = requests.leave(context.state, request)
     refusal = _answered(context, answer)
     if refusal:

@@ -21,7 +21,9 @@ _LOOK_AHEAD = 400
 @click.command()
 @click.option("--agent", type=click.Choice(list(LABELS)), help="Only sessions of this agent.")
 @click.option("--project", help="Only sessions whose project's path holds this text.")
-@click.option("--since", metavar="DATE|DAYS", help="Only sessions changed since a date (2026-02-01) or in the last days (7).")
+@click.option(
+    "--since", metavar="DATE|DAYS", help="Only sessions changed since a date (2026-02-01) or in the last days (7)."
+)
 @click.option("--all", "everything", is_flag=True, help="Sub-agents, too, and no limit of 50.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
 @click.pass_obj
@@ -84,7 +86,9 @@ def _since(text: str | None) -> int:
         try:
             moment = datetime.fromisoformat(text)
         except ValueError:
-            raise click.BadParameter("neither a date like 2026-02-01 nor a number of days", param_hint="--since") from None
+            raise click.BadParameter(
+                "neither a date like 2026-02-01 nor a number of days", param_hint="--since"
+            ) from None
         moment = moment if moment.tzinfo else moment.astimezone()
     return int(moment.timestamp() * 1e9)
 

@@ -79,10 +79,13 @@ def _lines(row: dict[str, Any]) -> list[str]:
     daemon = row["daemon"]
     lines = [f"katod is running (process {daemon.get('pid', '?')})" if daemon["running"] else "katod is not running"]
     lines.append(f"{row['sources']} session files known")
-    lines += _section("recording", [f"{item['id']}  {item['session']} → {item['output']}" for item in row["recordings"]])
+    lines += _section(
+        "recording", [f"{item['id']}  {item['session']} → {item['output']}" for item in row["recordings"]]
+    )
     lines += _section("parked", [f"{item['output']}: {item['problem']}" for item in row["parked"]])
     lines += _section(
-        "refused", [f"{item['time']}  ::{item['command']} in {item['session']}: {item['reason']}" for item in row["refused"]]
+        "refused",
+        [f"{item['time']}  ::{item['command']} in {item['session']}: {item['reason']}" for item in row["refused"]],
     )
     lines += _section("unreadable", [f"{item['path']}: {item['problem']}" for item in row["problems"]])
     if row["nearMisses"]:

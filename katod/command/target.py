@@ -2,6 +2,7 @@
 
 import re
 import unicodedata
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -13,8 +14,6 @@ _LONGEST_PART: Final = 200
 _LONGEST: Final = 1000
 _RESERVED: Final = frozenset({"con", "prn", "aux", "nul", *(f"{d}{n}" for d in ("com", "lpt") for n in range(1, 10))})
 _FORBIDDEN: Final = re.compile(r"[\x00-\x1f\x7f\\$\u202a-\u202e\u2066-\u2069]")
-_NOT_SLUG: Final = re.compile(r"[^\w]+", re.UNICODE)
-_SLUG_LENGTH: Final = 48
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,14 +65,6 @@ def numbered(target: Target, number: int) -> Target:
     return Target(target.root, (*target.parts[:-1], f"{stem}-{number}{dot}{suffix}"), target.format)
 
 
-def slug(text: str, length: int = _SLUG_LENGTH) -> str:
-    """Return words of a text as a part of a file name: letters, digits and hyphens; may be empty."""
-    words = _NOT_SLUG.sub("-", unicodedata.normalize("NFC", text).lower()).strip("-_")
-    if len(words) <= length:
-        return words
-    return words[: length + 1].rpartition("-")[0].strip("-_") or words[:length].strip("-_")
-
-
 def _anchor(name: str, places: Places) -> tuple[Path, str]:
     """Return the allowed root that a name lies in and the rest of it."""
     if name.startswith("~/"):
@@ -101,10 +92,8 @@ def _project(places: Places) -> Path:
 
 def _inside(name: str, places: Places) -> tuple[Path, str]:
     roots = [places.output, *places.allowed]
-    try:
+    with suppress(TargetRefused):  # then the project is none of the roots; the refusal below says what is allowed
         roots.append(_project(places))
-    except TargetRefused:
-        pass  # then the project is none of the roots; the refusal below says what is allowed
     for root in roots:
         for form in (root, root.resolve()):
             prefix = f"{form}/"
@@ -121,7 +110,7 @@ def _check_part(part: str) -> None:
         raise TargetRefused("the path holds an empty part, `.` or `..`")
     if part.startswith("."):
         raise TargetRefused("hidden files and folders are not written to")
-    if part.startswith("-") or part.split(".")[0].lower() in _RESERVED:
+    if part.startswith("-") or part.split(".", maxsplit=1)[0].lower() in _RESERVED:
         raise TargetRefused("the name is not a good file name")
     if len(part.encode()) > _LONGEST_PART:
         raise TargetRefused("the name is too long")

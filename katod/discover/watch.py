@@ -140,7 +140,7 @@ class _Losses(logging.Handler):
         super().__init__(logging.WARNING)
         self._hints = hints
 
-    def emit(self, record: logging.LogRecord) -> None:
+    def emit(self, _record: logging.LogRecord) -> None:
         """Take one warning."""
         self._hints.lost()
 

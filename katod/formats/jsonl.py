@@ -6,9 +6,9 @@ import orjson
 
 from katod import events as ev
 from katod.events import Event, to_json
+from katod.facts import Facts
 from katod.formats.redact import redact_json
 from katod.model import Mark, Options
-from katod.facts import Facts
 
 # orjson writes at most 254 levels; agents never nest that deep, hostile files do.
 _TOO_DEEP: Final = "nested too deep to be written as JSON"

@@ -7,12 +7,13 @@ from typing import Any, ClassVar, Final
 from katod import events as ev
 from katod.agents import LABELS, PRODUCTS
 from katod.events import Event
+from katod.facts import Facts
 from katod.formats import toolview
 from katod.formats.mdtext import body, code, inline, quoted
 from katod.formats.redact import redact
 from katod.formats.when import When
 from katod.model import Mark, Options
-from katod.facts import Facts
+from katod.slug import slug
 
 _MARKS: Final = {
     "started": "Recording started",
@@ -100,7 +101,7 @@ class Markdown:
 
     # -- one kind each ----------------------------------------------------------------------------
 
-    def _user(self, event: Event, facts: Facts) -> str:
+    def _user(self, event: Event, _: Facts) -> str:
         payload = event.payload
         text = self._redact(payload["text"])
         shown = code(text) if payload.get("subtype") else body(text)
@@ -152,7 +153,9 @@ class Markdown:
         payload = event.payload
         prompt = self._redact(payload["prompt"])
         self._questions[payload["decisionId"]] = payload["decisionKey"]
-        shown = f"**{inline(prompt)}**" if "\n" not in prompt else f"**{inline(payload['decisionKey'])}**\n\n{body(prompt)}"
+        shown = (
+            f"**{inline(prompt)}**" if "\n" not in prompt else f"**{inline(payload['decisionKey'])}**\n\n{body(prompt)}"
+        )
         options = "\n".join(self._option(option) for option in payload["options"])
         text = f"{shown}\n\n{options}" if options else shown
         return self._agent_heading(event, facts) + self._block(text)
@@ -198,8 +201,9 @@ class Markdown:
     def _agent_end(self, event: Event, _: Facts) -> str:
         if not self._options.subagents or self._options.tools == "none":
             return ""
-        name = event.payload["subagent"]
-        return self._item(f"  - [transcript of {inline(name)}](<agent-{name}.md>)", self._list)
+        name = slug(event.payload["subagent"], 100)
+        link = f"[transcript](<{self._options.agents}/agent-{name}.md>)"
+        return self._item(f"  - {link}" if self._list else f"- sub-agent: {link}", self._list)
 
     # -- what they have in common -----------------------------------------------------------------
 

@@ -13,7 +13,9 @@ _HEADING: Final = re.compile(r"( {0,3}(?:(?:[-*+>]|\d{1,9}[.)])[ \t]+)*)(#{1,6})
 _UNDERLINE: Final = re.compile(r" {0,3}(=+|-+)[ \t]*")
 _HTML_HEADING: Final = re.compile(r"(</?[hH])([12])\b")
 # Elements that swallow what follows when nobody closes them.
-_SWALLOWING: Final = re.compile(r"<(/?)(details|script|style|pre|textarea|table|div|xmp|title|iframe)\b[^>]*>", re.I)
+_SWALLOWING: Final = re.compile(
+    r"<(/?)(details|script|style|pre|textarea|table|div|xmp|title|iframe)\b[^>]*>", re.IGNORECASE
+)
 _COMMENT: Final = re.compile(r"<!--|-->")
 _TICKS: Final = re.compile("`+")
 _EMPHASIS: Final = re.compile(r"([\\`*\[\]]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])|~~)")

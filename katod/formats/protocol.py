@@ -3,8 +3,8 @@
 from typing import Any, ClassVar, Protocol
 
 from katod.events import Event
-from katod.model import Mark, Options
 from katod.facts import Facts
+from katod.model import Mark, Options
 
 
 class Format(Protocol):

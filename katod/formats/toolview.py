@@ -78,7 +78,7 @@ def cut(text: str) -> str:
 
 
 def edit_size(payload: dict[str, Any]) -> str:
-    """Return `+added −removed` for an edit, empty for anything else."""
+    """Return how many lines an edit added and removed, empty for anything else."""
     if payload["family"] != "edit":
         return ""
     added = removed = 0

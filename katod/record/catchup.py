@@ -7,15 +7,15 @@ the ranges; here nothing is obeyed.
 from typing import Any
 
 from katod.agents import ADAPTERS
-from katod.record.catalog import Catalog
 from katod.errors import SourceError
 from katod.events import Event
 from katod.journal import Journal
+from katod.record.catalog import Catalog
 from katod.record.conversation import Conversation, Outlet, Reader
+from katod.record.delivery import Delivery
 from katod.record.ledger import Ledger, id_hash
 from katod.record.rows import OutputRow, SourceRow
 from katod.tail.reader import Cursor, open_source
-from katod.record.delivery import Delivery
 
 
 class Follower:

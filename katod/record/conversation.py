@@ -6,9 +6,9 @@ from typing import Any
 from katod.agents import ADAPTERS
 from katod.agents.protocol import Origin, fingerprint
 from katod.events import Event
+from katod.facts import Facts
 from katod.journal import Journal
 from katod.model import SessionKey
-from katod.facts import Facts
 from katod.record.ledger import Ledger, id_hash
 from katod.record.recorder import Recorder
 from katod.record.rows import OutputRow, SessionRow, SourceRow

@@ -4,12 +4,14 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Final, Literal
 
+from katod.agents.protocol import SPAWNED
 from katod.command.machine import Action, Standing, decide
 from katod.command.split import command_of
 from katod.errors import TargetRefused
 from katod.events import Event
+from katod.facts import Facts
 from katod.journal import Journal
-from katod.model import Command, Range, Target
+from katod.model import Command, Range, SessionKey, Target
 from katod.record.conversation import Conversation, Outlet
 from katod.record.ledger import Ledger
 from katod.record.outputs import Outputs
@@ -39,9 +41,7 @@ class Desk:
             return
         self.carry_out(conversation, command_of(event), event.id, time=event.time)
 
-    def carry_out(
-        self, conversation: Conversation, command: Command, at: str, *, time: str, typed: bool = True
-    ) -> str:
+    def carry_out(self, conversation: Conversation, command: Command, at: str, *, time: str, typed: bool = True) -> str:
         """Carry out a command at an event (behind it when it was not typed); returns why it was refused, or nothing."""
         session = str(conversation.row.key)
         try:
@@ -64,19 +64,31 @@ class Desk:
         facts, row = conversation.facts, conversation.row
         if not facts.title or not facts.cwd:
             return
+        target = self._unasked_target(row, facts)
+        row.auto = "no" if target is None else "yes"
+        if target is not None:
+            output = self._outputs.make(row, target, facts)
+            row.output = output.id
+            self._from_beginning(conversation, output, Range(start=""))
+
+    def _unasked_target(self, row: SessionRow, facts: Facts) -> Target | None:
+        """Return where a session is recorded by rule, None if it is not: sub-agents go where their parent goes."""
         rules = self._outputs.rules
-        if rules.excludes(facts.cwd) or not rules.automatic(facts.cwd):
-            row.auto = "no"
-            return
-        row.auto = "yes"
-        output = self._outputs.make(row, self._outputs.generated(facts), facts)
-        self._from_beginning(conversation, output, Range(start=""))
+        if rules.excludes(facts.cwd):
+            return None
+        spawned = row.key.subagent or (row.key.id if facts.origin == SPAWNED else "")
+        if not spawned:
+            return self._outputs.generated(facts) if rules.automatic(facts.cwd) else None
+        parent = self._outputs.recorded(SessionKey(row.key.agent, row.key.id if row.key.subagent else facts.parent))
+        if parent is None or not rules.settings.recording.subagents:
+            return None
+        return self._outputs.of_subagent(parent, spawned)
 
     def wants(self, session: SessionRow, ledger: Ledger) -> bool:
         """Say whether a session that was just found may be recorded by rule; decided once."""
         if session.auto == "":
-            automatic = self._outputs.rules.settings.recording.auto
-            session.auto = "wanted" if automatic and not session.key.subagent else "no"
+            recording = self._outputs.rules.settings.recording
+            session.auto = "wanted" if recording.auto or recording.subagents else "no"
             ledger.save_session(session)
         return session.auto == "wanted"
 
@@ -180,4 +192,3 @@ def _too_old(event: Event, source: SourceRow) -> bool:
         return datetime.fromisoformat(event.time).timestamp() * _NS <= source.after_ns
     except ValueError:
         return True
-

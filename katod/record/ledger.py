@@ -16,10 +16,10 @@ import orjson
 
 from katod.errors import LedgerError
 from katod.journal import Journal
-from katod.model import Anchor, Identity, Options, Range, SessionKey, Stat
+from katod.model import Identity, Range, SessionKey, Stat
+from katod.record import columns
 from katod.record.rows import OutputRow, Refusal, SessionRow, SourceRow
-from katod.record.schema import MIGRATIONS
-from katod.tail.reader import Cursor
+from katod.record.schema import MIGRATIONS, checked, connect, migrate
 
 FILE_NAME: Final = "ledger.db"
 _MOST_REFUSALS: Final = 200
@@ -44,10 +44,10 @@ class Ledger:
         """
         path = directory / FILE_NAME
         fresh = not path.exists() or path.stat().st_size == 0
-        connection = None if fresh else _checked(path, journal)
+        connection = None if fresh else checked(path, journal)
         if connection is None:
-            connection = _connect(path)
-        _migrate(connection, path)
+            connection = connect(path)
+        migrate(connection, path)
         os.chmod(path, 0o600)
         return cls(connection)
 
@@ -93,22 +93,24 @@ class Ledger:
 
     def session(self, session_id: int) -> SessionRow:
         """Return one session."""
-        row = self.db.execute(f"SELECT {_SESSION} FROM sessions WHERE id = ?", (session_id,)).fetchone()
-        return _session(row)
+        row = self.db.execute(f"SELECT {columns.SESSION} FROM sessions WHERE id = ?", (session_id,)).fetchone()
+        return columns.to_session(row)
 
     def sessions(self) -> list[SessionRow]:
         """Return all sessions."""
-        return [_session(row) for row in self.db.execute(f"SELECT {_SESSION} FROM sessions ORDER BY id")]
+        return [
+            columns.to_session(row) for row in self.db.execute(f"SELECT {columns.SESSION} FROM sessions ORDER BY id")
+        ]
 
     def session_of(self, key: SessionKey) -> SessionRow:
         """Return the session with this key, made when it is new."""
         where = "agent = ? AND session = ? AND subagent = ?"
-        row = self.db.execute(f"SELECT {_SESSION} FROM sessions WHERE {where}", key).fetchone()
+        row = self.db.execute(f"SELECT {columns.SESSION} FROM sessions WHERE {where}", key).fetchone()
         if row is None:
             insert = "INSERT INTO sessions (agent, session, subagent) VALUES (?, ?, ?)"
             made = self.db.execute(insert, key).lastrowid
             return SessionRow(made or 0, key)
-        return _session(row)
+        return columns.to_session(row)
 
     def save_session(self, row: SessionRow) -> None:
         """Store a session."""
@@ -127,21 +129,23 @@ class Ledger:
 
     def sources(self) -> Iterator[SourceRow]:
         """Yield all sources, without their states (those are loaded when a session is translated)."""
-        query = f"SELECT {_SOURCE}, NULL, agent, sessions.session, subagent FROM sources JOIN sessions ON sessions.id = sources.session"
-        yield from (_source(row) for row in self.db.execute(query + " ORDER BY sources.id"))
+        yield from (
+            columns.to_source(row)
+            for row in self.db.execute(f"SELECT {columns.SOURCE}, NULL, {columns.KEYED} ORDER BY sources.id")
+        )
 
     def sources_of(self, session_id: int) -> list[SourceRow]:
         """Return the sources of one session, oldest first, with their states."""
-        query = f"SELECT {_SOURCE}, sources.state, agent, sessions.session, subagent FROM sources JOIN sessions ON sessions.id = sources.session"
-        rows = self.db.execute(query + " WHERE sources.session = ? ORDER BY sources.id", (session_id,))
-        return [_source(row) for row in rows]
+        query = f"SELECT {columns.SOURCE}, sources.state, {columns.KEYED} WHERE sources.session = ? ORDER BY sources.id"
+        rows = self.db.execute(query, (session_id,))
+        return [columns.to_source(row) for row in rows]
 
     def add_source(self, session_id: int, path: str, identity: Identity, seen: Stat, history: int) -> SourceRow:
         """Remember a source; `history` says how many of its bytes never command (0: none)."""
         baseline = None if history else 0
         made = self.db.execute(
-            "INSERT INTO sources (session, path, rollout, size, mtime_ns, dev, ino, history, baseline, offset, anchor_size, anchor)"
-            " VALUES (?,?,?,?,?,?,?,?,?,0,0,'')",
+            "INSERT INTO sources (session, path, rollout, size, mtime_ns, dev, ino, history, baseline,"
+            " offset, anchor_size, anchor) VALUES (?,?,?,?,?,?,?,?,?,0,0,'')",
             (session_id, path, identity.rollout, *seen, history, baseline),
         ).lastrowid
         return SourceRow(made or 0, session_id, path, identity, seen, history, baseline)
@@ -150,8 +154,8 @@ class Ledger:
         """Store where a source was read to."""
         state = None if row.state is None else orjson.dumps(row.state)
         self.db.execute(
-            "UPDATE sources SET path=?, size=?, mtime_ns=?, dev=?, ino=?, baseline=?, offset=?, anchor_size=?, anchor=?,"
-            " translated=?, state=?, version=?, read_ns=?, after_ns=?, gone=?, problem=? WHERE id=?",
+            "UPDATE sources SET path=?, size=?, mtime_ns=?, dev=?, ino=?, baseline=?, offset=?, anchor_size=?,"
+            " anchor=?, translated=?, state=?, version=?, read_ns=?, after_ns=?, gone=?, problem=? WHERE id=?",
             (
                 row.path, *row.seen, row.baseline, row.cursor.offset, *row.cursor.anchor, row.translated,
                 state, row.version, row.read_ns, row.after_ns, row.gone, row.problem, row.id,
@@ -189,16 +193,19 @@ class Ledger:
     def outputs(self, session_id: int | None = None) -> list[OutputRow]:
         """Return all outputs, or those of one session, each with its ranges."""
         where, values = ("", ()) if session_id is None else (" WHERE session = ?", (session_id,))
-        rows = [_output(row) for row in self.db.execute(f"SELECT {_OUTPUT} FROM outputs{where} ORDER BY id", values)]
+        rows = [
+            columns.to_output(row)
+            for row in self.db.execute(f"SELECT {columns.OUTPUT} FROM outputs{where} ORDER BY id", values)
+        ]
         for row in rows:
-            query = f"SELECT {_RANGE} FROM ranges WHERE output = ? ORDER BY id"
-            row.ranges = [_range(r) for r in self.db.execute(query, (row.id,))]
+            query = f"SELECT {columns.RANGE} FROM ranges WHERE output = ? ORDER BY id"
+            row.ranges = [columns.to_range(r) for r in self.db.execute(query, (row.id,))]
         return rows
 
     def output_at(self, path: Path) -> OutputRow | None:
         """Return the output that was made at a path."""
-        row = self.db.execute(f"SELECT {_OUTPUT} FROM outputs WHERE path = ?", (str(path),)).fetchone()
-        return _output(row) if row else None
+        row = self.db.execute(f"SELECT {columns.OUTPUT} FROM outputs WHERE path = ?", (str(path),)).fetchone()
+        return columns.to_output(row) if row else None
 
     def busy_sessions(self) -> list[int]:
         """Return the sessions that have an output with an open range, an intent or a reader of its own."""
@@ -210,15 +217,11 @@ class Ledger:
 
     def _save_range(self, output_id: int, item: Range) -> None:
         values = (
-            output_id, item.start, item.inclusive, item.marked, item.mark_at, item.start_time, item.end,
-            item.end_time, item.end_mark, orjson.dumps(item.switches).decode(),
+            item.id or None, output_id, item.start, item.inclusive, item.marked, item.mark_at, item.start_time,
+            item.end, item.end_time, item.end_mark, orjson.dumps(item.switches).decode(),
         )  # fmt: skip
-        if item.id:
-            columns = "output=?, start=?, inclusive=?, marked=?, mark_at=?, start_time=?, finish=?, finish_time=?, finish_mark=?, switches=?"
-            self.db.execute(f"UPDATE ranges SET {columns} WHERE id=?", (*values, item.id))
-        else:
-            columns = "(output, start, inclusive, marked, mark_at, start_time, finish, finish_time, finish_mark, switches)"
-            item.id = self.db.execute(f"INSERT INTO ranges {columns} VALUES (?,?,?,?,?,?,?,?,?,?)", values).lastrowid or 0
+        marks = ",".join("?" * len(values))
+        item.id = self.db.execute(f"INSERT OR REPLACE INTO ranges VALUES ({marks})", values).lastrowid or item.id
 
     # -- ids, commands, refusals ------------------------------------------------------------------
 
@@ -253,7 +256,9 @@ class Ledger:
 
     def add_refusal(self, session_id: int, time: str, word: str, reason: str) -> None:
         """Remember a refused command for `katod status`."""
-        self.db.execute("INSERT INTO refusals (session, time, word, reason) VALUES (?,?,?,?)", (session_id, time, word, reason))
+        self.db.execute(
+            "INSERT INTO refusals (session, time, word, reason) VALUES (?,?,?,?)", (session_id, time, word, reason)
+        )
         self.db.execute("DELETE FROM refusals WHERE id <= (SELECT max(id) FROM refusals) - ?", (_MOST_REFUSALS,))
 
     def refusals(self, most: int = 10) -> list[Refusal]:
@@ -282,92 +287,3 @@ class Ledger:
     def set_meta(self, name: str, value: Any) -> None:
         """Remember a value."""
         self.db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, value))
-
-
-_SESSION: Final = "id, agent, session, subagent, cwd, facts, seq, output, auto, near_misses"
-_SOURCE: Final = (
-    "sources.id, sources.session, path, rollout, size, mtime_ns, dev, ino, history, baseline, offset, anchor_size, anchor,"
-    " translated, version, read_ns, after_ns, gone, problem"
-)
-_OUTPUT: Final = (
-    "id, session, root, parts, format, version, options, head, recorder, made, dev, ino, committed, tail, intent,"
-    " bounds, behind, problem, attempts"
-)
-_RANGE: Final = "start, inclusive, marked, mark_at, start_time, finish, finish_time, finish_mark, switches, id"
-
-
-def _session(row: tuple[Any, ...]) -> SessionRow:
-    key = SessionKey(row[1], row[2], row[3])
-    return SessionRow(row[0], key, row[4], orjson.loads(row[5]) if row[5] else None, *row[6:])
-
-
-def _source(row: tuple[Any, ...]) -> SourceRow:
-    (
-        source_id, session, path, rollout, size, mtime_ns, dev, ino, history, baseline, offset, anchor_size, anchor,
-        translated, version, read_ns, after_ns, gone, problem, state, *key,
-    ) = row  # fmt: skip
-    return SourceRow(
-        source_id, session, path, Identity(SessionKey(*key), rollout), Stat(size, mtime_ns, dev, ino), history,
-        baseline, Cursor(offset, Anchor(anchor_size, anchor)), translated,
-        orjson.loads(state) if state else None, version, read_ns, after_ns, bool(gone), problem,
-    )  # fmt: skip
-
-
-def _output(row: tuple[Any, ...]) -> OutputRow:
-    return OutputRow(
-        row[0], row[1], Path(row[2]), tuple(orjson.loads(row[3])), row[4], row[5],
-        Options(**orjson.loads(row[6])), orjson.loads(row[7]), [], orjson.loads(row[8]) if row[8] else None,
-        bool(row[9]), row[10], row[11], row[12], row[13], row[14],
-        orjson.loads(row[15]) if row[15] else [], orjson.loads(row[16]) if row[16] else None, row[17], row[18],
-    )  # fmt: skip
-
-
-def _range(row: tuple[Any, ...]) -> Range:
-    switches = tuple((name, on) for name, on in orjson.loads(row[8]))
-    return Range(
-        row[0], bool(row[1]), bool(row[2]), row[3], row[4], row[5], row[6], row[7], switches, row[9]
-    )
-
-
-def _connect(path: Path) -> sqlite3.Connection:
-    connection = sqlite3.connect(path, isolation_level=None, timeout=10)
-    connection.execute("PRAGMA journal_mode=WAL")
-    connection.execute("PRAGMA synchronous=FULL")
-    return connection
-
-
-def _checked(path: Path, journal: Journal) -> sqlite3.Connection | None:
-    """Open an existing ledger; set it aside and return None when it is damaged."""
-    connection: sqlite3.Connection | None = None
-    try:
-        connection = _connect(path)
-        result = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
-        connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
-    except sqlite3.DatabaseError as error:
-        result = str(error)
-    if result == "ok":
-        return connection
-    if connection is not None:
-        connection.close()
-    aside = _free_name(path)
-    path.rename(aside)
-    for suffix in ("-wal", "-shm"):
-        path.with_name(path.name + suffix).unlink(missing_ok=True)
-    journal.ledger_set_aside(str(aside), str(result))
-    return None
-
-
-def _free_name(path: Path) -> Path:
-    number = 1
-    while (aside := path.with_name(f"{path.name}.damaged-{number}")).exists():
-        number += 1
-    return aside
-
-
-def _migrate(connection: sqlite3.Connection, path: Path) -> None:
-    version = connection.execute("PRAGMA user_version").fetchone()[0]
-    if version > len(MIGRATIONS):
-        connection.close()
-        raise LedgerError("was written by a newer katod", path=path, hint="upgrade katod, or move the file away")
-    for number in range(version, len(MIGRATIONS)):
-        connection.executescript(f"BEGIN; {MIGRATIONS[number]} PRAGMA user_version = {number + 1}; COMMIT;")

@@ -6,15 +6,16 @@ from pathlib import Path
 from typing import Final
 
 from katod import __version__
-from katod.command.target import Places, generated, numbered, resolve, slug
+from katod.command.target import Places, generated, numbered, resolve
 from katod.config import Settings, local_zone
 from katod.errors import TargetRefused
+from katod.facts import Facts
 from katod.formats import FORMATS
 from katod.formats.when import When
-from katod.model import Options, Target
-from katod.facts import Facts
+from katod.model import Options, SessionKey, Target
 from katod.record.ledger import Ledger
 from katod.record.rows import OutputRow, SessionRow
+from katod.slug import slug
 from katod.write.safe import examine
 
 _MOST_NUMBERS: Final = 1000
@@ -93,6 +94,16 @@ class Outputs:
                 return target
         raise TargetRefused("all generated names are taken")
 
+    def recorded(self, key: SessionKey) -> OutputRow | None:
+        """Return the output that a session is recorded to now, None if it is not."""
+        rows = self._ledger.outputs(self._ledger.session_of(key).id)
+        return next((row for row in rows if row.open), None)
+
+    def of_subagent(self, parent: OutputRow, subagent: str) -> Target:
+        """Return where a sub-agent of a recorded session is recorded: beside its parent's output."""
+        name = f"agent-{slug(subagent, 100)}{parent.path.suffix}"
+        return Target(parent.root, (*parent.parts[:-1], parent.options.agents, name), parent.format)
+
     def claim(self, session: SessionRow, target: Target, *, fresh: bool) -> OutputRow | None:
         """Return the session's own output at a target, None where a new one may be made; raises TargetRefused.
 
@@ -110,7 +121,7 @@ class Outputs:
     def make(self, session: SessionRow, target: Target, facts: Facts) -> OutputRow:
         """Remember a new output with its options and its head frozen."""
         stem = target.parts[-1].rpartition(".")[0]
-        options = replace(self.rules.options(), assets=f"{stem}.assets")
+        options = replace(self.rules.options(), assets=f"{stem}.assets", agents=f"{stem}.agents")
         shown = ("title", "cwd", "branch", "version", "model", "parent")
         head = {"key": list(facts.key), "facts": {k: v for k, v in facts.state().items() if k in shown}}
         version = FORMATS[target.format].version
@@ -132,4 +143,3 @@ class Outputs:
             "date": day, "title": slug(facts.title) or "untitled", "session8": slug(short)[:8],
             "session": slug(short, 200), "agent": key.agent,
         }  # fmt: skip
-

@@ -10,9 +10,9 @@ from typing import Final
 
 from katod.agents import ADAPTERS
 from katod.agents.protocol import Origin, fingerprint
+from katod.facts import Facts
 from katod.journal import Journal
 from katod.record.conversation import Conversation
-from katod.facts import Facts
 from katod.record.ledger import Ledger, id_hash
 from katod.record.rows import SourceRow
 from katod.record.translation import Translation

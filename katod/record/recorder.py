@@ -3,9 +3,9 @@
 from typing import Any
 
 from katod.events import Event
+from katod.facts import Facts
 from katod.formats import open_format
 from katod.model import Mark, MarkKind, Options, Range
-from katod.facts import Facts
 
 
 class Recorder:

@@ -43,7 +43,9 @@ def render_all(stream: Stream, format_name: str, options: Options) -> Iterator[s
         yield printer.event(event, now)
 
 
-def render_recording(output: OutputRow, key: SessionKey, stretches: Iterable[Stretch], journal: Journal) -> Iterator[str]:
+def render_recording(
+    output: OutputRow, key: SessionKey, stretches: Iterable[Stretch], journal: Journal
+) -> Iterator[str]:
     """Yield the text of a recording as it was made: its ranges, its frozen options, its marks.
 
     Raises SourceError when the sources no longer hold where a range begins.

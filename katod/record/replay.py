@@ -8,9 +8,9 @@ from katod.agents import ADAPTERS
 from katod.agents.protocol import Origin
 from katod.errors import SourceError
 from katod.events import Event
+from katod.facts import Facts
 from katod.journal import Journal
 from katod.model import Identity, SessionKey
-from katod.facts import Facts
 from katod.record.ledger import id_hash
 from katod.record.translation import Translation
 from katod.tail.reader import Cursor, SourceFile, open_source

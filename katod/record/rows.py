@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from katod.model import Identity, Options, Range, SessionKey, Stat
-from katod.tail.reader import NO_ANCHOR, Cursor
+from katod.tail.reader import START, Cursor
 
 
 @dataclass(slots=True)
@@ -33,7 +33,7 @@ class SourceRow:
     seen: Stat
     history: int = 0
     baseline: int | None = None
-    cursor: Cursor = Cursor(0, NO_ANCHOR)
+    cursor: Cursor = START
     translated: int = 0
     state: dict[str, Any] | None = None
     version: int | None = None

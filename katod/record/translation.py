@@ -8,9 +8,9 @@ from katod.agents import open_adapter
 from katod.agents.protocol import Origin
 from katod.command.split import split
 from katod.events import Event
+from katod.facts import Facts
 from katod.journal import Journal
 from katod.model import Line, Record
-from katod.facts import Facts
 from katod.tail.decode import decode
 
 # What an adapter may trip over in a record of a shape that nobody has seen.

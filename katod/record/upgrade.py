@@ -1,8 +1,8 @@
 """After an upgrade that prints other text: an output's state is rebuilt by printing again, writing nothing."""
 
-from katod.record.catalog import Catalog
 from katod.formats import FORMATS
 from katod.journal import Journal
+from katod.record.catalog import Catalog
 from katod.record.conversation import Conversation, Outlet
 from katod.record.replay import Stretch, replay
 from katod.record.rows import OutputRow

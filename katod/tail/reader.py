@@ -29,6 +29,9 @@ class Cursor(NamedTuple):
     anchor: Anchor = NO_ANCHOR
 
 
+START: Final = Cursor()
+
+
 class Partial(NamedTuple):
     """A line still being written: it begins at `offset` and holds no newline before `scanned`."""
 

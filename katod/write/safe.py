@@ -54,7 +54,7 @@ def _step(fd: int, part: str, *, make: bool) -> int:
 
 
 def open_file(parent: int, name: str, *, create: bool) -> int:
-    """Open a file for appending, new ones exclusively; raises OSError, or TargetRefused for what is not plainly ours."""
+    """Open a file for appending, new ones exclusively; raises OSError, or TargetRefused for odd files."""
     flags = _FILE | os.O_CREAT | os.O_EXCL if create else _FILE
     try:
         fd = os.open(name, flags, PRIVATE_FILE, dir_fd=parent)

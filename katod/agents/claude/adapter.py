@@ -153,7 +153,11 @@ class Claude:
             return [self.event(ev.ASSISTANT_MESSAGE, payload, value, record, n, model=model)]
         if kind == "thinking":
             text = text_of(block.get("thinking"))
-            return [self.event(ev.ASSISTANT_THINKING, {"text": text}, value, record, n, model=model)] if text.strip() else []
+            return (
+                [self.event(ev.ASSISTANT_THINKING, {"text": text}, value, record, n, model=model)]
+                if text.strip()
+                else []
+            )
         if kind == "redacted_thinking":
             return [self.event(ev.ASSISTANT_THINKING, {"text": "", "encrypted": True}, value, record, n, model=model)]
         if kind in ("tool_use", "server_tool_use", "mcp_tool_use"):
@@ -164,16 +168,12 @@ class Claude:
             return self._fallback(value, record, block, n)
         return [self._raw(record, f"assistant/{kind}", block, str(n), value)]
 
-    def _fallback(
-        self, value: dict[str, Any], record: Record, block: dict[str, Any], n: int
-    ) -> list[Event]:
+    def _fallback(self, value: dict[str, Any], record: Record, block: dict[str, Any], n: int) -> list[Event]:
         before, after = (text_of(dict_of(block.get(side)).get("model")) for side in ("from", "to"))
         payload = {"what": "model", "before": before, "after": after}
         return [self.event(ev.CONFIG_CHANGE, payload, value, record, n)]
 
-    def _call(
-        self, value: dict[str, Any], record: Record, block: dict[str, Any], n: int, model: str
-    ) -> list[Event]:
+    def _call(self, value: dict[str, Any], record: Record, block: dict[str, Any], n: int, model: str) -> list[Event]:
         name, call_id, given = text_of(block.get("name")), text_of(block.get("id")), block.get("input")
         arguments = given if isinstance(given, dict) else {}
         payload: dict[str, Any] = {"toolCallId": call_id, "name": name, "family": family(name)}
@@ -184,7 +184,7 @@ class Claude:
         payload["input"] = given
         if call_id:
             open_call: dict[str, Any] = {"message": text_of(dict_of(value.get("message")).get("id"))}
-            prompts = results.prompts(self, value, record, name, call_id, arguments, n, open_call)
+            prompts = results.prompts(self, value, record, payload, n, open_call)
             self._calls[call_id] = open_call
             if len(self._calls) > _MOST_CALLS:
                 del self._calls[next(iter(self._calls))]
@@ -285,8 +285,7 @@ class Claude:
 
     def close_call(self, call_id: str) -> dict[str, Any]:
         """Forget an open call and return what was remembered of it; usage still counts it as its own."""
-        call = self._calls.pop(call_id, {})
-        return call
+        return self._calls.pop(call_id, {})
 
     def take_blobs(self) -> tuple[tuple[str, str, str], ...]:
         """Return the data of the images described since the last call."""
@@ -308,11 +307,11 @@ class Claude:
     def _system(self, value: dict[str, Any], record: Record, text: str, subtype: str, n: str) -> Event:
         return self.event(ev.SYSTEM_MESSAGE, {"text": text, "subtype": subtype}, value, record, n)
 
-    def _raw(
-        self, record: Record, raw_type: str, raw: Any, n: str = "0", value: dict[str, Any] | None = None
-    ) -> Event:
+    def _raw(self, record: Record, raw_type: str, raw: Any, n: str = "0", value: dict[str, Any] | None = None) -> Event:
         payload = {"rawType": raw_type, "raw": raw}
-        return self.event(ev.PROVIDER_RAW, payload, value or record.value or {"uuid": f"@{record.offset}.{record.part}"}, record, n)
+        return self.event(
+            ev.PROVIDER_RAW, payload, value or record.value or {"uuid": f"@{record.offset}.{record.part}"}, record, n
+        )
 
     def _envelope(self, value: dict[str, Any], offset: int) -> list[Event]:
         """Emit the start of the session once, later what changed of its settings."""

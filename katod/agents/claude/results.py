@@ -22,9 +22,7 @@ _REJECTED: Final = "The user doesn't want to proceed with this tool use"
 _DURATIONS: Final = ("durationMs", "totalDurationMs")
 
 
-def results(
-    claude: "Claude", value: dict[str, Any], record: Record, block: dict[str, Any], n: int
-) -> list[Event]:
+def results(claude: "Claude", value: dict[str, Any], record: Record, block: dict[str, Any], n: int) -> list[Event]:
     """Translate one tool result, the answers it carries and the end of a sub-agent."""
     call_id = text_of(block.get("tool_use_id"))
     extra = value.get("toolUseResult")
@@ -36,22 +34,16 @@ def results(
         payload["attachments"] = images
     result = claude.event(ev.TOOL_RESULT, payload, value, record, n)._replace(blobs=claude.take_blobs())
     call = claude.close_call(call_id)
-    answers = _answers(claude, value, record, call_id, call, payload, n)
+    answers = _answers(claude, value, record, call, payload, n)
     agent = _agent(claude, value, record, dict_of(extra), n)
     return [result, *answers, *agent]
 
 
 def prompts(
-    claude: "Claude",
-    value: dict[str, Any],
-    record: Record,
-    name: str,
-    call_id: str,
-    arguments: dict[str, Any],
-    n: int,
-    open_call: dict[str, Any],
+    claude: "Claude", value: dict[str, Any], record: Record, call: dict[str, Any], n: int, open_call: dict[str, Any]
 ) -> list[Event]:
-    """Translate the questions of a call; `open_call` remembers what its result will answer."""
+    """Translate the questions of a call (its payload); `open_call` remembers what its result will answer."""
+    name, call_id, arguments = call["name"], call["toolCallId"], dict_of(call["input"])
     if name == "ExitPlanMode":
         open_call["plan"] = True
         plan = text_of(arguments.get("plan")) or "Ready to start with this plan?"
@@ -143,14 +135,9 @@ def _unspill(claude: "Claude", text: str, extra: Any) -> str:
 
 
 def _answers(
-    claude: "Claude",
-    value: dict[str, Any],
-    record: Record,
-    call_id: str,
-    call: dict[str, Any],
-    result: dict[str, Any],
-    n: int,
+    claude: "Claude", value: dict[str, Any], record: Record, call: dict[str, Any], result: dict[str, Any], n: int
 ) -> list[Event]:
+    call_id = result["toolCallId"]
     if call.get("plan"):
         chosen = "rejected" if result.get("isError") else "approved"
         payload = {"decisionId": f"{call_id}:plan", "selections": [chosen]}
@@ -184,9 +171,7 @@ def _selections(answer: Any, labels: list[str] | None) -> dict[str, Any]:
     return {"selections": [], "freeText": text}
 
 
-def _agent(
-    claude: "Claude", value: dict[str, Any], record: Record, extra: dict[str, Any], n: int
-) -> list[Event]:
+def _agent(claude: "Claude", value: dict[str, Any], record: Record, extra: dict[str, Any], n: int) -> list[Event]:
     subagent, status = text_of(extra.get("agentId")), text_of(extra.get("status"))
     if not subagent or not status:
         return []

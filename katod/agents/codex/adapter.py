@@ -24,7 +24,7 @@ from katod.agents.codex.tools import (
     prompts,
     responses,
 )
-from katod.agents.protocol import Origin, dict_of, list_of, text_of
+from katod.agents.protocol import SPAWNED, Origin, dict_of, list_of, text_of
 from katod.events import Event
 from katod.model import Record
 
@@ -99,9 +99,11 @@ class Codex:
         }
         self._ref = self._ref._replace(parent=parent)
         git = dict_of(row.get("git"))
+        spawned = isinstance(row.get("source"), dict) or row.get("thread_source") == "subagent"
         start = {
             "cwd": row.get("cwd"), "branch": git.get("branch"), "commit": git.get("commit_hash"),
-            "cliVersion": row.get("cli_version"), "origin": row.get("originator"), "parent": parent,
+            "cliVersion": row.get("cli_version"), "parent": parent,
+            "origin": SPAWNED if spawned else row.get("originator"),
         }  # fmt: skip
         self._now["cwd"] = text_of(row.get("cwd"))
         payload = {k: v for k, v in start.items() if isinstance(v, str) and v}
@@ -136,7 +138,11 @@ class Codex:
             return handler(self, row, value, record)
         if kind.endswith("_end") and kind not in left_out.EVENTS:
             return self._execution(row, value, record)
-        if kind in left_out.EVENTS or kind in ("view_image_tool_call", "dynamic_tool_call_request", "dynamic_tool_call_response"):
+        if kind in left_out.EVENTS or kind in (
+            "view_image_tool_call",
+            "dynamic_tool_call_request",
+            "dynamic_tool_call_response",
+        ):
             return []
         return [self._raw(record, f"event_msg/{kind}", row, value)]
 
@@ -229,7 +235,12 @@ class Codex:
             return self._thinking(text, value, record, kind)
         if lower == "plan":
             item_id = text_of(item.get("id"))
-            plan = {"decisionId": f"{item_id}:plan", "decisionKey": "plan", "prompt": text_of(item.get("text")), "options": []}
+            plan = {
+                "decisionId": f"{item_id}:plan",
+                "decisionKey": "plan",
+                "prompt": text_of(item.get("text")),
+                "options": [],
+            }
             return [self._event(ev.DECISION_PROMPT, plan, value, record, kind, 0, said=True)]
         if lower in ("enteredreviewmode", "exitedreviewmode"):
             return self._info({"type": name} | item, value, record)
@@ -246,7 +257,9 @@ class Codex:
         call = payload["toolCallId"]
         if payload["name"] == QUESTION_TOOL:
             rows = prompts(call, payload["input"])
-            out += [self._event(ev.DECISION_PROMPT, q, value, record, kind, f"0q{i}", said=True) for i, q in enumerate(rows)]
+            out += [
+                self._event(ev.DECISION_PROMPT, q, value, record, kind, f"0q{i}", said=True) for i, q in enumerate(rows)
+            ]
         if call:
             self._calls[call] = {"name": payload["name"]}
             if len(self._calls) > _MOST_CALLS:
@@ -295,7 +308,9 @@ class Codex:
         self._totals = totals
         return [self._usage(dict_of(info.get("last_token_usage")), info, value, record, "event_msg/token_count")]
 
-    def _usage(self, row: dict[str, Any], info: dict[str, Any], value: dict[str, Any], record: Record, kind: str) -> Event:
+    def _usage(
+        self, row: dict[str, Any], info: dict[str, Any], value: dict[str, Any], record: Record, kind: str
+    ) -> Event:
         names = (
             ("input", "input_tokens"), ("output", "output_tokens"), ("cacheRead", "cached_input_tokens"),
             ("cacheWrite", "cache_write_input_tokens"), ("reasoning", "reasoning_output_tokens"),
@@ -333,7 +348,9 @@ class Codex:
 
     def _agent_started(self, row: dict[str, Any], value: dict[str, Any], record: Record) -> list[Event]:
         payload = {"subagent": text_of(row.get("new_thread_id")), "task": text_of(row.get("prompt"))}
-        return [self._event(ev.AGENT_START, {k: v for k, v in payload.items() if v}, value, record, _native_type(value), 0)]
+        return [
+            self._event(ev.AGENT_START, {k: v for k, v in payload.items() if v}, value, record, _native_type(value), 0)
+        ]
 
     def _agent_ended(self, row: dict[str, Any], value: dict[str, Any], record: Record) -> list[Event]:
         status = row.get("status")

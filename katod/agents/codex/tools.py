@@ -114,7 +114,7 @@ def _question(call: str, index: int, question: dict[str, Any]) -> dict[str, Any]
 
 
 def _arguments(payload: dict[str, Any], kind: str) -> Any:
-    if kind == "local_shell_call" or kind == "web_search_call":
+    if kind in {"local_shell_call", "web_search_call"}:
         return payload.get("action")
     if kind == "image_generation_call":
         return {"prompt": text_of(payload.get("revised_prompt"))}
@@ -127,9 +127,7 @@ def _arguments(payload: dict[str, Any], kind: str) -> Any:
         return given
 
 
-def _output(
-    output: Any, payload: dict[str, Any]
-) -> tuple[str, list[dict[str, Any]], tuple[tuple[str, str, str], ...]]:
+def _output(output: Any, payload: dict[str, Any]) -> tuple[str, list[dict[str, Any]], tuple[tuple[str, str, str], ...]]:
     if isinstance(output, str):
         return output, [], ()
     if isinstance(output, dict):

@@ -1,0 +1,57 @@
+"""The ledger's columns and how they become rows."""
+
+from pathlib import Path
+from typing import Any, Final
+
+import orjson
+
+from katod.model import Anchor, Identity, Options, Range, SessionKey, Stat
+from katod.record.rows import OutputRow, SessionRow, SourceRow
+from katod.tail.reader import Cursor
+
+SESSION: Final = "id, agent, session, subagent, cwd, facts, seq, output, auto, near_misses"
+SOURCE: Final = (
+    "sources.id, sources.session, path, rollout, size, mtime_ns, dev, ino, history, baseline, offset, anchor_size,"
+    " anchor, translated, version, read_ns, after_ns, gone, problem"
+)
+KEYED: Final = "agent, sessions.session, subagent FROM sources JOIN sessions ON sessions.id = sources.session"
+OUTPUT: Final = (
+    "id, session, root, parts, format, version, options, head, recorder, made, dev, ino, committed, tail, intent,"
+    " bounds, behind, problem, attempts"
+)
+RANGE: Final = "start, inclusive, marked, mark_at, start_time, finish, finish_time, finish_mark, switches, id"
+
+
+def to_session(row: tuple[Any, ...]) -> SessionRow:
+    """Return the session that a row of `SESSION` columns holds."""
+    key = SessionKey(row[1], row[2], row[3])
+    return SessionRow(row[0], key, row[4], orjson.loads(row[5]) if row[5] else None, *row[6:])
+
+
+def to_source(row: tuple[Any, ...]) -> SourceRow:
+    """Return the source that a row of `SOURCE` columns, its state and its key holds."""
+    (
+        source_id, session, path, rollout, size, mtime_ns, dev, ino, history, baseline, offset, anchor_size, anchor,
+        translated, version, read_ns, after_ns, gone, problem, state, *key,
+    ) = row  # fmt: skip
+    return SourceRow(
+        source_id, session, path, Identity(SessionKey(*key), rollout), Stat(size, mtime_ns, dev, ino), history,
+        baseline, Cursor(offset, Anchor(anchor_size, anchor)), translated,
+        orjson.loads(state) if state else None, version, read_ns, after_ns, bool(gone), problem,
+    )  # fmt: skip
+
+
+def to_output(row: tuple[Any, ...]) -> OutputRow:
+    """Return the output that a row of `OUTPUT` columns holds; its ranges are read apart."""
+    return OutputRow(
+        row[0], row[1], Path(row[2]), tuple(orjson.loads(row[3])), row[4], row[5],
+        Options(**orjson.loads(row[6])), orjson.loads(row[7]), [], orjson.loads(row[8]) if row[8] else None,
+        bool(row[9]), row[10], row[11], row[12], row[13], row[14],
+        orjson.loads(row[15]) if row[15] else [], orjson.loads(row[16]) if row[16] else None, row[17], row[18],
+    )  # fmt: skip
+
+
+def to_range(row: tuple[Any, ...]) -> Range:
+    """Return the range that a row of `RANGE` columns holds."""
+    switches = tuple((name, on) for name, on in orjson.loads(row[8]))
+    return Range(row[0], bool(row[1]), bool(row[2]), row[3], row[4], row[5], row[6], row[7], switches, row[9])
