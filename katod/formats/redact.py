@@ -128,9 +128,7 @@ _ENDS: Final = (b"zation", b"pass", b"cret", b"ken", b"key")  # they start with 
 _WORDS: Final = list(zip(ASSIGNED.marker.encode().split(b"|"), map(re.compile, _ENDS), strict=True))
 _KEYS: Final = tuple(b"api access private secret client auth signing master account".split())
 _EXAMPLE: Final = re.compile(r"(?i)example|placeholder|your[_-]|xxxx|\*{4}|change[_-]?me|dummy|\.{3}|…|^<")
-_CODE: Final = re.compile(
-    r"\w\(|[${]\{|\{[\w.]{0,40}\}|^\$[A-Za-z_]|^%\w{1,40}%$|://|^(?:[.~]{0,2}/|[A-Z]:\\)[^/]{0,30}/"
-)
+_CODE: Final = re.compile(r"\w\(|[${]\{|\{[\w.]*\}|^\$[A-Za-z_]|^%\w+%$|://|^(?:[.~]{0,2}/|[A-Z]:\\)[^/]{0,30}/")
 _WORD: Final = re.compile(r"[A-Za-z]{2,}[0-9]{0,3}|[A-Za-z]?[0-9]{0,4}")
 
 

@@ -287,9 +287,16 @@ def test_random_values_after_telling_names(place):
     assert redact(place.replace("{}", VALUE)) == place.replace("{}", "[REDACTED:secret]")
 
 
-@pytest.mark.parametrize(
-    "value", ["a/b+C3d" + "E4f/G5h+iJ6kL7==", "p@5s!w0rd" + "#X9%k^Zq", body(64, HEX), body(400)]
-)
+@pytest.mark.parametrize("place", NAMED)
+def test_random_values_in_long_text(place):
+    """Long text, which is searched in another way, gives the same result wherever the name stands in it."""
+    prose = "It was taken for broken by an organization that kept no keyboards. " * 40
+    text, done = (place.replace("{}", value) for value in (VALUE, "[REDACTED:secret]"))
+    assert redact(f"{prose}\n{text}") == f"{prose}\n{done}"
+    assert redact(f"{text}\n{prose}") == f"{done}\n{prose}"
+
+
+@pytest.mark.parametrize("value", ["a/b+C3d" + "E4f/G5h+iJ6kL7==", "p@5s!w0rd" + "#X9%k^Zq", body(64, HEX), body(400)])
 def test_values_of_many_alphabets(value):
     """Base64, hexadecimal, long values and passwords with signs count as random, and go to their end."""
     assert redact(f'password: "{value}"') == 'password: "[REDACTED:secret]"'
@@ -528,8 +535,7 @@ def test_json_that_is_harmless_under_its_keys(value):
     st.recursive(
         st.sampled_from(PIECES) | st.none() | st.text(),
         lambda inner: (
-            st.lists(inner)
-            | st.dictionaries(st.sampled_from(["token", "password", "Authorization", "a"]), inner)
+            st.lists(inner) | st.dictionaries(st.sampled_from(["token", "password", "Authorization", "a"]), inner)
         ),
         max_leaves=20,
     )

@@ -1,0 +1,80 @@
+"""Measure throughput, latency, idle cost and memory, and print them in one table beside their bars."""
+
+import argparse
+import os
+import platform
+import signal
+import sys
+import tempfile
+import time
+from pathlib import Path
+from types import FrameType
+from typing import Final
+
+from katod import __version__
+from tests.benchmarks import idle, latency, memory, throughput
+from tests.benchmarks.report import Report
+
+PARTS: Final = ("throughput", "latency", "idle", "memory")
+
+
+def main() -> int:
+    """Run the parts that were asked for; 0 even when bars are missed, unless `--strict`."""
+    options = _options()
+    signal.signal(signal.SIGTERM, _stop)
+    began, report = time.monotonic(), Report()
+    print(
+        f"katod {__version__}, Python {platform.python_version()}, {platform.system()} {platform.machine()},"
+        f" {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}"
+    )
+    with tempfile.TemporaryDirectory(prefix="katod-bench-") as folder:
+        for part in PARTS:
+            if part in options.only:
+                _measure(part, report, Path(os.path.realpath(folder)), options)
+    report.end()
+    print(f"took {time.monotonic() - began:.0f} s, load {os.getloadavg()[0]:.1f} at the end")
+    return 1 if report.misses and options.strict else 0
+
+
+def _measure(part: str, report: Report, folder: Path, options: argparse.Namespace) -> None:
+    quick: bool = options.quick
+    if part == "throughput":
+        throughput.measure(report, folder / "corpus", 2 if quick else 5, 4_000_000 if quick else 24_000_000)
+    elif part == "latency":
+        latency.measure(report, _made(folder / part), 40 if quick else 100, 50, 3 if quick else 12)
+    elif not Path("/proc/self/status").exists():
+        report.part(part)
+        report.note("not measured: this needs Linux and its /proc")
+    elif part == "idle":
+        idle.measure(report, folder / part, options.sessions, options.seconds)
+    else:
+        memory.measure(report, folder / part, options.big_mb)
+
+
+def _made(folder: Path) -> Path:
+    folder.mkdir()
+    return folder
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m tests.benchmarks", description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="smaller sizes: at most a minute in all")
+    parser.add_argument("--strict", action="store_true", help="exit with 1 when a bar is missed")
+    parser.add_argument("--seconds", type=float, help="how long the daemon is watched (60; quick: 4)")
+    parser.add_argument("--sessions", type=int, help="how many session files the daemon has (10000; quick: 2000)")
+    parser.add_argument("--big-mb", type=int, help="the size of the exported session in MB (1000; quick: 60)")
+    parser.add_argument("--only", nargs="+", choices=PARTS, default=PARTS, help="only these parts")
+    options = parser.parse_args()
+    for name, full, quick in (("seconds", 60.0, 4.0), ("sessions", 10_000, 2000), ("big_mb", 1000, 60)):
+        if getattr(options, name) is None:
+            setattr(options, name, quick if options.quick else full)
+    return options
+
+
+def _stop(_number: int, _frame: FrameType | None) -> None:
+    """Leave by the normal way, so that every process and folder made here is gone afterwards."""
+    sys.exit(143)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

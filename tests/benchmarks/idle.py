@@ -1,0 +1,91 @@
+"""What the daemon costs while little or nothing happens, with many sessions on the disk."""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from tests.benchmarks import generate
+from tests.benchmarks.daemon import Katod
+from tests.benchmarks.latency import Writer
+from tests.benchmarks.report import Bar, Report, median
+
+CPU: Final = Bar(0.2, " %")
+RSS: Final = Bar(80, " MB")
+_SWEEP_EVERY: Final = 60.0  # seconds between two full sweeps while nothing happens
+_FOLDER_HOLDS: Final = 50
+
+
+def measure(report: Report, folder: Path, sessions: int, seconds: float) -> None:
+    """Measure the first start, the next one, a quiet minute and a minute with one active session."""
+    report.part(f"A daemon with {sessions:,} session files", f"CPU in % of one core over {seconds:.0f} s")
+    folder.mkdir()
+    _fill(folder, sessions)
+    with Katod(folder) as daemon:
+        _start(report, daemon, "first start, all of them new")
+        share, rss = _watch(daemon, min(seconds, 10))
+        report.line("quiet, just after the first start", f"{share:.2f} % CPU, {rss:.1f} MB")
+    with Katod(folder) as daemon:
+        _start(report, daemon, "start, all of them known")
+        sweep = _sweep(folder, daemon)
+        share, rss = _watch(daemon, seconds)
+        if seconds < _SWEEP_EVERY:
+            share += sweep / _SWEEP_EVERY * 100
+        report.line("idle", f"{share:.2f} % CPU, {rss:.1f} MB", (share, CPU), (rss, RSS))
+        report.note(f"{'':<34} one full sweep takes {sweep * 1000:.0f} ms of CPU" + (
+            ", added as one a minute" if seconds < _SWEEP_EVERY else ""))  # fmt: skip
+        with _active(folder, daemon) as append:
+            share, rss = _watch(daemon, seconds, append)
+        report.line("one active session, an append a second", f"{share:.2f} % CPU, {rss:.1f} MB", (rss, RSS))
+
+
+def _fill(folder: Path, sessions: int) -> None:
+    """Make small sessions: four in five of Claude Code, in project folders, the others of Codex, by day."""
+    bodies = {agent: [b"".join(generate.session(agent, 2000, seed)) for seed in range(10)] for agent in generate.AGENTS}
+    for number in range(sessions):
+        agent = "codex" if number % 5 == 4 else "claude"
+        made = generate.AGENTS[agent](seed=number)
+        part = number // 5 // _FOLDER_HOLDS * 5 + number % 5
+        below = f"projects/-home-dev-work-{part}" if agent == "claude" else f"sessions/2025/{part // 28 + 1:02}/{part % 28 + 1:02}"
+        path = folder / agent / below / made.name()
+        if number % (5 * _FOLDER_HOLDS) < 5:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(bodies[agent][number % 10])
+
+
+def _start(report: Report, daemon: Katod, what: str) -> None:
+    wall, cpu = daemon.ready - daemon.began, daemon.cpu()
+    settled = daemon.settled()
+    report.line(what, f"{wall:.2f} s to ready ({cpu:.2f} s CPU), {settled:.2f} s CPU in all")
+
+
+def _watch(daemon: Katod, seconds: float, each_second: Callable[[], None] = lambda: None) -> tuple[float, float]:
+    """Return the CPU in percent of a core, and the highest RSS seen, over some seconds."""
+    began, cpu, rss = time.monotonic(), daemon.cpu(), daemon.rss()
+    while (left := seconds - (time.monotonic() - began)) > 0:
+        each_second()
+        time.sleep(min(left, 1.0))
+        rss = max(rss, daemon.rss())
+    return (daemon.cpu() - cpu) / (time.monotonic() - began) * 100, rss
+
+
+def _sweep(folder: Path, daemon: Katod) -> float:
+    """Return the CPU seconds of one full sweep: a new folder causes one."""
+    costs: list[float] = []
+    for number in range(3):
+        before = daemon.settled()
+        (folder / f"claude/projects/new-{number}").mkdir()
+        costs.append(daemon.settled() - before)
+    return median(costs)
+
+
+@contextmanager
+def _active(folder: Path, daemon: Katod) -> Iterator[Callable[[], None]]:
+    """Record one session; yields what appends to it."""
+    writer = Writer(folder, daemon.output, 0)
+    try:
+        daemon.settled()
+        yield writer.append
+    finally:
+        writer.close()

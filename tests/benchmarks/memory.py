@@ -1,0 +1,61 @@
+"""How much memory an export takes at its peak, whatever the size of the session."""
+
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Final
+
+from tests.benchmarks import generate
+from tests.benchmarks.daemon import environment, memory
+from tests.benchmarks.report import Bar, Report
+
+PEAK: Final = Bar(200, " MB")
+_LONGEST: Final = 300.0
+
+
+def measure(report: Report, folder: Path, megabytes: int) -> None:
+    """Export a big session to Markdown and to JSONL, and one a quarter of its size for comparison."""
+    report.part("Export of a big session", "peak resident memory of `katod export FILE -o out`")
+    free = shutil.disk_usage(folder.parent).free / 1e6
+    if free < megabytes * 3.5:
+        report.note(f"not measured: {free:.0f} MB are free here, {megabytes * 3.5:.0f} MB are needed")
+        return
+    folder.mkdir()
+    for size in (megabytes // 4, megabytes):
+        for agent, kind in generate.AGENTS.items() if size < megabytes else [("claude", generate.ClaudeSession)]:
+            path = folder / kind(seed=5).name()
+            with path.open("wb") as file:
+                file.writelines(generate.session(agent, size * 1_000_000, seed=5))
+            for suffix in (".md", ".jsonl"):
+                _export(report, folder, path, agent, suffix)
+            path.unlink()
+
+
+def _export(report: Report, folder: Path, path: Path, agent: str, suffix: str) -> None:
+    output = folder / f"out{suffix}"
+    began = time.monotonic()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "katod", "export", str(path), "-o", str(output)],
+        stdin=subprocess.DEVNULL, cwd=folder, env=environment(folder),
+    )  # fmt: skip
+    try:
+        peak = _peak(process)
+    finally:
+        process.kill()
+        process.wait()
+    took, size = time.monotonic() - began, path.stat().st_size / 1e6
+    made = output.stat().st_size / 1e6 if output.exists() else 0.0
+    output.unlink(missing_ok=True)
+    figure = f"peak {peak:.1f} MB, {took:.1f} s, {made:.0f} MB written"
+    report.line(f"{agent}, {size:,.0f} MB to {suffix}", figure, (peak if made else float("nan"), PEAK))
+
+
+def _peak(process: subprocess.Popen[bytes]) -> float:
+    """Watch the process to its end; its own high-water mark only rises, so looking often is enough."""
+    peak, deadline = 0.0, time.monotonic() + _LONGEST
+    while process.poll() is None and time.monotonic() < deadline:
+        peak = max(peak, memory(process.pid, "VmHWM"))
+        time.sleep(0.01)
+    return peak

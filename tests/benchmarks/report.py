@@ -1,0 +1,65 @@
+"""What is printed: one line a figure, its bar beside it, and what misses it."""
+
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """What a figure has to keep to: at most (or, `least`, at least) `limit`."""
+
+    limit: float
+    unit: str = ""
+    least: bool = False
+
+    def missed(self, value: float) -> bool:
+        """Say whether a value misses the bar; no value (NaN) misses every bar."""
+        return not (value >= self.limit if self.least else value <= self.limit)
+
+    def __str__(self) -> str:
+        return f"{'≥' if self.least else '≤'} {self.limit:g}{self.unit}"
+
+
+class Report:
+    """Prints the table as it comes about, and counts the bars."""
+
+    def __init__(self) -> None:
+        self.bars = 0
+        self.misses: list[str] = []
+        self._part = ""
+
+    def part(self, title: str, note: str = "") -> None:
+        """Begin a part of the table."""
+        self._part = title
+        print(f"\n{title}" + (f"  ({note})" if note else ""), flush=True)
+
+    def line(self, what: str, figure: str, *bars: tuple[float, Bar]) -> None:
+        """Print one line; each bar comes with the value that has to keep to it."""
+        missed = [bar.missed(value) for value, bar in bars]
+        shown = ", ".join(f"{bar}{'  MISSED' if miss else ''}" for (_, bar), miss in zip(bars, missed, strict=True))
+        print(f"  {what:<34} {figure:<46} {f'bar {shown}' if bars else ''}".rstrip(), flush=True)
+        self.bars += len(bars)
+        if any(missed):
+            self.misses.append(f"{self._part}: {what}: {figure}")
+
+    def note(self, text: str) -> None:
+        """Print a remark."""
+        print(f"  {text}", flush=True)
+
+    def end(self) -> None:
+        """Print how many bars were missed, and which."""
+        print(f"\n{self.bars} bars, {len(self.misses)} lines miss theirs", flush=True)
+        for miss in self.misses:
+            print(f"  MISSED  {miss}")
+
+
+def percentile(values: Sequence[float], share: float) -> float:
+    """The value that `share` of all do not exceed; NaN when there are none."""
+    ranked = sorted(values)
+    return ranked[min(len(ranked) - 1, int(len(ranked) * share))] if ranked else float("nan")
+
+
+def median(values: Sequence[float]) -> float:
+    """The middle value; NaN when there are none."""
+    return statistics.median(values) if values else float("nan")

@@ -1,0 +1,129 @@
+"""How fast whole sessions are scanned, translated and printed, beside a plain `orjson.loads` of their lines."""
+
+import gc
+import os
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+import orjson
+
+from katod.command.scan import find_command
+from katod.discover.identity import named
+from katod.journal import Journal, quiet
+from katod.model import Identity, Options
+from katod.pipeline import STEP_BYTES
+from katod.record.render import render_all
+from katod.record.replay import Stretch, replay
+from katod.tail.reader import Cursor, open_source
+from tests.benchmarks import generate
+from tests.benchmarks.report import Bar, Report, median
+
+FLOOR: Final = "plain orjson.loads"
+_NOT_SESSIONS: Final = frozenset(("history.jsonl", "session_index.jsonl", "marks.jsonl", "journal.jsonl"))
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One session file, its lines in memory, and a journal that says nothing."""
+
+    path: Path
+    identity: Identity
+    lines: list[bytes]
+    size: int
+    journal: Journal
+
+
+def load(source: Source) -> None:
+    """The floor: parse every line, and no more."""
+    for line in source.lines:
+        try:
+            orjson.loads(line)
+        except orjson.JSONDecodeError:
+            pass
+
+
+def scan(source: Source) -> None:
+    """Look for commands as the pipeline does in a session that nobody records."""
+    cursor, more = Cursor(), True
+    while more:
+        with open_source(str(source.path)) as file:
+            file.prove(cursor)
+            batch = file.read(cursor, STEP_BYTES)
+            find_command(source.identity, batch.lines)
+            cursor, more = batch.cursor, batch.more
+
+
+def translate(source: Source) -> None:
+    """Replay the session and print nothing."""
+    for _ in replay(source.identity.key, [Stretch(str(source.path), source.identity)], source.journal):
+        pass
+
+
+def render(format_name: str, source: Source) -> None:
+    """Render the session with the default options."""
+    stream = replay(source.identity.key, [Stretch(str(source.path), source.identity)], source.journal)
+    for _ in render_all(stream, format_name, Options()):
+        pass
+
+
+STAGES: Final[dict[str, Callable[[Source], None]]] = {
+    FLOOR: load,
+    "scanning": scan,
+    "translating": translate,
+    "Markdown": partial(render, "markdown"),
+    "JSONL": partial(render, "jsonl"),
+}
+_SCANNING: Final = Bar(1, least=True)
+_MARKDOWN: Final = Bar(0.25, least=True)
+
+
+def measure(report: Report, folder: Path, repetitions: int, generated: int) -> None:
+    """Measure the real corpus, where there is one, and a generated one."""
+    quiet()
+    note = f"MB a second of CPU time, median of {repetitions}; ratio to the plain parse in the same run"
+    report.part("Throughput", note)
+    corpus = Path(os.environ.get("KATOD_CORPUS") or "../shared/corpus")
+    real = [(agent, path) for agent in generate.AGENTS for path in sorted((corpus / agent).rglob("*.jsonl"))]
+    real = [(agent, path) for agent, path in real if path.name not in _NOT_SESSIONS]
+    if real:
+        _table(report, "real", real, repetitions, {"scanning": _SCANNING, "Markdown": _MARKDOWN})
+    else:
+        report.note("no real corpus here: KATOD_CORPUS names its folder")
+    _table(report, "generated", generate.corpus(folder, generated), repetitions, {"scanning": _SCANNING})
+
+
+def _table(
+    report: Report, name: str, paths: list[tuple[str, Path]], repetitions: int, bars: dict[str, Bar]
+) -> None:
+    sources = [_source(agent, path) for agent, path in paths]
+    megabytes = sum(source.size for source in sources) / 1e6
+    report.note(f"{name} corpus: {megabytes:.1f} MB in {len(sources)} files")
+    rounds = [_round(sources) for _ in range(repetitions)]
+    for stage in STAGES:
+        speeds = [megabytes / times[stage] for times in rounds]
+        ratio = median([times[FLOOR] / times[stage] for times in rounds])
+        figure = f"{median(speeds):7.1f} MB/s (best {max(speeds):.1f})"
+        bar = bars.get(stage)
+        report.line(f"  {stage}", f"{figure:<30} ratio {ratio:.3f}", *([(ratio, bar)] if bar else []))
+
+
+def _round(sources: list[Source]) -> dict[str, float]:
+    """Run every stage over every file, file by file, so that what disturbs the machine disturbs all stages."""
+    times = dict.fromkeys(STAGES, 0.0)
+    gc.collect()
+    for source in sources:
+        for stage, run in STAGES.items():
+            began = time.process_time()
+            run(source)
+            times[stage] += time.process_time() - began
+    return times
+
+
+def _source(agent: str, path: Path) -> Source:
+    data = path.read_bytes()
+    lines = [line for line in data.split(b"\n") if line.strip()]
+    return Source(path, named(agent, path.absolute()), lines, len(data), Journal())

@@ -1,0 +1,312 @@
+"""The grammar of commands: which lines of a typed text command, and how they are read."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from katod.command.grammar import WORDS, parse, parse_line
+from katod.model import Command
+
+SWITCHES = {"+thinking": ("thinking", True), "-thinking": ("thinking", False), "+tools": ("tools", True), "-tools": ("tools", False)}
+
+
+def commands(text):
+    return [(command.word, command.name) for command in parse(text).commands]
+
+
+# -- one line --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("word", WORDS)
+def test_word_alone_is_a_command(word):
+    """Each word commands without a name."""
+    assert parse_line(f"::{word}") == Command(word, line=f"::{word}")
+
+
+@pytest.mark.parametrize("line", ["::START", "::Start", "::sTaRt"])
+def test_case_of_the_word_does_not_matter(line):
+    """A word is a command in any case."""
+    assert parse_line(line).word == "start"
+
+
+@pytest.mark.parametrize(
+    ("typed", "name"),
+    [
+        ("auth", "auth"),
+        ("Auth.MD", "Auth.MD"),
+        ("notes/auth.md", "notes/auth.md"),
+        ("~/x.md", "~/x.md"),
+        ("/abs/x.md", "/abs/x.md"),
+        ("it's", "it's"),
+        ("日本語", "日本語"),
+        ("c++", "c++"),
+        ('"my notes"', "my notes"),
+        ("'my notes'", "my notes"),
+        ("`my notes`", "my notes"),
+        ('"it\'s mine"', "it's mine"),
+        ("'say \"hi\"'", 'say "hi"'),
+        ('"auth"', "auth"),
+        ('"+tools"', "+tools"),
+        ("[my notes](notes/auth.md)", "notes/auth.md"),
+        ("[](auth.md)", "auth.md"),
+        ("[x](<my notes.md>)", "my notes.md"),
+        ("[x](my notes.md)", "my notes.md"),
+    ],
+)
+@pytest.mark.parametrize("word", ["start", "capture", "export"])
+def test_name_is_one_bare_word_a_quotation_or_a_link(word, typed, name):
+    """A name is taken as it stands, without its quotes, or as the target of a Markdown link."""
+    assert parse_line(f"::{word} {typed}") == Command(word, name, (), f"::{word} {typed}")
+
+
+@pytest.mark.parametrize("blank", [" ", "   ", "\t", " \t "])
+def test_blanks_between_the_parts_do_not_matter(blank):
+    """Spaces and tabs part the word, the name and the options, however many."""
+    command = parse_line(f"::start{blank}auth{blank}+tools{blank}")
+    assert (command.name, command.switches) == ("auth", (("tools", True),))
+
+
+@pytest.mark.parametrize(("option", "switch"), SWITCHES.items())
+@pytest.mark.parametrize("word", WORDS)
+def test_option_stands_after_any_word(word, option, switch):
+    """An option switches thinking or tools on or off."""
+    assert parse_line(f"::{word} {option}").switches == (switch,)
+
+
+@pytest.mark.parametrize("line", ["::start auth +thinking -tools", "::start +THINKING auth -Tools", "::start -tools +thinking auth"])
+def test_options_and_name_stand_in_any_order_and_case(line):
+    """However the parts are ordered, the command is the same."""
+    command = parse_line(line)
+    assert (command.name, dict(command.switches)) == ("auth", {"thinking": True, "tools": False})
+
+
+def test_last_of_two_contrary_options_holds():
+    """An option that is taken back on the same line is taken back."""
+    assert parse_line("::start +tools -tools").switches == (("tools", False),)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "::start please look",
+        "::start auth notes",
+        '::start "my notes" auth',
+        '::start "my notes',
+        "::start 'open",
+        "::start `open",
+        '::start ""',
+        '::start "a"b',
+        "::start a +tools b",
+        "::stop auth",
+        '::stop "auth"',
+        "::restart",
+        "::started",
+        "::start-now",
+        "::start:",
+        "::start()",
+        "::start, please",
+        "::start\u00a0please",
+        "::",
+        "::start::stop",
+        ":start",
+        ":::start",
+        ": :start",
+        " ::start",
+        "\t::start",
+        "> ::start",
+        "- ::start",
+        "`::start`",
+        "**::start**",
+        "please ::start",
+        "\u200b::start",
+        "\ufeff::start",
+        "ː:start",
+        "::ſtart",
+        "::sta\u200brt",
+    ],
+)
+def test_anything_else_is_ordinary_text(line):
+    """More than one bare word, an unknown word, or anything before the colons: nobody commands."""
+    assert parse_line(line) is None
+
+
+# -- whole texts -----------------------------------------------------------------------------------
+
+
+def test_several_commands_act_in_their_order():
+    """Each command line of one message is a command."""
+    assert commands("::start a\n::stop\ntext\n::export b") == [("start", "a"), ("stop", ""), ("export", "b")]
+
+
+def test_text_stands_in_pieces_around_the_commands():
+    """What is said before, between and after the commands is kept in its place."""
+    parsed = parse("one\n\n::start\ntwo\n  three\n\n\n::stop\n\nfour\n")
+    assert [piece.text or piece.command.word for piece in parsed.pieces] == [
+        "one", "start", "two\n  three", "stop", "four",
+    ]  # fmt: skip
+    assert parsed.words == "one\ntwo\n  three\nfour"
+
+
+def test_blank_lines_around_commands_are_no_piece():
+    """Nothing but blank lines between two commands is nothing said."""
+    assert len(parse("\n\n::start\n \n\t\n::stop\n").pieces) == 2
+
+
+@pytest.mark.parametrize("text", ["", "\n", "hello", "a\n\nb\n", "std::cout << 1;\n"])
+def test_text_without_commands_is_one_piece_as_it_is(text):
+    """A text that commands nothing is not changed, blank lines at its ends included."""
+    assert "".join(piece.text for piece in parse(text).pieces).strip() == text.strip()
+    assert parse(text).commands == []
+
+
+def test_crlf_text_commands_like_any_other():
+    """A text with carriage returns holds the same commands, and their lines end before the return."""
+    parsed = parse("one\r\n::start auth\r\ntwo\r\n::stop\r\n")
+    assert [command.line for command in parsed.commands] == ["::start auth", "::stop"]
+    assert parsed.near_misses == 0
+
+
+@pytest.mark.parametrize(
+    ("opening", "closing"),
+    [
+        ("```", "```"), ("```bash", "```"), ("~~~", "~~~"), ("~~~ `x`", "~~~"), ("````", "````"), ("````", "`````"),
+        ("   ```", "```"), ("```", "   ```  "), ("```\r", "```\r"), ("~~~~ ```", "~~~~"),
+    ],
+)  # fmt: skip
+def test_command_inside_a_code_fence_is_code(opening, closing):
+    """What stands in a fence is shown, not meant; behind it people command again."""
+    assert commands(f"{opening}\n::start inside\n{closing}\n::start behind") == [("start", "behind")]
+
+
+@pytest.mark.parametrize("inner", ["~~~", "``", "```bash", "``` x", "    ```"])
+def test_fence_is_closed_only_by_its_own_kind(inner):
+    """A shorter run, another character, words behind it or a deep indent do not close a fence."""
+    assert commands(f"```\n{inner}\n::start inside\n```\n::stop") == [("stop", "")]
+
+
+def test_longer_fence_holds_shorter_ones():
+    """A fence within a longer fence is part of the code."""
+    assert commands("````\n```\n````\n::start\n```\n::stop\n````\n::stop\n```") == [("start", "")]
+
+
+def test_unclosed_fence_holds_all_that_follows():
+    """Behind a fence that nobody closed, everything is code."""
+    assert commands("::start\n```\n::stop\n\n::export") == [("start", "")]
+
+
+@pytest.mark.parametrize("line", ["``` `x`", "```a`b", "    ```", "``", "> ```", "text ```"])
+def test_what_is_no_fence_hides_nothing(line):
+    """Inline code, a deep indent or a fence inside a line opens no fence."""
+    assert commands(f"{line}\n::start") == [("start", "")]
+
+
+# -- near misses -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ("::start please look", 1),
+        ("::strat auth", 1),
+        ("::stop now\n::foo\ntext", 2),
+        ("::start\n::stop it now", 1),
+        ("text ::start", 0),
+        ("::\n  indented\n:: x", 0),
+        ("```\n::strat\n```", 0),
+        ("::start", 0),
+    ],
+)
+def test_lines_that_look_like_commands_are_counted(text, count):
+    """A line that begins like a command and is none is counted, for the status to tell."""
+    assert parse(text).near_misses == count
+
+
+PASTED = {
+    "C++": """#include <iostream>
+::std::cout << "hi";
+::testing::InitGoogleTest(&argc, argv);
+::start(server);
+::Export::run();
+using ::stop;""",
+    "Ruby": """::Rails.logger.info "x"
+::Start.new(1)
+::Export::Job.perform_later
+class ::Capture < Base; end""",
+    "Rust": "::std::mem::swap(&mut a, &mut b);\n::start::<u8>();",
+    "reST": """Example
+=======
+
+::
+
+    ::start indented
+
+.. code-block:: bash
+
+   ::stop
+
+A paragraph::
+
+:start: here
+::start of a definition list
+""",
+    "PHP": "::start;\n::stop();",
+    "CSS": "::selection { color: red }\n::start-marker {}",
+    "IPv6": "::1 localhost\n::ffff:127.0.0.1",
+    "Haskell": "start\n  :: Int -> IO ()\n:: start",
+}
+
+
+@pytest.mark.parametrize("text", PASTED.values(), ids=PASTED)
+def test_pasted_code_commands_nothing(text):
+    """Code and markup that is full of colons is ordinary text, kept as it is."""
+    parsed = parse(text)
+    assert parsed.commands == []
+    assert "\n".join(piece.text for piece in parsed.pieces).strip() == text.strip()
+
+
+@pytest.mark.parametrize("text", PASTED.values(), ids=PASTED)
+def test_pasted_code_voids_no_command(text):
+    """A command beside pasted code acts all the same."""
+    assert commands(f"::start auth\n{text}\n::stop") == [("start", "auth"), ("stop", "")]
+
+
+# -- laws ------------------------------------------------------------------------------------------
+
+LINES = st.sampled_from(
+    [
+        "", " ", "\r", "text", "  indented", "```", "~~~", "````", "    ```", "::start", "::stop", "::START auth\r",
+        "::export 'a b' +tools", "::start please look", "::std::cout", " ::start", "::capture [a](b.md)  ", "\u2028",
+        "a\x0b::start", "::start\u2028",
+    ]
+)  # fmt: skip
+TEXTS = st.lists(LINES | st.text(max_size=12).map(lambda t: t.replace("\n", "")), max_size=14).map("\n".join)
+
+
+def solid(text):
+    """The lines that are not blank, without blanks at their ends."""
+    return [line.rstrip() for line in text.split("\n") if line.strip()]
+
+
+@given(TEXTS)
+def test_pieces_together_are_the_text(text):
+    """Text and command lines in their order are the lines that were typed: nothing is lost or moved."""
+    pieces = parse(text).pieces
+    assert solid("\n".join(piece.command.line if piece.command else piece.text for piece in pieces)) == solid(text)
+
+
+@given(TEXTS)
+def test_pieces_are_parsed_to_themselves(text):
+    """A command line is a command also alone, and two texts never stand side by side."""
+    pieces = parse(text).pieces
+    for piece in pieces:
+        assert (piece.command is None) != (piece.text == "") or text.strip() == ""
+        assert piece.command is None or parse_line(piece.command.line) == piece.command
+    assert not any(one.command is two.command is None for one, two in zip(pieces, pieces[1:], strict=False))
+
+
+@given(st.sampled_from(["start", "capture", "export"]), st.text(min_size=1).filter(str.strip), st.sampled_from("\"'`"))
+def test_any_quoted_name_comes_back(word, name, quote):
+    """Whatever stands between quotes is the name, as long as it fits on the line."""
+    name = "".join(c for c in name if c not in f"{quote}\n\r") or "x"
+    command = parse_line(f"::{word} {quote}{name}{quote} +thinking")
+    assert (command.word, command.name, command.switches) == (word, name, (("thinking", True),))

@@ -1,0 +1,118 @@
+"""`katod run`, telling in one byte of a shared file in which window it is; it behaves as it always does.
+
+Usage: `python daemon_under_test.py WINDOW LOCK`. A window lasts a little longer than it would, and an append goes
+out in pieces with pauses between, so that a kill can meet each. The kernel lets no other writer into one append:
+here the lock file stands for that.
+"""
+
+import fcntl
+import mmap
+import os
+import random
+import sys
+import time
+
+from katod.cli import main
+from katod.discover.watch import Hints
+from katod.record.ledger import Ledger
+from katod.tail.reader import SourceFile
+from katod.write import output
+
+STARTING, READING, COMMITTED, INSIDE, APPENDED, IDLE = b"srcia."
+NAMES = {
+    STARTING: "starting",
+    READING: "reading",
+    COMMITTED: "committed-not-appended",
+    INSIDE: "inside-append",
+    APPENDED: "appended-not-synced",
+    IDLE: "idle",
+}
+PAUSE = 0.0004
+
+
+class Window:
+    """The byte that the test reads."""
+
+    def __init__(self, path):
+        with open(path, "r+b") as file:
+            self._byte = mmap.mmap(file.fileno(), 1)
+
+    def show(self, value, pause=PAUSE):
+        self._byte[0] = value
+        if pause:
+            time.sleep(pause)
+
+    @property
+    def now(self):
+        return self._byte[0]
+
+
+class Pieces:
+    """The `os` of the appending module, where a write goes out in pieces."""
+
+    def __init__(self, window, lock):
+        self._window, self._lock = window, lock
+
+    def __getattr__(self, name):
+        return getattr(os, name)
+
+    def write(self, fd, data):
+        fcntl.flock(self._lock, fcntl.LOCK_EX)
+        self._window.show(INSIDE)
+        bounds = sorted(random.randrange(len(data) + 1) for _ in range(random.randint(0, 5)))
+        at = 0
+        for end in [*bounds, len(data)]:
+            while at < end:
+                at += os.write(fd, data[at:end])
+            time.sleep(PAUSE)
+        self._window.show(APPENDED, 0)
+        fcntl.flock(self._lock, fcntl.LOCK_UN)
+        return len(data)
+
+
+def show_windows(window, lock):
+    """Wrap what bounds the windows."""
+    read, transaction, save = SourceFile.read, Ledger.transaction, Ledger.save_output
+    sync, wait = output._sync, Hints.wait
+    staged = []
+
+    def shown_read(*arguments):
+        window.show(READING)
+        return read(*arguments)
+
+    def shown_save(ledger, row):
+        save(ledger, row)
+        if row.intent is not None:
+            staged.append(row)
+
+    class ShownTransaction:
+        def __init__(self, ledger):
+            self._inner = transaction(ledger)
+
+        def __enter__(self):
+            staged.clear()
+            return self._inner.__enter__()
+
+        def __exit__(self, *error):
+            result = self._inner.__exit__(*error)
+            window.show(COMMITTED if staged else IDLE, PAUSE if staged else 0)
+            return result
+
+    def shown_sync(fd):
+        window.show(APPENDED)
+        sync(fd)
+        window.show(IDLE, 0)
+
+    def shown_wait(hints, timeout):
+        window.show(IDLE, 0)
+        wait(hints, timeout)
+
+    SourceFile.read, Ledger.transaction, Ledger.save_output = shown_read, ShownTransaction, shown_save
+    output._sync, output.os, Hints.wait = shown_sync, Pieces(window, lock), shown_wait
+
+
+if __name__ == "__main__":
+    shown, locked = sys.argv[1:]
+    show_windows(Window(shown), os.open(locked, os.O_RDWR | os.O_CLOEXEC))
+    sys.argv[1:] = ["run"]
+    main()

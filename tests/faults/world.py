@@ -1,0 +1,98 @@
+"""A home of its own for one test: the agents' folders, katod's settings, state and outputs, and katod itself."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import katod
+from katod import config, daemon
+from katod.journal import configure
+from katod.record.ledger import Ledger
+
+from .records import Claude, Codex
+
+SOURCE = Path(katod.__file__).parent.parent
+POLL = 0.01
+ROOTS = {"claude": ".claude", "codex": ".codex"}
+AGENTS = {"claude": Claude, "codex": Codex}
+
+
+class World:
+    """Paths and verbs. `settings` are written to the configuration file as they are changed."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.state, self.config, self.out = folder / "state", folder / "katod.toml", folder / "out"
+        for agent, session in AGENTS.items():
+            self.root(agent).joinpath(*session.where).mkdir(parents=True)
+        self.configure()
+
+    def root(self, agent):
+        return self.folder / ROOTS[agent]
+
+    def configure(self, *, directory="out", zone="UTC", thinking=False, tools="summary"):
+        """Write the configuration file anew."""
+        content = f"thinking = {json.dumps(thinking)}\ntools = {json.dumps(tools)}\n"
+        output = f"directory = {json.dumps(str(self.folder / directory))}\ntime_zone = {json.dumps(zone)}\n"
+        agents = "".join(f"[agents.{name}]\nroots = [{json.dumps(str(self.root(name)))}]\n" for name in ROOTS)
+        self.config.write_text(f'[output]\n{output}[content]\n{content}[log]\nlevel = "error"\n{agents}')
+
+    @property
+    def environment(self):
+        names = {"HOME": self.folder, "KATOD_CONFIG": self.config, "KATOD_STATE_DIR": self.state, "PYTHONPATH": SOURCE}
+        return {"PATH": os.environ["PATH"], "LANG": "C.UTF-8"} | {name: str(path) for name, path in names.items()}
+
+    def session(self, number=1, agent="claude"):
+        """Return a new session; the first 8 digits of its id are the number."""
+        return AGENTS[agent](f"{number:08x}-8a53-4c3e-9b5e-0a1d5f8f2c11", self.root(agent))
+
+    def once(self):
+        """Process all there is, in this process."""
+        settings, umask = config.load(self.config), os.umask(0o077)
+        configure(settings.log.level)
+        try:
+            daemon.start(settings, self.config, self.state, once=True)
+        finally:
+            os.umask(umask)
+
+    def katod(self, *arguments, check=True, prefix=()):
+        """Run the program; returns the finished process, its output as bytes."""
+        command = [*prefix, sys.executable, "-m", "katod", *arguments]
+        done = subprocess.run(command, env=self.environment, capture_output=True, timeout=60, check=False)
+        assert not check or done.returncode == 0, done.stderr.decode()
+        return done
+
+    def status(self):
+        return json.loads(self.katod("status", "--json").stdout)
+
+    def parked(self):
+        """Return what `katod status` shows as parked: file name to problem."""
+        return {Path(row["output"]).name: row["problem"] for row in self.status()["parked"]}
+
+    def outputs(self):
+        """Return the ledger's rows of all outputs."""
+        ledger = Ledger.read(self.state)
+        if ledger is None:
+            return []
+        rows = ledger.outputs()
+        ledger.close()
+        return rows
+
+    def export(self, output):
+        """Return the bytes that `katod export` gives for a recording."""
+        return self.katod("export", "--recording", str(output.id)).stdout
+
+
+def until(probe, what, seconds=20.0, poll=POLL):
+    """Return the first true value of `probe()`; fail, naming `what`, when none comes in time."""
+    deadline = time.monotonic() + seconds
+    while not (value := probe()):
+        if time.monotonic() > deadline:
+            pytest.fail(f"waited {seconds:.0f} s in vain: {what}")
+        time.sleep(poll)
+    return value

@@ -1,0 +1,92 @@
+"""The law: what a live recording appended is what an export of it gives, whatever the chunks and restarts."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.world import SESSION, THREAD, World, line
+
+ROOT = Path(__file__).parents[2]
+CORPUS = Path(os.environ.get("KATOD_CORPUS") or ROOT / "../shared/corpus")
+LARGEST = 400_000
+EXAMPLES = int(os.environ.get("KATOD_EXAMPLES", "25"))
+
+COMMANDS = st.sampled_from(
+    ["::start", "::stop", "::start", "::stop", "::start +thinking +tools", "::start other -tools", "::start log.jsonl",
+     "::capture", "::capture all.jsonl", "::export", "::export copy", "first\n::stop\n::start\nlast", "::start ../x"]
+)  # fmt: skip
+
+
+def real_files(agent: str) -> list[Path]:
+    """Session files of one agent: the project's own, then those of the corpus."""
+    folders = {"claude": ["claude"], "codex": ["codex", "realcli/codex"]}[agent]
+    places = [ROOT / "fixtures" / agent, *(CORPUS / folder for folder in folders)]
+    found = [Path(base) / name for place in places for base, _, names in os.walk(place) for name in names]
+    names = [path for path in sorted(found) if path.suffix == ".jsonl" and 0 < path.stat().st_size <= LARGEST]
+    return [path for path in names if agent == "claude" or _is_rollout(path)]
+
+
+def _is_rollout(path: Path) -> bool:
+    return b'"session_meta"' in path.read_bytes()[:4096]
+
+
+def _typed(agent: str, records: list[bytes], number: int, text: str) -> bytes:
+    """A record in which the person typed a command, in the form that this file has."""
+    time = "2026-02-10T22:36:18.000Z"
+    if agent == "claude":
+        row: dict[str, Any] = {
+            "parentUuid": None, "isSidechain": False, "userType": "external", "cwd": "/home/me/app", "version": "2.1.39",
+            "sessionId": SESSION, "gitBranch": "main", "type": "user", "uuid": f"command-{number}", "timestamp": time,
+            "promptSource": "typed", "message": {"role": "user", "content": text},
+        }  # fmt: skip
+        return line(row)
+    first = json.loads(records[0])
+    if first.get("payload", {}).get("history_mode") == "paginated":
+        item = {"type": "UserMessage", "id": f"c{number}", "content": [{"type": "text", "text": text}]}
+        payload = {"type": "item_completed", "item": item}
+        return line({"timestamp": time, "ordinal": 1_000_000 + number, "type": "event_msg", "payload": payload})
+    return line({"timestamp": time, "type": "event_msg", "payload": {"type": "user_message", "message": text}})
+
+
+@st.composite
+def histories(draw: Any, agent: str) -> tuple[list[bytes], list[int], bool]:
+    """A session with typed commands at random places, the offsets at which katod looks, and whether it is automatic."""
+    path = draw(st.sampled_from(real_files(agent)))
+    data = path.read_bytes()
+    records = [part + b"\n" for part in data.split(b"\n") if part.strip()]
+    for number, text in enumerate(draw(st.lists(COMMANDS, min_size=1, max_size=6))):
+        at = draw(st.integers(1, len(records)))
+        records.insert(at, _typed(agent, records, number, text))
+    whole = sum(map(len, records))
+    cuts = sorted(draw(st.lists(st.integers(1, whole), max_size=4)))
+    return records, [*cuts, whole], draw(st.booleans())
+
+
+@pytest.mark.parametrize("agent", ["claude", "codex"])
+def test_any_chunking_and_any_restart_gives_the_export(
+    agent: str, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Fed in arbitrary chunks to katod processes that come and go, every output equals the export of its recording."""
+
+    @settings(max_examples=EXAMPLES)
+    @given(histories(agent))
+    def law(history: tuple[list[bytes], list[int], bool]) -> None:
+        records, cuts, automatic = history
+        world = World(tmp_path_factory.mktemp("world") / "home", monkeypatch)
+        if automatic:
+            world.config.write_text(world.config.read_text() + "[recording]\nauto = true\n")
+        source = world.claude() if agent == "claude" else world.codex(THREAD)
+        data = b"".join(records)
+        for begin, end in zip([0, *cuts], cuts, strict=False):
+            source.append(data[begin:end])
+            world.once()
+        world.once()
+        world.assert_live_is_batch()
+        assert "as recorded" in world.cli("verify") or not world.outputs()
+
+    law()
