@@ -79,10 +79,6 @@ class Journal:
         """A command was refused."""
         self._say("warning", "command.refused", word=word, session=session, problem=problem)
 
-    def command_near_miss(self, path: str, count: int) -> None:
-        """Lines looked like commands and were none."""
-        self._say("debug", "command.near_miss", path=path, lines=count)
-
     def recording_began(self, session: str, output: str) -> None:
         """A range opened."""
         self._say("info", "recording.began", session=session, output=output)

@@ -334,6 +334,9 @@ class Pipeline:
         except SourceChanged as change:
             self._journal.source_changed(source.path, change.what)
             realign(source, file, conversation, self._ledger, self._journal)
+            self._unsaved[source.id] = source
+            if conversation is not None:
+                self._at_rest(conversation, lambda _: None)
         source.read_ns = file.mtime_ns
 
     def _note_problem(self, source: SourceRow, problem: str) -> None:

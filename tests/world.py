@@ -65,7 +65,7 @@ class World:
     def written(self) -> dict[str, str]:
         """Every file below the output directory, by its name."""
         folder = self.home / "katod"
-        return {path.name: path.read_text() for path in sorted(folder.rglob("*")) if path.is_file()}
+        return {path.name: path.read_text(errors="replace") for path in sorted(folder.rglob("*")) if path.is_file()}
 
     def assert_live_is_batch(self) -> int:
         """Every output equals the export of its recording, byte for byte; returns how many there are."""

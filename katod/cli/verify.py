@@ -1,7 +1,6 @@
 """`katod verify`: does each output still hold what the sources say?"""
 
 from collections.abc import Iterable
-from pathlib import Path
 from typing import NamedTuple
 
 import click
@@ -64,23 +63,20 @@ def _verify(ledger: Ledger, row: OutputRow, context: Context) -> Verdict:
 def compare(content: bytes, pieces: Iterable[str]) -> Verdict:
     """Find each piece in the content, in order; what stands between them is a person's."""
     at = found = missing = 0
+    alone = True
     for piece in pieces:
         wanted = piece.encode("utf-8", "replace")
-        if not wanted.strip():
-            continue
         here = content.find(wanted, at)
         if here < 0:
-            here = content.find(wanted.strip(), at)
             wanted = wanted.strip()
+            here = content.find(wanted, at)
         if here < 0:
             missing += 1
-        else:
-            found += 1
-            at = here + len(wanted)
+            continue
+        alone &= here == at
+        found += bool(wanted)
+        at = here + len(wanted)
     if missing:
         return Verdict(good=False, text=f"{missing} of {found + missing} parts are missing or changed")
-    whole = sum(1 for _ in ()) == 0 and at == len(content)
+    whole = alone and at == len(content)
     return Verdict(good=True, text="as recorded" if whole else f"all {found} parts are there, with other text")
-
-
-__all__ = ["Path", "compare", "verify"]

@@ -8,7 +8,7 @@ import sys
 import time
 from pathlib import Path
 from types import TracebackType
-from typing import Final
+from typing import Final, Self
 
 import katod
 from tests.benchmarks.generate import Session
@@ -57,7 +57,7 @@ class Katod:
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=folder, env=environment(folder),
             )  # fmt: skip
 
-    def __enter__(self) -> "Katod":
+    def __enter__(self) -> Self:
         deadline = time.monotonic() + PATIENCE
         while b'"daemon.started"' not in self._log.read_bytes():
             if self._process.poll() is not None or time.monotonic() > deadline:

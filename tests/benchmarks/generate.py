@@ -204,7 +204,9 @@ class CodexSession(Session):
         given = orjson.dumps({"cmd": f"sed -n 1,200p {self.texts.path()}", "workdir": CWD}).decode()
         output = f"Chunk ID: {call[-6:]}\nWall time: 0.2959 seconds\nProcess exited with code 0\nOutput:\n{text}"
         rows = [
-            self._row("response_item", {"type": "function_call", "name": "exec_command", "arguments": given, "call_id": call}),
+            self._row(
+                "response_item", {"type": "function_call", "name": "exec_command", "arguments": given, "call_id": call}
+            ),
             self._row("response_item", {"type": "function_call_output", "call_id": call, "output": output}),
         ]
         if self.random.random() < 0.3:

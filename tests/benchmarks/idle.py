@@ -45,11 +45,11 @@ def _fill(folder: Path, sessions: int) -> None:
     bodies = {agent: [b"".join(generate.session(agent, 2000, seed)) for seed in range(10)] for agent in generate.AGENTS}
     for number in range(sessions):
         agent = "codex" if number % 5 == 4 else "claude"
-        made = generate.AGENTS[agent](seed=number)
+        made = generate.AGENTS[agent](seed=100_000 + number)
         part = number // 5 // _FOLDER_HOLDS * 5 + number % 5
-        below = f"projects/-home-dev-work-{part}" if agent == "claude" else f"sessions/2025/{part // 28 + 1:02}/{part % 28 + 1:02}"
-        path = folder / agent / below / made.name()
-        if number % (5 * _FOLDER_HOLDS) < 5:
+        project, day = f"projects/-home-dev-work-{part}", f"sessions/2025/{part // 28 % 12 + 1:02}/{part % 28 + 1:02}"
+        path = folder / agent / (project if agent == "claude" else day) / made.name()
+        if not path.parent.exists():
             path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(bodies[agent][number % 10])
 

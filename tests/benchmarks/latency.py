@@ -1,6 +1,7 @@
 """From a writer's `write()` to the moment when its words stand in the output."""
 
 import heapq
+import math
 import os
 import re
 import time
@@ -61,9 +62,11 @@ class Writer:
             size = 0
         now = time.perf_counter()
         seen = self._news(size) if size > self._read else []
-        lost = [number for number, at in self._pending.items() if now - at > _LOST_AFTER]
         found = [now - self._pending.pop(number) for number in seen if number in self._pending]
-        return found + [self._pending.pop(number) * 0 + float("inf") for number in lost if number in self._pending]
+        lost = [number for number, at in self._pending.items() if now - at > _LOST_AFTER]
+        for number in lost:
+            del self._pending[number]
+        return found + [math.inf] * len(lost)
 
     def _news(self, size: int) -> list[int]:
         with self._output.open("rb") as file:
@@ -95,7 +98,7 @@ def _line(report: Report, folder: Path, count: int, each: int, gap: tuple[float,
                 writer.close()
     half, most = median(found), percentile(found, 0.99)
     what = f"{count} writer{'s' if count > 1 else ''}, {len(found)} appends"
-    figure = f"median {half:.1f} ms, p99 {most:.1f} ms, most {max(found):.1f} ms"
+    figure = f"median {half:.1f} ms, p99 {most:.1f} ms, most {max(found, default=math.nan):.1f} ms"
     report.line(what, figure, (half, MEDIAN), (most, P99))
     report.note(f"{'':<34} the daemon took {share:.0%} of a core")
 

@@ -43,7 +43,7 @@ def load(source: Source) -> None:
         try:
             orjson.loads(line)
         except orjson.JSONDecodeError:
-            pass
+            continue
 
 
 def scan(source: Source) -> None:
@@ -96,9 +96,7 @@ def measure(report: Report, folder: Path, repetitions: int, generated: int) -> N
     _table(report, "generated", generate.corpus(folder, generated), repetitions, {"scanning": _SCANNING})
 
 
-def _table(
-    report: Report, name: str, paths: list[tuple[str, Path]], repetitions: int, bars: dict[str, Bar]
-) -> None:
+def _table(report: Report, name: str, paths: list[tuple[str, Path]], repetitions: int, bars: dict[str, Bar]) -> None:
     sources = [_source(agent, path) for agent, path in paths]
     megabytes = sum(source.size for source in sources) / 1e6
     report.note(f"{name} corpus: {megabytes:.1f} MB in {len(sources)} files")

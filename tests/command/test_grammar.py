@@ -1,5 +1,7 @@
 """The grammar of commands: which lines of a typed text command, and how they are read."""
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -120,8 +122,8 @@ def test_last_of_two_contrary_options_holds():
         "please ::start",
         "\u200b::start",
         "\ufeff::start",
-        "ː:start",
-        "::ſtart",
+        "\u02d0:start",
+        "::\u017ftart",
         "::sta\u200brt",
     ],
 )
@@ -186,7 +188,7 @@ def test_fence_is_closed_only_by_its_own_kind(inner):
 
 def test_longer_fence_holds_shorter_ones():
     """A fence within a longer fence is part of the code."""
-    assert commands("````\n```\n````\n::start\n```\n::stop\n````\n::stop\n```") == [("start", "")]
+    assert commands("````\n```\n::start\n```\n::start\n````\n::stop") == [("stop", "")]
 
 
 def test_unclosed_fence_holds_all_that_follows():
@@ -301,7 +303,7 @@ def test_pieces_are_parsed_to_themselves(text):
     for piece in pieces:
         assert (piece.command is None) != (piece.text == "") or text.strip() == ""
         assert piece.command is None or parse_line(piece.command.line) == piece.command
-    assert not any(one.command is two.command is None for one, two in zip(pieces, pieces[1:], strict=False))
+    assert not any(one.command is two.command is None for one, two in pairwise(pieces))
 
 
 @given(st.sampled_from(["start", "capture", "export"]), st.text(min_size=1).filter(str.strip), st.sampled_from("\"'`"))

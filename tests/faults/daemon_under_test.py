@@ -11,6 +11,7 @@ import os
 import random
 import sys
 import time
+from contextlib import contextmanager
 
 from katod.cli import main
 from katod.discover.watch import Hints
@@ -85,18 +86,12 @@ def show_windows(window, lock):
         if row.intent is not None:
             staged.append(row)
 
-    class ShownTransaction:
-        def __init__(self, ledger):
-            self._inner = transaction(ledger)
-
-        def __enter__(self):
-            staged.clear()
-            return self._inner.__enter__()
-
-        def __exit__(self, *error):
-            result = self._inner.__exit__(*error)
-            window.show(COMMITTED if staged else IDLE, PAUSE if staged else 0)
-            return result
+    @contextmanager
+    def shown_transaction(ledger):
+        staged.clear()
+        with transaction(ledger):
+            yield
+        window.show(COMMITTED if staged else IDLE, PAUSE if staged else 0)
 
     def shown_sync(fd):
         window.show(APPENDED)
@@ -107,7 +102,7 @@ def show_windows(window, lock):
         window.show(IDLE, 0)
         wait(hints, timeout)
 
-    SourceFile.read, Ledger.transaction, Ledger.save_output = shown_read, ShownTransaction, shown_save
+    SourceFile.read, Ledger.transaction, Ledger.save_output = shown_read, shown_transaction, shown_save
     output._sync, output.os, Hints.wait = shown_sync, Pieces(window, lock), shown_wait
 
 

@@ -1,6 +1,6 @@
 """Agents at work: appends to several sessions until its standard input ends, then tells what has to be recorded.
 
-Usage: `python -m faults.writer FOLDER SEED TRUTH`. TRUTH becomes a JSON object, file name's end to
+Usage: `python -m tests.faults.writer FOLDER SEED TRUTH`. TRUTH becomes a JSON object, file name's end to
 `{"said": […], "all": […], "ok": number}`: the marks that have to stand in that output, in this order (`all`
 are those of a JSONL output, which holds thoughts, calls and results, too), and how often `ok` was said.
 

@@ -1,0 +1,77 @@
+"""What a command does, given where its session stands: the whole table."""
+
+import pytest
+
+from katod.command.machine import Action, Standing, decide
+from katod.model import Command
+
+IDLE = Standing()
+STOPPED = Standing(present="/out/a.md")
+RECORDING = Standing(recording="/out/a.md", present="/out/a.md")
+NOTHING = Action()
+
+TABLE = [
+    # word, where the session stands, the path that the name means, what is done
+    ("start", IDLE, "", Action(begin="here", target="generated")),
+    ("start", IDLE, "/out/b.md", Action(begin="here", target="named")),
+    ("start", STOPPED, "", Action(begin="here", target="present")),
+    ("start", STOPPED, "/out/a.md", Action(begin="here", target="named")),
+    ("start", STOPPED, "/out/b.md", Action(begin="here", target="named")),
+    ("start", RECORDING, "", NOTHING),
+    ("start", RECORDING, "/out/a.md", NOTHING),
+    ("start", RECORDING, "/out/b.md", Action(end=True, begin="here", target="named")),
+    ("stop", IDLE, "", NOTHING),
+    ("stop", STOPPED, "", NOTHING),
+    ("stop", RECORDING, "", Action(end=True)),
+    ("capture", IDLE, "", Action(begin="beginning", target="generated")),
+    ("capture", IDLE, "/out/b.md", Action(begin="beginning", target="named")),
+    ("capture", STOPPED, "", Action(begin="beginning", target="generated")),
+    ("capture", STOPPED, "/out/a.md", Action(begin="beginning", target="named")),
+    ("capture", RECORDING, "", Action(end=True, begin="beginning", target="generated")),
+    ("capture", RECORDING, "/out/a.md", Action(end=True, begin="beginning", target="named")),
+    ("capture", RECORDING, "/out/b.md", Action(end=True, begin="beginning", target="named")),
+    *(
+        ("export", standing, named, Action(copy=True, target="named" if named else "generated"))
+        for standing in (IDLE, STOPPED, RECORDING)
+        for named in ("", "/out/a.md", "/out/b.md")
+    ),
+]
+
+
+@pytest.mark.parametrize(("word", "standing", "named", "action"), TABLE)
+def test_command_does_what_the_table_says(word, standing, named, action):
+    """Each word does one thing in each standing, whether its name means this output, another or none."""
+    assert decide(Command(word), standing, named) == action
+
+
+@pytest.mark.parametrize(("word", "standing", "named", "_"), TABLE)
+def test_switches_do_not_change_what_a_command_does(word, standing, named, _):
+    """Options hold for the range that a command opens; what it does is the same with them."""
+    plain = decide(Command(word), standing, named)
+    assert decide(Command(word, switches=(("tools", True),)), standing, named) == plain
+
+
+@pytest.mark.parametrize("standing", [IDLE, STOPPED, RECORDING])
+def test_started_recording_is_started_once(standing):
+    """A second `::start` for the same output does nothing more."""
+    path = standing.present or "/out/new.md"
+    assert decide(Command("start"), Standing(path, path)) == NOTHING
+
+
+def test_recording_to_another_output_than_the_present_one_goes_on():
+    """A bare `::start` while something is recorded does nothing, whatever the session's present output is."""
+    assert decide(Command("start"), Standing("/out/a.md", "/out/b.md"), "/out/a.md") == NOTHING
+
+
+@pytest.mark.parametrize("word", ["start", "stop", "capture", "export"])
+@pytest.mark.parametrize("standing", [IDLE, STOPPED])
+def test_nothing_is_ended_where_nothing_is_recorded(word, standing):
+    """A command ends a recording only if there is one."""
+    assert not decide(Command(word), standing, "/out/x.md").end
+
+
+@pytest.mark.parametrize("standing", [IDLE, STOPPED, RECORDING])
+def test_export_leaves_the_recording_untouched(standing):
+    """An export neither ends nor begins a recording."""
+    action = decide(Command("export"), standing)
+    assert (action.end, action.begin, action.copy) == (False, "", True)

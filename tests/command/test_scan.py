@@ -1,0 +1,90 @@
+"""Looking for commands in raw lines of a session that nobody records."""
+
+import json
+from unittest import mock
+
+import pytest
+
+from katod.command import scan
+from katod.command.scan import find_command
+from katod.model import Identity, SessionKey
+from katod.tail.framing import frame
+
+CLAUDE = Identity(SessionKey("claude", "s"))
+CODEX = Identity(SessionKey("codex", "s"))
+
+
+def claude(text, **more):
+    return {"type": "user", "uuid": "u", "message": {"role": "user", "content": text}, **more}
+
+
+def codex(text):
+    return {"type": "event_msg", "payload": {"type": "user_message", "message": text}}
+
+
+def lines(*records):
+    return frame(b"".join(r if isinstance(r, bytes) else json.dumps(r).encode() + b"\n" for r in records), 0)
+
+
+@pytest.mark.parametrize(("identity", "record"), [(CLAUDE, claude), (CODEX, codex)])
+def test_first_line_with_a_command_is_found(identity, record):
+    """The first line whose typed text commands is returned; those before it do not."""
+    found = lines(record("hello"), record("now\n::start auth"), record("::stop"))
+    assert find_command(identity, found) == (found[1], 0)
+
+
+@pytest.mark.parametrize("word", ["::START", "::Stop", "::cApTuRe", "::export"])
+def test_case_does_not_matter(word):
+    """The search finds a word in any case."""
+    found = lines(claude(word))
+    assert find_command(CLAUDE, found)[0] == found[0]
+
+
+def test_line_breaks_of_json_are_line_breaks():
+    r"""A command behind an escaped `\n` stands at the beginning of its line."""
+    assert find_command(CLAUDE, lines(b'{"type":"user","message":{"content":"a\\n::stop\\nb"}}\n'))[0] is not None
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        claude("please ::start it"),
+        claude("```\n::start\n```"),
+        claude("std::cout"),
+        {"type": "assistant", "message": {"content": [{"type": "text", "text": "::start"}]}},
+        {"type": "user", "message": {"content": [{"type": "tool_result", "content": "::start"}]}},
+        claude("::start", isMeta=True),
+        claude("::start", isSidechain=True),
+        {"type": "summary", "summary": "::start"},
+        b"::start\n",
+        b'{"torn":"::start\n',
+    ],
+)
+def test_other_text_is_no_command(record):
+    """What no person typed, or what is no whole command line, is passed over."""
+    assert find_command(CLAUDE, lines(record))[0] is None
+
+
+def test_near_misses_before_the_command_are_counted():
+    """Lines of typed texts that look like commands are counted up to the line that is found."""
+    found = lines(claude("::start please look"), claude("::start"), claude("::start please look"))
+    assert find_command(CLAUDE, found) == (found[1], 1)
+    assert find_command(CLAUDE, found[:1]) == (None, 1)
+
+
+def test_sub_agents_are_not_searched():
+    """What stands in a sub-agent's thread never commands."""
+    identity = Identity(SessionKey("claude", "s", "a1"))
+    assert find_command(identity, lines(claude("::start"))) == (None, 0)
+
+
+def test_lines_without_a_command_word_are_not_decoded():
+    """A session that is only scanned costs no decoding: the bytes tell."""
+    with mock.patch.object(scan, "decode", side_effect=AssertionError("decoded")):
+        found = find_command(CLAUDE, lines(claude("hello"), claude("std::cout << x"), claude("::strat")))
+    assert found == (None, 0)
+
+
+def test_no_lines_hold_no_command():
+    """An empty batch finds nothing."""
+    assert find_command(CLAUDE, []) == (None, 0)

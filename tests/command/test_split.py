@@ -1,0 +1,125 @@
+"""Splitting a typed message at its command lines."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from katod import events as ev
+from katod.command.grammar import parse
+from katod.command.split import command_of, split
+from katod.events import Event, SessionRef
+from katod.model import Command
+
+IMAGE = {"type": "image", "mediaType": "image/png", "bytes": 3, "sha256": "ab"}
+
+
+def message(text, typed=True, **more):
+    return Event(
+        id="claude:s:u1:0",
+        kind=ev.USER_MESSAGE,
+        session=SessionRef("claude", "s"),
+        payload={"text": text, **more},
+        source={"offset": 12, "providerEventId": "u1"},
+        time="2026-02-10T23:36:27.000Z",
+        time_source="recorded",
+        turn="t1",
+        once="u1:0",
+        typed=typed,
+        blobs=(("ab", "image/png", "AAAA"),) if more else (),
+    )
+
+
+def kinds(parts):
+    return [part.kind for part in parts.events]
+
+
+@pytest.mark.parametrize("text", ["hello", "", "std::cout", "::start please look", "```\n::start\n```"])
+def test_message_without_commands_is_the_same_event(text):
+    """What commands nothing is handed on as it is, its id unchanged."""
+    event = message(text)
+    assert split(event).events == [event]
+
+
+@pytest.mark.parametrize("text", ["::start", "one\n::stop\ntwo"])
+def test_text_that_nobody_typed_stays_whole(text):
+    """A command in a text that no person is proven to have typed is text, and no near miss."""
+    event = message(text, typed=False)
+    assert split(event) == ([event], text, 0)
+
+
+def test_message_becomes_text_command_and_text():
+    """The text before, the command and the text after are events of their own, numbered in their order."""
+    parts = split(message("before\n\n::start auth +tools\nafter"))
+    assert kinds(parts) == [ev.USER_MESSAGE, ev.USER_COMMAND, ev.USER_MESSAGE]
+    assert [part.id for part in parts.events] == ["claude:s:u1:0.0", "claude:s:u1:0.1", "claude:s:u1:0.2"]
+    assert [part.once for part in parts.events] == ["u1:0.0", "u1:0.1", "u1:0.2"]
+    assert [part.payload.get("text") for part in parts.events] == ["before", None, "after"]
+    assert parts.words == "before\nafter"
+
+
+def test_parts_keep_where_and_when_the_message_was():
+    """Each part has the source, time, turn and session of its message."""
+    event = message("a\n::start\nb\n::stop")
+    for part in split(event).events:
+        assert (part.source, part.time, part.time_source) == (event.source, event.time, event.time_source)
+        assert (part.turn, part.session) == (event.turn, event.session)
+
+
+def test_command_event_holds_the_parse_only():
+    """The payload of a command is word, name, options and the line as typed; what is absent stays absent."""
+    [whole, bare] = split(message('::Capture "my notes" -thinking +tools\n::stop')).events
+    assert whole.payload == {
+        "command": "capture",
+        "argument": "my notes",
+        "options": ["-thinking", "+tools"],
+        "line": '::Capture "my notes" -thinking +tools',
+    }
+    assert bare.payload == {"command": "stop", "options": [], "line": "::stop"}
+
+
+@pytest.mark.parametrize("line", ["::start", "::stop -tools", "::capture 'a b' +thinking", "::export x.md -thinking +tools"])
+def test_command_is_read_back_from_its_event(line):
+    """From a command's event the same command comes back that was parsed."""
+    [event] = split(message(line)).events
+    assert command_of(event) == parse(line).commands[0]
+
+
+def test_command_without_argument_is_read_back():
+    """An absent name is an empty one."""
+    event = message("")._replace(kind=ev.USER_COMMAND, payload={"command": "stop", "options": [], "line": "::stop"})
+    assert command_of(event) == Command("stop", line="::stop")
+
+
+def test_attachments_stay_with_the_first_text():
+    """Pictures sent with a message are shown once, with its first words."""
+    parts = split(message("::start\nlook\n::stop\nagain", attachments=[IMAGE]))
+    assert [part.payload.get("attachments") for part in parts.events] == [None, [IMAGE], None, None]
+
+
+def test_attachments_beside_commands_alone_are_kept():
+    """Pictures sent with nothing but a command are an event of their own behind it."""
+    parts = split(message("::start", attachments=[IMAGE]))
+    assert kinds(parts) == [ev.USER_COMMAND, ev.USER_MESSAGE]
+    assert parts.events[1].payload == {"text": "", "attachments": [IMAGE]}
+    assert parts.events[1].id == "claude:s:u1:0.1"
+    assert parts.events[0].blobs == ()
+    assert parts.events[1].blobs == (("ab", "image/png", "AAAA"),)
+
+
+def test_near_misses_are_counted_beside_commands_and_alone():
+    """What looked like a command is counted, whether the message commands or not."""
+    assert split(message("::start\n::strat\n::stop now")).near_misses == 2
+    assert split(message("::strat")).near_misses == 1
+
+
+PARTS = st.sampled_from(["::start a", "::stop", "text", "", "```", "::strat", " x"])
+
+
+@given(st.lists(PARTS, max_size=10).map("\n".join))
+def test_parts_have_their_own_ids_and_together_say_the_same(text):
+    """No two parts share an id, and the texts are the words of the message."""
+    parts = split(message(text))
+    ids = [part.id for part in parts.events]
+    assert len(set(ids)) == len(ids)
+    said = [part.payload["text"] for part in parts.events if part.kind == ev.USER_MESSAGE]
+    assert "\n".join(said) == parts.words

@@ -1,0 +1,149 @@
+"""The daemon is killed at random while agents write and a person edits, the settings change, and it starts again.
+
+`KATOD_FAULTS_SEED` repeats the choices of one run (not the times at which processes ran).
+"""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from . import daemon_under_test as dut
+from .checks import difference, marks_of
+from .person import Person, is_odd, outputs
+
+pytestmark = pytest.mark.slow
+
+HERE = Path(__file__).parent
+WINDOWS = (dut.READING, dut.COMMITTED, dut.INSIDE, dut.APPENDED)
+ENOUGH = 50
+SECONDS = 180
+LEADS = (0, 0, 0.02, 0.1)
+SETTINGS = {
+    "directory": ("out", "out", "out-2", "out-3"),
+    "zone": ("UTC", "Europe/Berlin", "Asia/Tokyo"),
+    "thinking": (True, False),
+    "tools": ("none", "summary", "full"),
+}
+
+
+class Life:
+    """One run of the daemon, from its start to its kill."""
+
+    def __init__(self, world, log):
+        window, self.lock = world.folder / "window", world.folder / "append.lock"
+        window.write_bytes(bytes([dut.STARTING]))
+        self.lock.touch()
+        self._window = dut.Window(window)
+        command = [sys.executable, str(HERE / "daemon_under_test.py"), str(window), str(self.lock)]
+        self.process = subprocess.Popen(command, env=world.environment, stdout=log, stderr=log)
+
+    def begun(self):
+        """Wait until it does something."""
+        self._wait(lambda: self._window.now != dut.STARTING, 10)
+
+    def kill_in(self, window, rng):
+        """Wait for a window, kill, and return the window in which it died."""
+        self._wait(lambda: self._window.now == window, 2)
+        if window == dut.INSIDE:
+            time.sleep(rng.uniform(0, 0.002))
+        self.end()
+        return self._window.now
+
+    def end(self):
+        """Kill it."""
+        self.process.send_signal(signal.SIGKILL)
+        self.process.wait(timeout=10)
+
+    def _wait(self, reached, seconds):
+        deadline = time.monotonic() + seconds
+        while not reached() and time.monotonic() < deadline:
+            assert self.process.poll() is None, "the daemon ended by itself: see daemon.log"
+            time.sleep(0.00005)
+
+
+def start_writer(world, seed):
+    """Start the agents."""
+    command = [sys.executable, "-m", "tests.faults.writer", str(world.folder), str(seed), str(world.folder / "truth.json")]
+    paths = f"{HERE.parents[1]}{os.pathsep}{world.environment['PYTHONPATH']}"
+    return subprocess.Popen(command, env=world.environment | {"PYTHONPATH": paths}, stdin=subprocess.PIPE)
+
+
+def kill_often(world, rng, log):
+    """Kill one daemon after the other until each window has met enough kills; return the kills by window."""
+    met, deadline = Counter(), time.monotonic() + SECONDS
+    person = Person(world, rng)
+    while any(met[window] < ENOUGH for window in WINDOWS) and time.monotonic() < deadline:
+        life = Life(world, log)
+        try:
+            life.begun()
+            time.sleep(rng.choice(LEADS))
+            if rng.random() < 0.25:
+                person.append(life.lock)
+            wanted = min(WINDOWS, key=lambda window: (met[window] >= ENOUGH, rng.random()))
+            met[life.kill_in(wanted if rng.random() < 0.96 else dut.IDLE, rng)] += 1
+        finally:
+            life.end()
+        while rng.random() < 0.3:
+            person.disturb()
+        if rng.random() < 0.2:
+            world.configure(**{name: rng.choice(values) for name, values in SETTINGS.items()})
+    return met, person
+
+
+def check_outputs(world, wanted):
+    """Return what is wrong with the outputs, in words."""
+    found = outputs(world)
+    wrong = [f"{name} was not asked for" for name in found.keys() - wanted.keys()]
+    wrong += [f"{name} is missing" for name in wanted.keys() - found.keys()]
+    for name, path in found.items():
+        marks, spoken = marks_of(path)
+        truth = wanted.get(name, {"all": [], "said": [], "ok": 0})
+        if said := difference(truth["all" if path.suffix == ".jsonl" else "said"], marks):
+            wrong.append(f"{path}: {said}")
+        if spoken != truth["ok"]:
+            wrong.append(f"{path}: {spoken} times ok, not {truth['ok']}")
+    return wrong
+
+
+def check_exports(world):
+    """Return the outputs that no person touched and that are not what an export gives."""
+    rows = [row for row in world.outputs() if not is_odd(row.path)]
+    with ThreadPoolExecutor(2) as pool:
+        exports = list(pool.map(world.export, rows))
+    return [f"{row.path} is not its export" for row, data in zip(rows, exports, strict=True) if row.path.read_bytes() != data]
+
+
+def test_every_event_stands_in_its_output_once_however_often_the_daemon_is_killed(world):
+    """After at least 50 kills in each window every event is in its output once and in order, and every note, too."""
+    seed = int(os.environ.get("KATOD_FAULTS_SEED") or random.randrange(2**32))
+    rng = random.Random(seed)
+    print(f"seed {seed}, {world.folder}")
+    world.once()
+    writer = start_writer(world, seed)
+    try:
+        with (world.folder / "daemon.log").open("ab") as log:
+            met, person = kill_often(world, rng, log)
+        writer.communicate(b"stop", timeout=10)
+    finally:
+        writer.kill()
+        writer.wait()
+    print({dut.NAMES[window]: count for window, count in met.items()}, f"{len(person.notes)} notes")
+    world.katod("run", "--once")
+    wanted = json.loads((world.folder / "truth.json").read_text())
+    marks = sum(len(rows["all"]) for rows in wanted.values())
+    print(f"{len(wanted)} outputs, {marks} marks, {sum(p.stat().st_size for p in outputs(world).values())} bytes")
+    wrong = check_outputs(world, wanted) + person.missing(outputs(world)) + check_exports(world)
+    assert not wrong, "\n".join(wrong)
+    status = world.status()
+    assert (status["parked"], status["problems"], status["refused"]) == ([], [], [])
+    assert not (world.folder / "daemon.log").read_bytes()
+    assert all(met[window] >= ENOUGH for window in WINDOWS)

@@ -1,0 +1,362 @@
+"""What one step does, seen from outside: sessions that grow, change, move and fork, and what is written."""
+
+import base64
+import json
+import os
+
+import pytest
+
+from tests.world import SESSION, THREAD, Claude, Codex, World, line
+
+PIXEL = base64.b64encode(b"\x89PNG not really").decode()
+FORK = "7a8b9c0d-1111-4222-8333-444455556666"
+
+
+def only(world: World, suffix: str = ".md") -> str:
+    """The only file with this suffix."""
+    found = {name: text for name, text in world.written().items() if name.endswith(suffix)}
+    assert len(found) == 1, list(found)
+    return next(iter(found.values()))
+
+
+def counts(text: str, *names: str) -> list[int]:
+    """How often each name stands in a text as a line of its own."""
+    lines = text.splitlines()
+    return [lines.count(name) for name in names]
+
+
+# -- sources that are not append-only logs ------------------------------------------------------------
+
+
+def test_a_line_that_the_agent_replaces_in_place_doubles_nothing(world: World) -> None:
+    """A truncated and rewritten end (a withdrawn message) prints what is new and nothing twice."""
+    make, source = Claude(), world.claude()
+    source.append(make.user("::start\none"), make.says("two"), make.says("withdrawn"))
+    world.once()
+    data = source.path.read_bytes().splitlines(keepends=True)
+    source.path.write_bytes(b"".join(data[:-1]) + line(make.says("instead")))
+    world.once()
+    source.append(make.says("after"))
+    world.once()
+    assert counts(only(world), "one", "two", "withdrawn", "instead", "after") == [1, 1, 1, 1, 1]
+
+
+def test_a_compacted_file_with_a_new_inode_goes_on(world: World) -> None:
+    """A rewrite that drops the beginning and replaces the file by rename prints only what is new."""
+    make, source = Claude(), world.claude()
+    records = [line(r) for r in (make.user("::start\none"), make.says("two"), make.says("three"))]
+    source.append(*records)
+    world.once()
+    new = source.path.with_suffix(".tmp")
+    new.write_bytes(records[-1] + line(make.says("four")))
+    os.replace(new, source.path)
+    world.once()
+    assert counts(only(world), "one", "two", "three", "four") == [1, 1, 1, 1]
+
+
+def test_records_that_are_written_again_are_printed_once(world: World) -> None:
+    """Records that an agent appends a second time with their old ids print once, and the export agrees."""
+    make, source = Claude(), world.claude()
+    source.append(make.user("before"), make.user("::start\none"), make.says("two"))
+    world.once()
+    source.append(source.path.read_bytes(), make.says("three"))
+    world.once()
+    assert counts(only(world), "before", "one", "two", "three") == [0, 1, 1, 1]
+    world.assert_live_is_batch()
+
+
+def test_a_rewritten_session_without_ids_is_aligned_by_its_words(world: World) -> None:
+    """Codex's older form has no ids: known words in their known order show where what is new begins."""
+    make, source = Codex(paginated=False), world.codex()
+    records = [line(r) for r in (make.meta(), make.user("::start\none"), make.says("ok"), make.user("two"), make.says("ok"))]
+    source.append(*records)
+    world.once()
+    shorter = line(make.meta(cli_version="0.170.0"))
+    source.path.write_bytes(shorter + b"".join(records[1:]) + line(make.says("three")))
+    world.once()
+    assert counts(only(world), "one", "two", "ok", "three") == [1, 1, 2, 1]
+
+
+def test_a_session_that_is_migrated_to_another_form_is_aligned(world: World) -> None:
+    """A rollout that is rewritten from legacy to paginated goes on behind the words that are known."""
+    old, source = Codex(paginated=False), world.codex()
+    source.append(old.meta(), old.user("::start\none"), old.says("two"))
+    world.once()
+    new = Codex(paginated=True)
+    source.path.write_bytes(b"".join(line(r) for r in (new.meta(), new.user("::start\none"), new.says("two"), new.says("three"))))
+    world.once()
+    assert counts(only(world), "one", "two", "three") == [1, 1, 1]
+
+
+def test_a_session_in_which_nothing_is_known_any_more_gets_a_mark(world: World) -> None:
+    """When nothing aligns, one mark says that a part is missing, and reading goes on at the end."""
+    make, source = Codex(paginated=False), world.codex()
+    source.append(make.meta(), make.user("::start\none"), make.says("two"))
+    world.once()
+    source.path.write_bytes(line(make.meta(id="x", cwd="/else")) + line(make.says("unknown")))
+    world.once()
+    source.append(make.says("after"))
+    world.once()
+    text = only(world)
+    assert counts(text, "one", "two", "unknown", "after") == [1, 1, 0, 1]
+    assert text.count("A part of the conversation is missing here") == 1
+
+
+def test_a_vanished_and_restored_file_ends_nothing(world: World) -> None:
+    """A session file that is gone for a while goes on where it was."""
+    make, source = Claude(), world.claude()
+    source.append(make.user("::start\none"))
+    world.once()
+    data = source.path.read_bytes()
+    source.path.unlink()
+    world.once()
+    source.path.write_bytes(data + line(make.says("two")))
+    world.once()
+    assert counts(only(world), "one", "two") == [1, 1]
+    world.assert_live_is_batch()
+
+
+def test_an_archived_rollout_is_the_same_session(world: World) -> None:
+    """A rollout that is moved to the archive and back goes on in the same output."""
+    make, source = Codex(), world.codex()
+    source.append(make.meta(), make.user("::start\none"))
+    world.once()
+    archive = world.home / ".codex" / "archived_sessions"
+    archive.mkdir()
+    source.path = source.path.rename(archive / source.path.name)
+    world.once()
+    source.append(make.says("two"))
+    world.once()
+    assert counts(only(world), "one", "two") == [1, 1]
+
+
+def test_a_reverted_thread_goes_on_in_its_new_file(world: World) -> None:
+    """A revert opens a second file of the same thread: its turns follow in the same output, nothing twice."""
+    make, source = Codex(), world.codex()
+    source.append(make.meta(), make.user("::start\none"), make.says("two"))
+    world.once()
+    again = Codex(start=2)
+    rollout = "01a1f89e-eea5-7302-86e3-f8e0f7059999"
+    world.codex(rollout=rollout).append(again.meta(history_base={"end_ordinal_exclusive": 2}), again.user("three"))
+    world.once()
+    assert counts(only(world), "one", "two", "three") == [1, 1, 1]
+    world.assert_live_is_batch()
+
+
+# -- whose commands --------------------------------------------------------------------------------
+
+
+def test_copied_history_commands_nothing_in_a_fork(world: World) -> None:
+    """A fork that copies records with their ids does not act on the commands in them."""
+    make, source = Claude(), world.claude()
+    source.append(make.user("::start notes.md\none"), make.says("two"))
+    world.once()
+    copied = source.path.read_bytes().replace(SESSION.encode(), FORK.encode()).replace(
+        f'"uuid":"{FORK[:8]}'.encode(), f'"uuid":"{SESSION[:8]}'.encode()
+    )
+    world.claude(FORK).append(copied, Claude(FORK, start=50).says("of the fork"))
+    world.once()
+    assert "of the fork" not in only(world)
+
+
+def test_a_copied_turn_commands_nothing_in_an_older_fork(world: World) -> None:
+    """A legacy fork copies its parent's turns; their ids are older than the thread, and so they are history."""
+    thread = "01a1f8a0-0000-7000-8000-000000000001"
+    make = Codex(thread, paginated=False)
+    records = [
+        make.meta(forked_from_id=THREAD),
+        make.meta(id=THREAD),
+        make.record("event_msg", {"type": "task_started", "turn_id": "01a1f89f-0000-7000-8000-000000000001"}),
+        make.user("::start old.md\ncopied"),
+        make.record("event_msg", {"type": "task_started", "turn_id": "01a1f8a1-0000-7000-8000-000000000001"}),
+        make.user("::start new.md\ntyped"),
+    ]
+    world.codex(thread).append(*records)
+    world.once()
+    assert list(world.written()) == ["new.md"]
+
+
+@pytest.mark.parametrize("meta", [{"thread_source": "subagent"}, {"source": {"subagent": "review"}}])
+def test_a_sub_agent_thread_never_commands(world: World, meta: dict[str, object]) -> None:
+    """Codex's internal threads quote what people typed elsewhere."""
+    make = Codex()
+    world.codex().append(make.meta(**meta), make.user("::start\nquoted"))
+    world.once()
+    assert world.written() == {}
+
+
+def test_text_taken_from_the_queue_commands_where_it_stands_nowhere_else(world: World) -> None:
+    """A `::stop` typed while Claude works, which gets no record of its own, acts once."""
+    make, source = Claude(), world.claude()
+    source.append(make.user("::start\none"), make.says("two"))
+    queued = {"type": "queue-operation", "sessionId": SESSION, "timestamp": "2026-02-10T22:50:00.000Z"}
+    source.append(queued | {"operation": "enqueue", "content": "::stop"}, queued | {"operation": "remove"})
+    world.once()
+    source.append(make.says("three"))
+    world.once()
+    text = only(world)
+    assert counts(text, "two", "three") == [1, 0]
+    assert text.count("Recording stopped") == 1
+
+
+# -- ranges and outputs ----------------------------------------------------------------------------
+
+
+def test_starting_to_another_output_ends_the_first(world: World) -> None:
+    """`::start other` ends the recording and begins one there; a bare `::start` stays with the present output."""
+    make, source = Claude(), world.claude()
+    source.append(make.user("::start a\none"), make.user("::start b\ntwo"), make.user("::start\nthree"))
+    source.append(make.user("::stop"), make.user("::start\nfour"), make.user("::start a\nfive"))
+    world.once()
+    files = world.written()
+    assert counts(files["a.md"], "one", "two", "three", "four", "five") == [1, 0, 0, 0, 1]
+    assert counts(files["b.md"], "one", "two", "three", "four", "five") == [0, 1, 1, 1, 0]
+    assert world.assert_live_is_batch() == 2
+
+
+def test_a_capture_goes_on_live_and_a_stop_meets_it(world: World) -> None:
+    """A capture holds what was before, then follows; a stop in the same breath ends it at its place."""
+    make, source = Claude(), world.claude()
+    source.append(make.user("one"), make.says("two"), make.user("::capture\nthree"), make.says("four"))
+    source.append(make.user("five\n::stop\nsix"))
+    world.once()
+    assert counts(only(world), "one", "two", "three", "four", "five", "six") == [1, 1, 1, 1, 1, 0]
+    world.assert_live_is_batch()
+
+
+def test_the_shell_does_what_the_chat_does(world: World) -> None:
+    """`katod record` starts behind the last event, captures the whole, stops, and says where the file is."""
+    make, source = Claude(), world.claude()
+    source.append(make.user("one"), make.says("two"))
+    world.once()
+    assert "recording to" in world.cli("record", "start", SESSION[:8], "shell")
+    source.append(make.says("three"))
+    world.once()
+    assert "stopped" in world.cli("record", "stop", SESSION)
+    source.append(make.says("four"))
+    world.once()
+    assert counts(world.written()["shell.md"], "one", "two", "three", "four") == [0, 0, 1, 0]
+    assert "recording to" in world.cli("record", "capture", SESSION, "whole.md")
+    assert counts(world.written()["whole.md"], "one", "two", "three", "four") == [1, 1, 1, 1]
+    assert world.assert_live_is_batch() == 2
+    world.cli("record", "start", SESSION, "../x", code=1)
+
+
+def test_history_can_be_captured_from_the_shell(world: World) -> None:
+    """A session from before katod came never commands, but a person may capture it."""
+    make, source = Claude(), world.claude()
+    source.append(make.user("::start\nold words"))
+    os.utime(source.path, (1, 1))
+    world.once()
+    assert world.written() == {}
+    world.cli("record", "capture", SESSION)
+    assert counts(only(world), "old words") == [1]
+
+
+def test_new_sessions_are_recorded_by_rule_until_a_stop(world: World) -> None:
+    """With `recording.auto`, a session is recorded from its beginning; `::stop` outweighs it until a `::start`."""
+    world.config.write_text('[recording]\nauto = ["/home/me/*"]\n')
+    make, source = Claude(), world.claude()
+    source.append(make.user("one"), make.says("two"))
+    world.once()
+    source.append(make.user("::stop"), make.says("three"))
+    world.once()
+    source.append(make.says("four"), make.user("::start\nfive"))
+    world.once()
+    world.claude(FORK, folder="-else").append(Claude(FORK, cwd="/else").user("not here"))
+    world.once()
+    assert counts(only(world), "one", "two", "three", "four", "five") == [1, 1, 0, 0, 1]
+    world.assert_live_is_batch()
+
+
+def test_an_excluded_project_is_never_recorded(world: World) -> None:
+    """A command in an excluded project is refused; excluding it later ends the recording with a mark."""
+    make, source = Claude(), world.claude()
+    source.append(make.user("::start\none"))
+    world.once()
+    world.config.write_text('[recording]\nexclude = ["/home/me/app"]\n')
+    source.append(make.says("two"), make.user("::start more\nthree"))
+    world.once()
+    text = only(world)
+    assert counts(text, "one", "two") == [1, 0]
+    assert "this project is excluded" in text
+    assert "excluded" in json.loads(world.cli("status", "--json"))["refused"][0]["reason"]
+
+
+def test_a_sub_agent_is_recorded_beside_its_parent(world: World) -> None:
+    """With `recording.subagents`, a sub-agent's conversation has a file of its own, and its parent links it."""
+    world.config.write_text("[recording]\nsubagents = true\n")
+    make, source = Claude(), world.claude()
+    source.append(make.user("::start notes\ngo"), make.calls("t1", "Task", description="look around"))
+    world.once()
+    agent = Claude()
+    child = world.claude("x")
+    child.path = source.path.parent / SESSION / "subagents" / "agent-abc123.jsonl"
+    child.append(agent.user("look around", isSidechain=True, agentId="abc123"), agent.says("found it", isSidechain=True))
+    world.once()
+    extra = {"agentId": "abc123", "status": "completed"}
+    source.append(make.result("t1", "found it", toolUseResult=extra), make.says("thanks"))
+    world.once()
+    files = world.written()
+    assert "found it" in files["agent-abc123.md"]
+    assert "[transcript](<notes.agents/agent-abc123.md>)" in files["notes.md"]
+    assert (world.home / "katod" / "app" / "notes.agents" / "agent-abc123.md").exists()
+    assert world.assert_live_is_batch() == 2
+
+
+def test_images_are_saved_beside_the_transcript(world: World) -> None:
+    """With `attachments = "save"`, an image lies in the assets folder under its hash, and is linked."""
+    world.config.write_text('[content]\nattachments = "save"\n')
+    make = Claude()
+    block = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": PIXEL}}
+    world.claude().append(make.user("::start pics"), make.user([{"type": "text", "text": "look"}, block]))
+    world.once()
+    text = only(world)
+    (saved,) = (world.home / "katod" / "app" / "pics.assets").iterdir()
+    assert saved.read_bytes() == base64.b64decode(PIXEL)
+    assert f"(<pics.assets/{saved.name}>)" in text
+
+
+def test_nothing_that_was_said_is_in_the_ledger_of_an_unrecorded_session(world: World) -> None:
+    """Of a session that is not recorded, the state directory holds none of its words, commands or not."""
+    make, source = Claude(), world.claude()
+    source.append(make.user("SECRETWORD one"), make.says("SECRETWORD two"), make.user("::stop\nSECRETWORD three"))
+    world.once()
+    source.append(make.user("::start ../../SECRETWORD"), make.says("SECRETWORD four"))
+    world.once()
+    for path in world.state.rglob("*"):
+        assert not path.is_file() or b"SECRETWORD" not in path.read_bytes(), path
+
+
+def test_what_a_person_writes_into_a_transcript_stays(world: World) -> None:
+    """A note at the end stays where it is; one mark follows, then a new heading, and every event is there once."""
+    make, source = Claude(), world.claude()
+    source.append(make.user("::start notes\none"), make.says("two"))
+    world.once()
+    path = world.home / "katod" / "app" / "notes.md"
+    with path.open("a") as file:
+        file.write("my own note, without a newline")
+    source.append(make.says("three"))
+    world.once()
+    source.append(make.says("four"))
+    world.once()
+    text = path.read_text()
+    assert counts(text, "two", "my own note, without a newline", "three", "four") == [1, 1, 1, 1]
+    assert text.count("changed by hand") == 1
+    assert text.count("## Claude") == 2
+    assert "with other text" in world.cli("verify")
+
+
+def test_a_transcript_that_was_deleted_is_begun_anew(world: World) -> None:
+    """When the file is gone, a new one says that it continues, with its own head."""
+    make, source = Claude(), world.claude()
+    source.append(make.user("::start notes\none"))
+    world.once()
+    path = world.home / "katod" / "app" / "notes.md"
+    path.unlink()
+    source.append(make.says("two"))
+    world.once()
+    text = path.read_text()
+    assert text.startswith("---\ntitle:")
+    assert counts(text, "one", "two") == [0, 1]
+    assert text.count("The file before this one is gone") == 1

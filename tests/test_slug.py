@@ -1,0 +1,57 @@
+"""Words as a part of a file name."""
+
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from katod.slug import slug
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("Add authentication to my app", "add-authentication-to-my-app"),
+        ("  What's up?!  ", "what-s-up"),
+        ("path/to\\file.py", "path-to-file-py"),
+        ("snake_case stays", "snake_case-stays"),
+        ("Größe 漢字 Ελληνικά", "größe-漢字-ελληνικά"),
+        ("---", ""),
+        ("🙂", ""),
+        ("", ""),
+        ("_private_", "private"),
+        ("../../etc", "etc"),
+        ("a\x00b\u202ec", "a-b-c"),
+    ],
+)
+def test_words_are_joined_by_hyphens(text, words):
+    """Letters and digits of any script stay, in lower case; all else becomes hyphens."""
+    assert slug(text) == words
+
+
+def test_long_text_is_cut_between_words():
+    """A long text ends behind its last whole word."""
+    assert slug("one two three four", 13) == "one-two-three"
+    assert slug("one two three four", 12) == "one-two"
+
+
+def test_long_word_is_cut():
+    """A text of one long word is cut inside it."""
+    assert slug("x" * 100, 10) == "x" * 10
+
+
+def test_equal_texts_give_equal_words():
+    """Two ways of writing the same letters give the same name."""
+    assert slug(unicodedata.normalize("NFD", "Übung")) == slug(unicodedata.normalize("NFC", "Übung"))
+
+
+@given(st.text(), st.integers(1, 60))
+def test_slug_is_short_plain_and_stable(text, length):
+    """Any text gives words, digits and hyphens of at most the length, and the same ones again."""
+    words = slug(text, length)
+    assert len(words) <= length
+    assert all(c.isalnum() or c in "-_" or unicodedata.category(c)[0] in "LMN" for c in words)
+    assert not words.startswith(("-", "_"))
+    assert not words.endswith(("-", "_"))
+    assert slug(text, length) == words

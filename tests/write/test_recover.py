@@ -1,0 +1,175 @@
+"""Completing an intent: what is appended, given what stands behind the committed length."""
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from katod.write.recover import plan
+
+EVENTS = [b"\n## User\n\nhello\n", b"\n- `Read` a.md\n", b"\n*Recording stopped*\n"]
+INTENT = b"".join(EVENTS)
+BOUNDS = [len(b"".join(EVENTS[: n + 1])) for n in range(len(EVENTS))]
+
+
+def result(behind, intent=INTENT, bounds=BOUNDS, *, anchored=True):
+    """What stands behind the committed length after the plan was carried out."""
+    todo = plan(behind, intent, list(bounds), anchored=anchored)
+    kept = behind if todo.cut is None else behind[: todo.cut]
+    return kept + todo.data
+
+
+# -- the bullets of the design ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("cut", range(len(INTENT) + 1))
+def test_beginning_of_the_intent_is_completed(cut):
+    """Where nothing, a part or all of the intent was written, the rest is appended and nothing else."""
+    assert result(INTENT[:cut]) == INTENT
+    assert plan(INTENT[:cut], INTENT, BOUNDS).cut is None
+
+
+@pytest.mark.parametrize("note", [b"my note", b"\n", b"\0\0", INTENT])
+def test_what_the_person_wrote_behind_the_intent_stays(note):
+    """All of the intent and more behind it: nothing is left to do."""
+    assert result(INTENT + note) == INTENT + note
+
+
+@pytest.mark.parametrize("whole", [0, 1, 2])
+@pytest.mark.parametrize("note", [b"my note", b"my note\n", b"\nmy note"])
+def test_missing_events_follow_a_note_behind_whole_ones(whole, note):
+    """Some whole events and then a note: the missing events follow on a line of their own."""
+    written = INTENT[: ([0, *BOUNDS])[whole]]
+    newline = b"" if note.endswith(b"\n") else b"\n"
+    assert result(written + note) == written + note + newline + INTENT[len(written) :]
+
+
+@pytest.mark.parametrize("cut", [1, 5, BOUNDS[0] + 4, BOUNDS[1] + 10])
+def test_torn_event_before_a_note_is_written_whole_behind_it(cut):
+    """An event that was cut short before a note is written again, whole; the fragment stays, for katod only appends."""
+    whole = max(end for end in [0, *BOUNDS] if end <= cut)
+    assert result(INTENT[:cut] + b"my note\n") == INTENT[:cut] + b"my note\n" + INTENT[whole:]
+
+
+@pytest.mark.parametrize("cut", range(len(INTENT) + 1))
+@pytest.mark.parametrize("zeros", [1, 7, 4096])
+def test_nul_bytes_of_power_loss_are_cut_off(cut, zeros):
+    """NUL bytes where the intent's bytes should be are the one thing that is taken away."""
+    behind = (INTENT[:cut] + b"\0" * zeros)[: len(INTENT)]
+    assert result(behind) == INTENT
+
+
+def test_nul_bytes_beyond_the_intent_are_cut_off():
+    """A file that grew by more NUL bytes than the intent is long holds nobody's words there."""
+    assert result(b"\0" * (len(INTENT) + 100)) == INTENT
+    assert result(INTENT[:5] + b"\0" * len(INTENT)) == INTENT
+
+
+def test_nul_bytes_before_a_note_stay():
+    """Only a tail is cut: where someone wrote behind the NUL bytes, all of it stays."""
+    behind = INTENT[: BOUNDS[0]] + b"\0\0\0\0my note\n"
+    assert result(behind) == behind + INTENT[BOUNDS[0] :]
+
+
+def test_intent_behind_a_note_is_completed():
+    """A note that came between, and a part of the intent behind it: the rest of the intent follows."""
+    for cut in range(16, len(INTENT) + 1):
+        assert result(b"my note\n" + INTENT[:cut]) == b"my note\n" + INTENT
+
+
+def test_intent_between_notes_is_done():
+    """The whole intent among other text is not written twice."""
+    assert result(b"note\n" + INTENT + b"note\n") == b"note\n" + INTENT + b"note\n"
+
+
+def test_empty_intent_adds_nothing_to_a_file_that_ends_a_line():
+    """Nothing to write is nothing written."""
+    assert result(b"note\n", b"", []) == b"note\n"
+
+
+# -- a file that was edited before the committed length -----------------------------------------------
+
+
+@pytest.mark.parametrize("cut", [16, BOUNDS[0], BOUNDS[1], len(INTENT) - 1, len(INTENT)])
+def test_edited_file_that_ends_with_a_part_of_the_intent_is_completed(cut):
+    """Without the anchor the end of the file tells how much was written."""
+    before = b"# My title\n\nedited words\n"
+    assert result(before + INTENT[:cut], anchored=False) == before + INTENT
+
+
+def test_intent_that_was_not_begun_follows_an_edited_file():
+    """Nothing of the intent in an edited file: all of it is appended on a new line."""
+    assert result(b"edited words", anchored=False) == b"edited words\n" + INTENT
+
+
+def test_words_that_were_said_before_do_not_stand_for_the_intent():
+    """An intent whose words stand earlier in an edited file, too, is written all the same: nothing is lost."""
+    said = b"\n- `Read` a.md\n"
+    before = b"edited\n" + said + b"\nThen something else was said.\n"
+    assert result(before, said, [len(said)], anchored=False) == before + said
+
+
+# -- laws --------------------------------------------------------------------------------------------
+
+CHUNKS = st.lists(st.text("ab`\n- é", min_size=1, max_size=12).map(str.encode), min_size=1, max_size=5)
+FOREIGN = st.text("XYZ\n", max_size=12).map(str.encode)
+
+
+def bounds_of(chunks):
+    return [len(b"".join(chunks[: n + 1])) for n in range(len(chunks))]
+
+
+@given(CHUNKS, st.data())
+def test_any_cut_alone_is_completed_exactly(chunks, draw):
+    """Wherever a crash cut the intent, with or without NUL bytes behind it, the file holds it once."""
+    intent = b"".join(chunks)
+    cut = draw.draw(st.integers(0, len(intent)))
+    zeros = draw.draw(st.integers(0, 20)) if cut < len(intent) else 0
+    assert result(intent[:cut] + b"\0" * zeros, intent, bounds_of(chunks)) == intent
+
+
+@given(CHUNKS, FOREIGN, st.data())
+def test_foreign_text_behind_a_cut_stays_and_every_event_is_there(chunks, foreign, draw):
+    """Whatever someone wrote behind a torn intent stays in its place, and each event is whole and in order."""
+    assume(foreign)
+    intent, bounds = b"".join(chunks), bounds_of(chunks)
+    cut = draw.draw(st.integers(0, len(intent)))
+    behind = intent[:cut] + foreign
+    done = result(behind, intent, bounds)
+    assert done.startswith(behind)
+    whole = max(end for end in [0, *bounds] if end <= cut)
+    added = done[len(behind) :]
+    assert added in (intent[whole:], b"\n" + intent[whole:]) or cut == len(intent)
+    if cut == len(intent):
+        assert added == b""
+
+
+@given(CHUNKS, FOREIGN, st.data())
+def test_foreign_text_before_the_intent_stays_and_every_event_is_there_once(chunks, foreign, draw):
+    """Whatever someone wrote before the intent was begun stays, and the intent follows it once and whole."""
+    assume(foreign)
+    intent = b"".join(chunks)
+    cut = draw.draw(st.sampled_from([0, *range(3, len(intent) + 1)]))
+    done = result(foreign + intent[:cut], intent, bounds_of(chunks))
+    assert done.startswith(foreign)
+    assert done[len(foreign) :] in (intent, b"\n" + intent)
+
+
+@given(CHUNKS, FOREIGN, FOREIGN, st.data())
+def test_cut_between_events_leaves_nothing_torn(chunks, before, behind, draw):
+    """Where the crash fell between two events, each stands once, whatever surrounds what was written."""
+    chunks = [b"<%d>%s\n" % (n, chunk) for n, chunk in enumerate(chunks)]
+    intent, bounds = b"".join(chunks), bounds_of(chunks)
+    cut = draw.draw(st.sampled_from([0, *bounds]))
+    done = result(before + intent[:cut] + behind, intent, bounds, anchored=draw.draw(st.booleans()))
+    assert [done.count(chunk) for chunk in chunks] == [1] * len(chunks)
+    rest = done
+    for chunk in chunks:
+        rest = rest.replace(chunk, b"", 1)
+    assert rest.replace(b"\n", b"") == (before + behind).replace(b"\n", b"")
+
+
+@given(st.binary(max_size=40), CHUNKS, st.booleans())
+def test_plan_only_ever_cuts_nul_bytes(behind, chunks, anchored):
+    """Whatever stands there, nothing but a tail of NUL bytes is ever taken away."""
+    todo = plan(behind, b"".join(chunks), bounds_of(chunks), anchored=anchored)
+    assert todo.cut is None or set(behind[todo.cut :]) <= {0}

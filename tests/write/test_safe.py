@@ -1,0 +1,214 @@
+"""Opening outputs: nothing that someone else may have put there is followed."""
+
+import os
+import stat
+
+import pytest
+
+from katod.errors import TargetRefused
+from katod.write.safe import PRIVATE_DIRECTORY, PRIVATE_FILE, examine, open_file, open_parent
+
+PARTS = ("app", "docs", "auth.md")
+
+
+@pytest.fixture
+def root(tmp_path):
+    """An allowed root with a file outside of it that must never change."""
+    (tmp_path / "outside/docs").mkdir(parents=True)
+    (tmp_path / "outside/docs/auth.md").write_text("precious")
+    folder = tmp_path / "root"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def no_descriptor_is_left():
+    before = set(os.listdir("/dev/fd"))
+    yield
+    assert set(os.listdir("/dev/fd")) == before
+
+
+def write(root, parts=PARTS, *, create):
+    """Open an output as katod does and append one byte."""
+    with open_parent(root, parts, make=create) as parent:
+        fd = open_file(parent, parts[-1], create=create)
+        try:
+            os.write(fd, b"x")
+        finally:
+            os.close(fd)
+
+
+def mode(path):
+    return stat.S_IMODE(path.lstat().st_mode)
+
+
+# -- making ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("umask", [0o000, 0o022, 0o077])
+def test_new_file_and_folders_are_private(root, umask):
+    """Whatever the umask is, only the owner can read a new output, or look into its folders."""
+    old = os.umask(umask)
+    try:
+        write(root / "new", create=True)
+    finally:
+        os.umask(old)
+    for folder in ("new", "new/app", "new/app/docs"):
+        assert mode(root / folder) == PRIVATE_DIRECTORY
+    assert mode(root / "new/app/docs/auth.md") == PRIVATE_FILE
+
+
+def test_folders_that_are_there_keep_their_modes(root):
+    """A folder that someone made keeps the mode that they gave it."""
+    (root / "app").mkdir(mode=0o755)
+    (root / "app").chmod(0o755)
+    write(root, create=True)
+    assert (mode(root / "app"), mode(root / "app/docs")) == (0o755, PRIVATE_DIRECTORY)
+
+
+def test_new_file_is_exclusive(root):
+    """A file that is there already is never taken for a new one."""
+    write(root, create=True)
+    with pytest.raises(FileExistsError):
+        write(root, create=True)
+    assert (root / "app/docs/auth.md").read_bytes() == b"x"
+
+
+def test_file_is_opened_for_appending(root):
+    """What is written goes behind what stands there, wherever the descriptor was moved."""
+    write(root, create=True)
+    (root / "app/docs/auth.md").write_bytes(b"mine")
+    write(root, create=False)
+    assert (root / "app/docs/auth.md").read_bytes() == b"minex"
+
+
+def test_nothing_is_made_to_look(root):
+    """Opening a file that is not there makes neither it nor its folders."""
+    with pytest.raises(FileNotFoundError):
+        write(root, create=False)
+    assert list(root.iterdir()) == []
+
+
+# -- links and odd files ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("create", [True, False])
+@pytest.mark.parametrize("depth", [1, 2])
+def test_linked_folder_is_refused(root, create, depth):
+    """A symbolic link in the place of a folder, at any depth, is not walked through."""
+    folder = root.joinpath(*PARTS[:depth])
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    folder.symlink_to(root.parent / "outside" / ("docs" if depth == 2 else ""))
+    with pytest.raises(TargetRefused, match="link|not a folder"):
+        write(root, create=create)
+    assert (root.parent / "outside/docs/auth.md").read_text() == "precious"
+    assert os.listdir(root.parent / "outside") == ["docs"]
+
+
+@pytest.mark.parametrize("create", [True, False])
+@pytest.mark.parametrize("target", ["outside/docs/auth.md", "outside/new.md"])
+def test_linked_file_is_refused(root, create, target):
+    """A symbolic link in the place of the file is refused, also one that points to nothing."""
+    (root / "app/docs").mkdir(parents=True)
+    (root / "app/docs/auth.md").symlink_to(root.parent / target)
+    with pytest.raises(TargetRefused, match="regular file"):
+        write(root, create=create)
+    assert (root.parent / "outside/docs/auth.md").read_text() == "precious"
+    assert not (root.parent / "outside/new.md").exists()
+
+
+def test_link_to_itself_is_refused(root):
+    """A link that goes round is refused like any other."""
+    (root / "app").symlink_to("app")
+    with pytest.raises(TargetRefused):
+        write(root, create=True)
+    with pytest.raises(TargetRefused):
+        examine(root, PARTS)
+
+
+def test_root_itself_may_be_a_link(root, tmp_path):
+    """The root was chosen by the person: a link there is followed."""
+    (tmp_path / "link").symlink_to(root)
+    write(tmp_path / "link", create=True)
+    assert (root / "app/docs/auth.md").read_bytes() == b"x"
+
+
+def test_hard_link_is_refused(root):
+    """A file with a second name may be someone's precious one."""
+    (root / "app/docs").mkdir(parents=True)
+    os.link(root.parent / "outside/docs/auth.md", root / "app/docs/auth.md")
+    with pytest.raises(TargetRefused, match="hard link"):
+        write(root, create=False)
+    assert (root.parent / "outside/docs/auth.md").read_text() == "precious"
+
+
+@pytest.mark.parametrize("create", [True, False])
+@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir], ids=["fifo", "directory"])
+def test_what_is_no_file_is_refused_without_waiting(root, make, create):
+    """A FIFO or a directory in the place of the file is refused, and opening it does not block."""
+    (root / "app/docs").mkdir(parents=True)
+    make(root / "app/docs/auth.md")
+    with pytest.raises(TargetRefused, match="regular file"):
+        write(root, create=create)
+
+
+@pytest.mark.parametrize("create", [True, False])
+def test_file_in_the_place_of_a_folder_is_refused(root, create):
+    """A path that leads through a file leads nowhere."""
+    (root / "app").write_text("a note")
+    with pytest.raises(TargetRefused, match="not a folder"):
+        write(root, create=create)
+    assert (root / "app").read_text() == "a note"
+
+
+def test_file_of_another_user_is_refused(root, monkeypatch):
+    """What belongs to someone else is not written to."""
+    write(root, create=True)
+    monkeypatch.setattr(os, "getuid", lambda: os.stat(root).st_uid + 1)
+    with pytest.raises(TargetRefused, match="another user"):
+        write(root, create=False)
+    with pytest.raises(TargetRefused, match="another user"):
+        examine(root, PARTS)
+
+
+# -- examining -------------------------------------------------------------------------------------
+
+
+def test_examining_tells_new_empty_and_taken(root):
+    """A path is new, an empty file, or taken; looking at it makes nothing."""
+    assert examine(root, PARTS) == "new"
+    assert list(root.iterdir()) == []
+    (root / "app/docs").mkdir(parents=True)
+    assert examine(root, PARTS) == "new"
+    (root / "app/docs/auth.md").touch()
+    assert examine(root, PARTS) == "empty"
+    (root / "app/docs/auth.md").write_text("a note")
+    assert examine(root, PARTS) == "taken"
+
+
+def test_path_below_a_missing_root_is_new(root):
+    """A root that does not exist yet will be made with the output."""
+    assert examine(root / "later", PARTS) == "new"
+
+
+@pytest.mark.parametrize("kind", ["link", "dangling", "linked folder", "fifo", "directory", "hard link", "file as folder"])
+def test_examining_refuses_what_opening_would(root, kind):
+    """What could not be written to later is refused when the command is given."""
+    path = root.joinpath(*PARTS)
+    outside = root.parent / "outside/docs/auth.md"
+    if kind == "linked folder":
+        (root / "app").symlink_to(root.parent / "outside")
+    elif kind == "file as folder":
+        (root / "app").write_text("a note")
+    else:
+        path.parent.mkdir(parents=True)
+    if kind in ("link", "dangling"):
+        path.symlink_to(outside if kind == "link" else "nothing")
+    elif kind == "fifo":
+        os.mkfifo(path)
+    elif kind == "directory":
+        path.mkdir()
+    elif kind == "hard link":
+        os.link(outside, path)
+    with pytest.raises(TargetRefused):
+        examine(root, PARTS)
