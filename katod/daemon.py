@@ -57,6 +57,7 @@ class Daemon:
         watching = self._settings.watch.use_events and self._watcher.start()
         self._renew()
         self._pipeline.resume()
+        self._queue(self._catalog.unread())
         self._queue(self._catalog.sweep(self._roots))
         mode = "events" if watching else "sweeps only"
         self._journal.daemon_started(mode, len(self._catalog.sources))
@@ -69,6 +70,7 @@ class Daemon:
     def once(self) -> None:
         """Sweep, process everything, and return."""
         self._pipeline.resume()
+        self._queue(self._catalog.unread())
         self._queue(self._catalog.sweep(self._roots))
         self._take_requests()
         while self._due or self._pipeline.follow(time.monotonic()):

@@ -41,6 +41,11 @@ class Catalog:
         """Return the sources of a session, oldest first."""
         return [self.sources[row.id] for row in self._ledger.sources_of(session_id)]
 
+    def unread(self) -> list[SourceRow]:
+        """Return the sources with bytes that were seen but, when katod ended, not read."""
+        rows = (row for row in self.sources.values() if row.baseline is not None and not row.gone)
+        return [row for row in rows if row.cursor.offset < row.seen.size]
+
     def sweep(self, roots: Iterable[Root]) -> list[SourceRow]:
         """Look at every session file of these roots; returns what is new or changed, oldest change first."""
         changed: list[SourceRow] = []

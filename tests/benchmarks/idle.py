@@ -28,13 +28,12 @@ def measure(report: Report, folder: Path, sessions: int, seconds: float) -> None
         report.line("quiet, just after the first start", f"{share:.2f} % CPU, {rss:.1f} MB")
     with Katod(folder) as daemon:
         _start(report, daemon, "start, all of them known")
-        sweep = _sweep(folder, daemon)
         share, rss = _watch(daemon, seconds)
+        sweep, added = _sweep(folder, daemon), ""
         if seconds < _SWEEP_EVERY:
-            share += sweep / _SWEEP_EVERY * 100
+            share, added = share + sweep / _SWEEP_EVERY * 100, ", added as one a minute"
         report.line("idle", f"{share:.2f} % CPU, {rss:.1f} MB", (share, CPU), (rss, RSS))
-        report.note(f"{'':<34} one full sweep takes {sweep * 1000:.0f} ms of CPU" + (
-            ", added as one a minute" if seconds < _SWEEP_EVERY else ""))  # fmt: skip
+        report.note(f"{'':<34} one full sweep takes {sweep * 1000:.0f} ms of CPU{added}")
         with _active(folder, daemon) as append:
             share, rss = _watch(daemon, seconds, append)
         report.line("one active session, an append a second", f"{share:.2f} % CPU, {rss:.1f} MB", (rss, RSS))

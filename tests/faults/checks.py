@@ -4,34 +4,27 @@ import json
 import re
 
 MARK = re.compile(r"^mark-[0-9a-f]{8}-\d{6}\.$", re.MULTILINE)
+LAST = re.compile(r"mark-[0-9a-f]{8}-\d{6}\.$")
 OK = re.compile(r"^ok$", re.MULTILINE)
 
 
-def marks_of(path):
-    """Return the marks that stand in an output, in their order, and how often `ok` was said."""
-    content = path.read_text()
+def marks_of(path, *, edited=False):
+    """Return the marks that stand in an output, in their order, and how often `ok` was said.
+
+    Only where a person wrote behind a torn append may the torn line stay; the whole one follows.
+    """
+    content = path.read_bytes().decode(errors="replace" if edited else "strict")
     assert "\0" not in content, path
-    return _markdown(content) if path.suffix == ".md" else _jsonl(content)
-
-
-def _markdown(content):
-    return MARK.findall(content), len(OK.findall(content))
-
-
-def _jsonl(content):
-    marks, ids, spoken = [], [], 0
-    for line in content.splitlines():
+    if path.suffix == ".md":
+        return MARK.findall(content), len(OK.findall(content))
+    events = []
+    for line in content.split("\n")[:-1]:
         try:
-            event = json.loads(line)
+            events.append(json.loads(line))
         except ValueError:
-            assert "note-" in line, f"a torn line that no person wrote behind: {line[:200]}"
-            continue
-        ids.append(event["id"])
-        text = _text(event["payload"])
-        spoken += text == "ok"
-        marks += re.findall(r"mark-[0-9a-f]{8}-\d{6}\.$", text)
-    assert len(ids) == len(set(ids))
-    return marks, spoken
+            assert edited, f"{path}: a torn line: {line[:200]}"
+    texts = [_text(event["payload"]) for event in events]
+    return [mark for text in texts for mark in LAST.findall(text.rstrip())], texts.count("ok")
 
 
 def _text(payload):

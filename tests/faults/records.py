@@ -42,7 +42,7 @@ class Claude(_Session):
         return b""
 
     def user(self, text):
-        return self._record("user", {"role": "user", "content": text})
+        return self._record("user", {"role": "user", "content": text}, promptSource="typed")
 
     def said(self, text):
         return self._assistant({"type": "text", "text": text})
@@ -64,11 +64,11 @@ class Claude(_Session):
         message = {"id": f"msg_{self.count}", "model": "claude-opus-4-6", "role": "assistant", "content": [block]}
         return self._record("assistant", message | {"stop_reason": "end_turn", "usage": usage})
 
-    def _record(self, kind, message):
+    def _record(self, kind, message, **fields):
         number, time = self._next()
         envelope = {"parentUuid": None, "isSidechain": False, "userType": "external", "cwd": CWD, "sessionId": self.id}
         envelope |= {"version": "2.1.39", "gitBranch": "main", "type": kind, "uuid": f"{self.id[:8]}-{number}"}
-        return _json(envelope | {"timestamp": time, "message": message})
+        return _json(envelope | fields | {"timestamp": time, "message": message})
 
 
 class Codex(_Session):

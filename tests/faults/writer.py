@@ -4,7 +4,7 @@ Usage: `python -m tests.faults.writer FOLDER SEED TRUTH`. TRUTH becomes a JSON o
 `{"said": […], "all": […], "ok": number}`: the marks that have to stand in that output, in this order (`all`
 are those of a JSONL output, which holds thoughts, calls and results, too), and how often `ok` was said.
 
-A mark is a line of its own at the end of a text. A session's id and its outputs' names hold its number as 8
+A mark stands at the end of a text, what was said has it on a line of its own. A session's id and its outputs' names hold its number as 8
 hexadecimal digits; a person writes only into outputs of odd numbers.
 """
 
@@ -19,6 +19,7 @@ from .world import World
 WORDS = "alpha bravo grüße 你好 delta # echo > foxtrot `golf` **hotel** <india> 🎉 juliet".split()
 SESSIONS = 6
 LONG = 200_000
+SPOKEN = ("user", "said")
 
 
 class Talk:
@@ -88,7 +89,7 @@ class Talk:
         self.marks += 1
         mark = f"mark-{self.number:08x}-{self.marks:06d}."
         self._note(kind, mark)
-        return mark
+        return mark if kind in SPOKEN else f"see {mark}"
 
     def _note(self, kind, mark):
         self.history.append((kind, mark))
@@ -101,7 +102,7 @@ def truth(talks):
     found = {}
     for talk in talks:
         for name, marks in talk.outputs.items():
-            spoken = [mark for kind, mark in marks if kind in ("user", "said")]
+            spoken = [mark for kind, mark in marks if kind in SPOKEN]
             everything = [mark for kind, mark in marks if kind != "ok"]
             found[name] = {"said": spoken, "all": everything, "ok": sum(kind == "ok" for kind, _ in marks)}
     return found

@@ -1,0 +1,234 @@
+"""Text for Markdown: what a message may say without leaving its place."""
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+
+from katod.formats.mdtext import body, clean, code, fenced, html, inline, quoted
+
+MARKDOWN = MarkdownIt("commonmark")
+
+
+def tokens(text, kind):
+    return [token for token in MARKDOWN.parse(text) if token.type == kind]
+
+
+def headings(text):
+    """The levels of the headings that a text shows."""
+    return [int(token.tag[1]) for token in tokens(text, "heading_open")]
+
+
+def blocks(text):
+    """The contents of the code blocks that a text shows."""
+    return [token.content.rstrip() for token in tokens(text, "fence")]
+
+
+# -- characters --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("text", ["plain", "tab\tand\nnewline", "漢字 🙂 עברית", "a\u200bb\u200d🙂", "e\u0301", "a\u00a0b\u2028c"])
+def test_ordinary_text_stays_as_it_is(text):
+    """Letters of any script, joiners, tabs and newlines are kept."""
+    assert clean(text) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("\x1b[31mred\x1b[0m", "red"),
+        ("\x1b[38;5;1mx\x1b[K", "x"),
+        ("\x1b]0;title\x07x", "x"),
+        ("\x1b]8;;http://a\x1b\\link\x1b]8;;\x1b\\", "link"),
+        ("\x1bMx", "x"),
+        ("a\x00b\x07c\x08d\x7fe", "abcde"),
+        ("a\x85b\x9b31mc", "ab31mc"),
+        ("a\r\nb\rc", "a\nbc"),
+        ("a\u202eb\u202cc\u2066d\u2069e", "abcde"),
+        ("\x1b", ""),
+    ],
+)
+def test_what_acts_on_a_terminal_or_turns_text_around_goes(text, shown):
+    """Escape sequences, control characters and bidirectional overrides are removed."""
+    assert clean(text) == shown
+
+
+@given(st.text())
+def test_clean_text_has_no_control_characters(text):
+    """Whatever comes in, nothing that acts on a terminal goes out, and cleaning again changes nothing."""
+    shown = clean(text)
+    assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]", shown)
+    assert clean(shown) == shown
+
+
+# -- inline ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("plain words", "plain words"),
+        (" a\n\n b\tc ", "a b c"),
+        ("snake_case_name", "snake_case_name"),
+        ("_lean_ *star* `tick` [a](b) ~~x~~", r"\_lean\_ \*star\* \`tick\` \[a\](b) \~~x\~~"),
+        ("<b> & &amp;", "&lt;b> &amp; &amp;amp;"),
+        ("a\\b", "a\\\\b"),
+    ],
+)
+def test_inline_text_is_one_line_without_markup(text, shown):
+    """Whatever a name or a title holds, it is shown as it is, on one line."""
+    assert inline(text) == shown
+
+
+@given(st.text("ab _*`[]()<>&;\\~!#|:/\n") | st.text())
+def test_inline_text_reads_as_it_was(text):
+    """In the middle of a line, text shows as itself and opens nothing."""
+    [token] = tokens(f"x {inline(text)} x", "inline")
+    assert {child.type for child in token.children} <= {"text", "text_special"}
+    assert "".join(child.content for child in token.children).split() == f"x {clean(text)} x".split()
+
+
+@given(st.text(max_size=40))
+def test_inline_code_reads_as_it_was(text):
+    """Code shows as itself, whatever backticks it holds."""
+    words = " ".join(clean(text).split())
+    [token] = tokens(f"x {code(text)} x", "inline")
+    assert [child.content for child in token.children if child.type == "code_inline"] == ([words] if words else [])
+
+
+@given(st.text("`ab \n~\\", max_size=40), st.sampled_from(["", "bash", "text"]))
+def test_fenced_text_reads_as_it_was(text, language):
+    """A code block holds its text whatever fences stand in it, and ends where it should."""
+    [token] = tokens(f"{fenced(text, language)}\n\nbehind", "fence")
+    assert (token.info, token.content) == (language, f"{text.rstrip(chr(10))}\n" if text.strip("\n") else "\n")
+
+
+@pytest.mark.parametrize(("text", "shown"), [("<b>&", "&lt;b&gt;&amp;"), ("a\n b", "a b"), ("</summary>", "&lt;/summary&gt;")])
+def test_html_text_is_one_line_without_markup(text, shown):
+    """Inside an element, text is text."""
+    assert html(text) == shown
+
+
+def test_quotation_keeps_its_paragraphs():
+    """Each line of a quotation is marked, blank ones too."""
+    assert quoted("a\n\n# b\n") == "> a\n>\n> ### b"
+
+
+# -- bodies ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "plain",
+        "a\n\nb\n- c\n- d\n\n1. e\n> f",
+        "#hashtag and #1",
+        "a --- b\n--x\n==y",
+        "---\n\na",
+        "| a | b |\n|---|---|\n| c | d |",
+        "```python\n# comment\n## more\n===\n```",
+        "~~~\n# comment\n```\n# more\n~~~",
+        "- Run:\n\n  ```bash\n  # install\n  make\n  ```\n- Done",
+        "1. Run:\n   ```bash\n   # install\n   ```",
+        "Indented:\n\n    # a comment\n    x = 1",
+        "a <b>bold</b> word, a<b, `<div>`",
+        "<!-- note -->\nseen",
+        "<details>\n<summary>x</summary>\n\ny\n\n</details>",
+    ],
+)
+def test_ordinary_message_stays_as_it_is(text):
+    """A message without headings, with all it opens closed, is printed as it was written."""
+    assert body(text) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("# Plan", "### Plan"),
+        ("## Plan", "#### Plan"),
+        ("#### Plan", "###### Plan"),
+        ("##### Plan", "###### Plan"),
+        ("###### Plan", "###### Plan"),
+        ("  # Plan #", "  ### Plan #"),
+        ("#", "###"),
+        ("#\tPlan", "###\tPlan"),
+        ("####### no heading", "####### no heading"),
+        ("a\n# b\n```\n# c\n```\n# d", "a\n### b\n```\n# c\n```\n### d"),
+        ("Plan\n====", "### Plan\n"),
+        ("Plan\n---\nmore", "### Plan\n\nmore"),
+        ("<h1>x</h1>", "<h3>x</h3>"),
+        ('<H2 class="x">x</H2>', '<H4 class="x">x</H4>'),
+    ],
+)
+def test_headings_move_below_the_speaker(text, shown):
+    """A heading of a message moves two levels down, outside of code only."""
+    assert body(text).rstrip("\n") == shown.rstrip("\n")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "> # quoted", "- # item", "1. # item", "+ # item", ">#x\n># y", "> > # twice", "- > # item", "1. a\n\n   # in item",
+        "1. a\n\n    # in item", "- a\n  - b\n\n      # in item", "-\n    # in item", "- a\n\t# in item",
+        "2024 in short\n---", "#tag\n---", "|x\n---", "```code``` x\n---", "a\nb\n===", "\u00a0\n===", "- a\n  ---", "> a\n> ---",
+        "    ```\n# behind", "\t```\n# behind", "- ```\n# behind", "> ```\n# behind", "text\n    ```\n# behind",
+        "```\n- ```\n# in\n```\n# behind", "```\n    ```\n# in\n```\n# behind", "```\n\t```\n```\n# behind",
+        "<!--\n```\n-->\n# behind", "<div>\n```\n\n# behind", "<script>\n```\n</script>\n# behind", "<!--\n# in\n-->\n# behind",
+        "`<!--`\n# behind", "<?php\n```\n?>\n# behind", "- a\n\n```\n# in\n```\n# behind", "~~~ `\n# in\n~~~\n# behind",
+    ],
+)  # fmt: skip
+def test_no_heading_keeps_a_speakers_level(text):
+    """However deep a heading stands, and whatever stands before it, it moves below the speakers'."""
+    assert [level for level in headings(body(text)) if level < 3] == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "```", "~~~py\n# x", "````\n```", "- ```\n  x", "1. ```\n   x", "> ```", "    ```", "- ```\n\nx", "```\n    ```", "```\n- ```",
+        "- ```\n#tag", "- ```\n```", "\t```\n~~~", "  ```\n\tx",
+        "<!--", "a <!-- b", "<!--\n\nx", "<!-- -->\n<!--", "-->", "`<!--`", "```\n<!--\n```",
+        "<?php", "<?xml x", "<![CDATA[", "<!X", "<!DOCTYPE html\nx",
+        "<script>", "<script", "<style", "<pre\nx", "<textarea>", "<script>\n</style>", "<pre>\n```", "<div>\n```",
+        "<div>", "<details>", "<details>\n<summary>", "<table>\n<tr>", "</div>", "<div\nx", "<a href='", "<x-y>", "<title>",
+        "[a]: <", "[a]: /u '", "`open", "**open", "| a |\n|---|", "- a", "1. a", ">", "    x", "\\", "&", "<", "![", "a  ",
+    ],
+)  # fmt: skip
+def test_what_a_message_leaves_open_does_not_swallow_what_follows(text):
+    """What stands behind a message is a paragraph of its own, whatever the message opened."""
+    parsed = MARKDOWN.parse(f"## Before\n\n{body(text)}\n\nbehind\n\n## After\n")
+    paragraphs = [parsed[n + 1].content for n, t in enumerate(parsed) if t.type == "paragraph_open" and t.level == 0]
+    assert paragraphs[-1] == "behind"
+    assert [token.tag for token in parsed if token.type == "heading_open"][-1] == "h2"
+
+
+@pytest.mark.parametrize("text", ["use `<!--` here", "a --> b", "`<div>` and `</div>`", "```\n<!--\n<div>\n```", "if a < b > c"])
+def test_what_only_looks_open_gets_no_closing(text):
+    """Markup that a message shows as code, or that is none, gets nothing appended."""
+    assert body(text) == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "```\n# a\n- ```\n# b\n```", "```\n    ```\n# b\n```", "- x\n\n  ```\n  # a\n  ```", "> ```\n> # a\n> ```",
+        "- ```\n  # a\n  ```\n\nx", "~~~\n```\n# a\n~~~", "1. x\n\n       ```\n       # a", "```\na\n===\n<h1>\n```",
+    ],
+)  # fmt: skip
+def test_code_is_kept_intact(text):
+    """What stands in a code block is never changed, wherever the block stands."""
+    assert blocks(body(text)) == blocks(text)
+    assert [t.content for t in tokens(body(text), "code_block")] == [t.content for t in tokens(text, "code_block")]
+
+
+LINES = st.sampled_from(
+    ["", "text", "# h", "## h", "- item", "  more", "> q", "```", "```py", "~~~", "    x", "a <b> c", "---", "===", "#tag", "1. x"]
+)
+
+
+@given(st.lists(LINES, max_size=10).map("\n".join))
+def test_every_word_of_a_message_stays(text):
+    """Whatever is moved or closed, the words of a message are there in their order."""
+    assert re.findall(r"\w+", body(text)) == re.findall(r"\w+", text)

@@ -1,0 +1,224 @@
+"""How a tool call and its result look."""
+
+import pytest
+from markdown_it import MarkdownIt
+
+from katod.formats.toolview import (
+    LONGEST,
+    call_block,
+    cut,
+    details,
+    diff,
+    edit_size,
+    failure,
+    label,
+    result_block,
+    summary,
+)
+
+MINUS = "\N{MINUS SIGN}"
+
+
+def call(name="Bash", family="execute", description="npm test", given=None, **more):
+    return {"toolCallId": "t1", "name": name, "family": family, "description": description, "input": given or {}, **more}
+
+
+def result(text="", **more):
+    return {"toolCallId": "t1", "text": text, **more}
+
+
+def edit(old, new, **more):
+    return call("Edit", "edit", "src/a.ts", {"old_string": old, "new_string": new, **more})
+
+
+def hide(text):
+    return text.replace("hunter2", "***")
+
+
+def fences(block):
+    """The code blocks of a rendered block: language and content."""
+    tokens = MarkdownIt("commonmark").parse(block)
+    return [(token.info, token.content) for token in tokens if token.type == "fence"]
+
+
+# -- one line ----------------------------------------------------------------------------------------
+
+
+def test_label_names_the_tool_and_what_it_was_about():
+    """A call is its tool as code and one line about it."""
+    assert label(call(), str) == "`Bash` npm test"
+    assert label(call(description=""), str) == "`Bash`"
+    assert label(call(name=""), str) == "`tool` npm test"
+
+
+def test_label_of_an_edit_counts_its_lines():
+    """An edit says how many lines came and went."""
+    assert label(edit("a\nb", "a\nc\nd"), str) == f"`Edit` src/a.ts (+2 {MINUS}1)"
+    assert summary(edit("a", "a"), str) == "<code>Edit</code> src/a.ts"
+
+
+def test_label_is_one_line_without_markup():
+    """Nothing of what a tool was asked leaves its line or acts as markup."""
+    shown = label(call("mcp__x`y", description="*a*\n# b <b> [c](d) `e` hunter2"), hide)
+    assert shown == r"``mcp__x`y`` \*a\* # b &lt;b> \[c\](d) \`e\` \*\*\*"
+
+
+def test_summary_is_html_without_markup():
+    """In a collapsible block's summary, names and descriptions are text."""
+    assert summary(call("<b>", description="a & <i>hunter2</i>"), hide) == (
+        "<code>&lt;b&gt;</code> a &amp; &lt;i&gt;***&lt;/i&gt;"
+    )
+
+
+@pytest.mark.parametrize(
+    ("payload", "said"),
+    [
+        (result("fine"), ""),
+        (result("fine", exitCode=0), ""),
+        (result("", isError=True), "failed"),
+        (result("x", isError=True, exitCode=1), "failed: exit code 1"),
+        (result("x", isError=True, exitCode=0), "failed: exit code 0"),
+        (result("No such file\nat line 1", isError=True), "failed: No such file …"),
+        (result("<tool_use_error>Not found</tool_use_error>", isError=True), "failed: Not found"),
+        (result("*x* hunter2", isError=True), r"failed: \*x\* \*\*\*"),
+        (result("no", denied=True), "declined"),
+        (result("no", denied=True, isError=True, exitCode=1), "declined"),
+        (result("", status="interrupted"), "interrupted"),
+        (result("", status="completed"), ""),
+    ],
+)
+def test_failure_says_what_went_wrong(payload, said):
+    """A result that went well says nothing; one that failed says why in one line."""
+    assert failure(payload, hide) == said
+
+
+# -- collapsible blocks --------------------------------------------------------------------------------
+
+
+def test_block_of_a_command_is_shell():
+    """A command prints as a shell block under its summary."""
+    assert call_block(call(given={"command": "npm test"}), str) == (
+        "<details>\n<summary><code>Bash</code> npm test</summary>\n\n```bash\nnpm test\n```\n\n</details>"
+    )
+
+
+@pytest.mark.parametrize(
+    ("payload", "fence"),
+    [
+        (call(given={"cmd": ["bash", "-lc", "make"]}), ("bash", "bash -lc make\n")),
+        (call(given="ls -l"), ("bash", "ls -l\n")),
+        (call(given={"timeout": 5}), ("json", '{\n  "timeout": 5\n}\n')),
+        (edit("a\nb", "a\nc"), ("diff", "-b\n+c\n")),
+        (call("apply_patch", "edit", given="*** Begin Patch\n+x\n"), ("diff", "+x\n")),
+        (call("Write", "edit", given={"content": "a\nb"}), ("diff", "+a\n+b\n")),
+        (call("Read", "read", given={"file_path": "a"}), ("json", '{\n  "file_path": "a"\n}\n')),
+        (call("js", "other", given="1+1"), ("text", "1+1\n")),
+        (call(given={"command": "echo hunter2"}), ("bash", "echo ***\n")),
+        (edit("", "hunter2"), ("diff", "+***\n")),
+    ],
+)
+def test_block_shows_the_call_in_its_language(payload, fence):
+    """Edits are diffs, commands are shell, anything else is its input; secrets are replaced in all."""
+    assert fences(call_block(payload, hide)) == [fence]
+
+
+def test_input_nested_too_deep_is_named():
+    """An input that cannot be written as JSON does not fail."""
+    deep = {}
+    for _ in range(2000):
+        deep = {"a": deep}
+    assert "too deep" in call_block(call("X", "other", given=deep), str)
+
+
+@pytest.mark.parametrize(
+    ("payload", "title"),
+    [
+        (result("x"), "result: <code>Bash</code> npm test"),
+        (result("x", exitCode=1, durationMs=1234), "result: <code>Bash</code> npm test · exit 1 · 1.2 s"),
+        (result("x", isError=True), "result: <code>Bash</code> npm test · failed"),
+        (result("x", denied=True, isError=True), "result: <code>Bash</code> npm test · declined"),
+        (result("x", durationMs=0), "result: <code>Bash</code> npm test · 0.0 s"),
+    ],
+)
+def test_block_of_a_result_names_its_call_and_how_it_ended(payload, title):
+    """A result's summary is its call's, with exit code and duration where they are known."""
+    block = result_block(payload, "<code>Bash</code> npm test", str)
+    assert block == details(title, "```text\nx\n```")
+
+
+@pytest.mark.parametrize("text", ["```\nend\n```", "````", "a ``` b", "</details>", "~~~\n````\n~~~"])
+def test_output_cannot_leave_its_block(text):
+    """A result that holds fences or closing tags stays inside its own fence, as it was."""
+    block = result_block(result(text), "x", str)
+    assert fences(f"{block}\n\nbehind\n") == [("text", f"{text}\n")]
+
+
+def test_long_output_is_cut_and_its_size_named():
+    """A long result ends after so many characters, and says how many there were."""
+    assert cut("x" * LONGEST) == "x" * LONGEST
+    assert cut("x" * (LONGEST + 1)) == "x" * LONGEST + f"\n… {LONGEST + 1:,} characters in all"
+    assert f"{LONGEST + 5:,} characters" in result_block(result("x" * (LONGEST + 5)), "x", str)
+
+
+# -- edits -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "lines"),
+    [
+        ("a", "b", ["-a", "+b"]),
+        ("a\nb\nc", "a\nx\nc", ["-b", "+x"]),
+        ("", "a\nb", ["+a", "+b"]),
+        ("a\nb", "", ["-a", "-b"]),
+        ("a\nb", "a\nb", []),
+        ("a", "a\na", ["+a"]),
+        ("x\n\ny", "x\n\nz", ["-y", "+z"]),
+    ],
+)
+def test_diff_shows_the_lines_that_changed(old, new, lines):
+    """Lines that an edit repeats at its ends are left out; removed ones come first."""
+    assert diff(edit(old, new)) == lines
+
+
+def test_diff_of_several_edits_shows_all():
+    """Edits that were made at once stand below each other."""
+    payload = call("MultiEdit", "edit", given={"edits": [{"old_string": "a", "new_string": "b"}, {"new_string": "c"}, "odd"]})
+    assert diff(payload) == ["-a", "+b", "+c"]
+    assert edit_size(payload) == f"+2 {MINUS}1"
+
+
+PATCH = """*** Begin Patch
+*** Update File: db.sql
+@@ def f
+ context
+
+--- an old comment
++-- a new comment
+++++ two more
+-x
+*** End Patch"""
+
+
+def test_diff_of_a_patch_shows_its_changed_lines():
+    """Of a patch the changed lines and their places show, also where what changed begins with signs itself."""
+    shown = ["@@ def f", "--- an old comment", "+-- a new comment", "++++ two more", "-x"]
+    assert diff(call("apply_patch", "edit", given=PATCH)) == shown
+
+
+def test_size_of_a_patch_counts_its_changed_lines():
+    """Every line that a patch adds or removes counts, and no other."""
+    assert edit_size(call("apply_patch", "edit", given=PATCH)) == f"+2 {MINUS}2"
+
+
+@pytest.mark.parametrize("given", [None, {}, 5, [], {"edits": 5}, {"old_string": 1, "new_string": None}, {"edits": [5]}])
+def test_edit_of_an_unknown_shape_has_no_size(given):
+    """An edit whose input says nothing about lines fails nothing."""
+    payload = call("Edit", "edit") | {"input": given}
+    assert edit_size(payload) == ""
+    assert label(payload, str) == "`Edit` npm test"
+    assert "<details>" in call_block(payload, str)
+
+
+def test_only_edits_have_a_size():
+    """Any other tool with lines in its input is no edit."""
+    assert edit_size(call(given={"new_string": "a"})) == ""

@@ -1,0 +1,99 @@
+"""Times as a transcript shows them."""
+
+from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from katod.formats.when import When
+
+BERLIN = When("Europe/Berlin")
+TIME = "2026-02-10T23:36:18.123Z"
+
+
+def test_time_is_shown_in_the_frozen_zone():
+    """Hour, day and offset are those of the recording's zone."""
+    assert BERLIN.iso(TIME) == "2026-02-11T00:36:18+01:00"
+    assert BERLIN.day(TIME) == "2026-02-11"
+    assert BERLIN.stamp(TIME, "2026-02-11") == "00:36"
+
+
+def test_summer_time_is_kept():
+    """The offset is that of the day, not of today."""
+    assert BERLIN.iso("2026-07-10T12:00:00Z") == "2026-07-10T14:00:00+02:00"
+
+
+def test_date_stands_before_the_time_on_another_day():
+    """The date shows only where it is another one than the last that showed."""
+    assert BERLIN.stamp(TIME, "2026-02-10") == "2026-02-11 00:36"
+    assert BERLIN.stamp(TIME, "") == "2026-02-11 00:36"
+
+
+@pytest.mark.parametrize(
+    "time",
+    ["2026-02-10T23:36:18Z", "2026-02-10T23:36:18.5Z", "2026-02-10T23:36:18.123456Z", "2026-02-10T18:36:18-05:00", "2026-02-11T00:36:18+01:00"],
+)
+def test_forms_of_the_same_time_are_shown_alike(time):
+    """Fractions and offsets change nothing of what is shown."""
+    assert (BERLIN.iso(time), BERLIN.day(time), BERLIN.stamp(time, "")) == (
+        "2026-02-11T00:36:18+01:00", "2026-02-11", "2026-02-11 00:36",
+    )  # fmt: skip
+
+
+def test_time_without_a_zone_is_local():
+    """A time that names no zone is taken to be in the recording's."""
+    assert BERLIN.iso("2026-02-10T23:36:18") == "2026-02-10T23:36:18+01:00"
+
+
+@pytest.mark.parametrize("time", ["", "yesterday", "2026-13-01T00:00:00Z", "1770766578", "2026-02-10T25:00:00Z", "Z", "\u0662026-02-10"])
+def test_time_that_cannot_be_read_shows_as_nothing(time):
+    """What is no time is left out, and nothing fails."""
+    assert (BERLIN.iso(time), BERLIN.day(time), BERLIN.stamp(time, "")) == ("", "", "")
+
+
+@pytest.mark.parametrize("time", ["0001-01-01T00:00:00Z", "9999-12-31T23:59:59Z", "0001-01-01T00:00:00", "9999-12-31T23:59:59-12:00"])
+@pytest.mark.parametrize("zone", ["America/New_York", "Asia/Tokyo", "UTC"])
+def test_time_at_the_edge_of_the_calendar_does_not_fail(time, zone):
+    """A zero time, as some programs write it where they know none, is shown or left out, but never an error."""
+    when = When(zone)
+    assert isinstance(when.iso(time) + when.day(time) + when.stamp(time, ""), str)
+
+
+@pytest.mark.parametrize("zone", ["", "Nowhere/Land", "../etc/passwd", "/etc/localtime", "\0"])
+def test_unknown_zone_is_utc(zone):
+    """A zone that this machine does not know is read as UTC rather than as nothing."""
+    assert When(zone).iso("2026-02-10T23:36:18Z") == "2026-02-10T23:36:18+00:00"
+
+
+@given(
+    st.datetimes(datetime(1970, 1, 1), datetime(2100, 1, 1)),  # noqa: DTZ001 - the zone is given below
+    st.sampled_from(["UTC", "Europe/Berlin", "America/St_Johns", "Asia/Kathmandu", "Pacific/Kiritimati"]),
+    st.sampled_from(["Z", "+00:00"]),
+    st.sampled_from(["seconds", "milliseconds", "microseconds"]),
+)
+def test_day_and_stamp_are_those_of_the_whole_time(moment, zone, ending, precision):
+    """Day, clock and whole time never contradict each other, in any zone."""
+    when, time = When(zone), moment.isoformat(timespec=precision) + ending
+    local = moment.replace(tzinfo=UTC).astimezone(ZoneInfo(zone))
+    assert when.iso(time) == local.isoformat(timespec="seconds")
+    assert when.day(time) == local.date().isoformat()
+    assert when.stamp(time, "") == local.strftime("%Y-%m-%d %H:%M")
+    assert when.stamp(time, when.day(time)) == local.strftime("%H:%M")
+
+
+@pytest.mark.parametrize("time", ["20260210T233618Z", "2026-02-10T23Z", "2026-02-10T23:36Z", "2026-02-10", "2026-W07-2T23:36:18Z"])
+def test_short_forms_give_the_same_day_as_the_whole_time(time):
+    """Whatever form of a time can be read, its day is the one that its whole form shows."""
+    assert BERLIN.day(time) == BERLIN.iso(time)[:10]
+    assert BERLIN.stamp(time, BERLIN.day(time)) == BERLIN.iso(time)[11:16]
+
+
+def test_day_does_not_depend_on_what_was_asked_before():
+    """The same question has the same answer in any order."""
+    times = [f"2026-02-10T{hour:02}:{minute:02}:00Z" for hour in range(24) for minute in range(0, 60, 7)]
+    first = [BERLIN.day(time) for time in times]
+    assert [When("Europe/Berlin").day(time) for time in reversed(times)] == first[::-1]
+    assert len(set(first)) == 2
+    assert timedelta(days=1) == datetime.fromisoformat(first[-1]) - datetime.fromisoformat(first[0])

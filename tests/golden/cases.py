@@ -1,0 +1,58 @@
+"""The fixtures as cases: which files there are, and what katod makes of each."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from katod.discover.identity import named
+from katod.events import Event
+from katod.facts import Facts
+from katod.journal import Journal
+from katod.model import Options
+from katod.record.render import render_all
+from katod.record.replay import Stretch, replay
+
+FIXTURES: Final = Path(__file__).parents[2] / "fixtures"
+GOLDEN: Final = FIXTURES / "golden"
+AGENTS: Final = ("claude", "codex")
+# The time zone and the recorder are frozen in a recording; the other options are those of its name.
+PLAIN: Final = Options(time_zone="Europe/Berlin", recorder="katod")
+FULL: Final = Options(time_zone="Europe/Berlin", recorder="katod", tools="full", thinking=True)
+FORMS: Final = {".md": ("markdown", PLAIN), ".full.md": ("markdown", FULL), ".jsonl": ("jsonl", PLAIN)}
+
+
+class Case(NamedTuple):
+    """One session: the agent, a name, and its files in their order."""
+
+    agent: str
+    name: str
+    paths: tuple[Path, ...]
+
+    def __str__(self) -> str:
+        return f"{self.agent}/{self.name}"
+
+    def events(self) -> Iterator[tuple[Event, Facts]]:
+        """The events of the session, as an export reads them."""
+        identities = [named(self.agent, path) for path in self.paths]
+        stretches = [Stretch(str(path), identity) for path, identity in zip(self.paths, identities, strict=True)]
+        return replay(identities[0].key, stretches, Journal())
+
+    def render(self, form: str) -> bytes:
+        """What `katod export` writes of it."""
+        name, options = FORMS[form]
+        return "".join(render_all(self.events(), name, options)).encode()
+
+    def golden(self, form: str) -> Path:
+        """Where the expected output lies."""
+        return GOLDEN / self.agent / f"{self.name}{form}"
+
+
+def cases() -> list[Case]:
+    """Every fixture file by itself; the two files of the reverted thread once more as the session they are."""
+    found = [_case(agent, path) for agent in AGENTS for path in sorted((FIXTURES / agent).rglob("*.jsonl"))]
+    revert = tuple(sorted((FIXTURES / "codex" / "revert").glob("*.jsonl")))
+    return [*found, Case("codex", "revert", revert)]
+
+
+def _case(agent: str, path: Path) -> Case:
+    return Case(agent, str(path.relative_to(FIXTURES / agent).with_suffix("")), (path,))

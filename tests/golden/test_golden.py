@@ -1,0 +1,71 @@
+"""Every fixture gives exactly its golden files."""
+
+from pathlib import Path
+
+import orjson
+import pytest
+
+from katod import __version__
+from katod.agents import sniff
+from katod.events import KINDS, from_json
+from tests.golden.cases import FIXTURES, FORMS, GOLDEN, Case, cases
+from tests.world import World
+
+CASES = cases()
+LONGEST = 15_000  # bytes of a fixture written by hand; real ones are longer
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+@pytest.mark.parametrize("form", FORMS)
+def test_a_fixture_gives_its_golden_file(case: Case, form: str) -> None:
+    """An export of a fixture is its golden file, byte for byte."""
+    assert case.render(form) == case.golden(form).read_bytes(), "if meant: python -m tests.golden.update"
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_events_have_one_id_each_and_known_kinds(case: Case) -> None:
+    """No event id stands twice in an export, every kind is one of the contract, and nothing is null."""
+    rows = [orjson.loads(line) for line in case.golden(".jsonl").read_bytes().splitlines()]
+    assert len({row["id"] for row in rows}) == len(rows)
+    assert {row["kind"] for row in rows} <= set(KINDS)
+    assert not [row["id"] for row in rows if None in row.values() or _has_null(row)]
+    assert all(from_json(row).id == row["id"] for row in rows)
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_export_knows_whose_file_it_is(case: Case) -> None:
+    """The first record of a fixture tells the agent."""
+    first = orjson.loads(case.paths[0].read_bytes().splitlines()[0])
+    assert sniff(case.paths[0], first) == case.agent
+
+
+@pytest.mark.parametrize("name", ["claude/plain-turn", "claude/spilled-result", "codex/plain-paginated"])
+def test_the_command_line_gives_the_golden_file(world: World, name: str) -> None:
+    """`katod export FILE` prints the golden file, but for its own version."""
+    printed = world.cli("export", str(FIXTURES / f"{name}.jsonl"))
+    assert printed.replace(f"katod {__version__}", "katod").encode() == (GOLDEN / f"{name}.md").read_bytes()
+
+
+def test_every_golden_file_has_its_fixture() -> None:
+    """No golden file outlives its fixture."""
+    wanted = {case.golden(form) for case in CASES for form in FORMS}
+    assert {path for path in GOLDEN.rglob("*") if path.is_file()} == wanted
+
+
+def test_fixtures_are_small_and_described() -> None:
+    """A fixture written by hand is short, and the README of the fixtures names each."""
+    told = (FIXTURES / "README.md").read_text()
+    paths = [path for case in CASES for path in case.paths]
+    assert not [path for path in paths if path.parent.name != "real" and path.stat().st_size > LONGEST]
+    assert not [path for path in paths if _shown(path) not in told]
+
+
+def _shown(path: Path) -> str:
+    return f"`{path.relative_to(FIXTURES)}`"
+
+
+def _has_null(row: dict[str, object]) -> bool:
+    """Of a payload only what the agent wrote (`input`, `raw`, `data`) may hold a null."""
+    payload = row["payload"]
+    assert isinstance(payload, dict)
+    return any(value is None for key, value in payload.items() if key not in ("input", "raw", "data"))

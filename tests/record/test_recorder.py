@@ -1,0 +1,232 @@
+"""Which events of a session an output prints, and the marks between them."""
+
+import json
+from unittest import mock
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from katod import events as ev
+from katod.events import Event, SessionRef
+from katod.facts import Facts
+from katod.model import Options, Range, SessionKey
+from katod.record import recorder as module
+from katod.record.recorder import Recorder
+
+KEY = SessionKey("claude", "s")
+
+
+class Plain:
+    """A format that shows what it was asked for: `H`, an event's id, `<mark>`; ids with a dash do not print."""
+
+    def __init__(self, _options, state=None):
+        self.printed = (state or {}).get("printed", 0)
+
+    def state(self):
+        return {"printed": self.printed}
+
+    def head(self, facts, time):
+        return f"H({facts.title}{time})"
+
+    def event(self, event, _facts):
+        self.printed += 1
+        return "" if "-" in event.id else f" {event.id}"
+
+    def mark(self, mark):
+        shown = "".join(f"{'+' if on else '-'}{name}" for name, on in mark.switches)
+        return f" <{mark.kind}{mark.time}{shown}>"
+
+
+@pytest.fixture(autouse=True)
+def _plain_format():
+    with mock.patch.object(module, "open_format", lambda _name, options, state: Plain(options, state)):
+        yield
+
+
+def event(name, time=""):
+    return Event(name, ev.USER_MESSAGE, SessionRef("claude", "s"), {"text": ""}, {}, time=time)
+
+
+def begun(*ranges, state=None):
+    return Recorder("markdown", Options(), list(ranges), state)
+
+
+def play(recorder, names, time=""):
+    facts = Facts(KEY)
+    return "".join(recorder.take(event(name, time), facts) for name in names)
+
+
+# -- ranges ------------------------------------------------------------------------------------------
+
+
+def test_events_before_the_range_do_not_print():
+    """An output holds what lies in its range, from its first event on."""
+    assert play(begun(Range("c")), "abcde") == "H() <started> c d e"
+
+
+def test_range_without_a_start_begins_with_the_session():
+    """A recording that was not typed holds the conversation from its first event on."""
+    assert play(begun(Range("")), "abc") == "H() <started> a b c"
+
+
+def test_range_ends_with_its_last_event():
+    """The mark of the end stands behind the last event of a range, and nothing follows it."""
+    recorder = begun(Range("b", end="d"))
+    assert play(recorder, "abcdefg") == "H() <started> b c d <stopped>"
+    assert recorder.done
+
+
+def test_recording_goes_on_in_the_same_output():
+    """A second range follows the first; the head stands once."""
+    recorder = begun(Range("b", end="c"), Range("e"))
+    assert play(recorder, "abcdef") == "H() <started> b c <stopped> <started> e f"
+    assert not recorder.done
+
+
+def test_range_within_one_event():
+    """A range may begin and end at the same event."""
+    assert play(begun(Range("b", end="b")), "abc") == "H() <started> b <stopped>"
+
+
+def test_range_from_the_shell_begins_behind_its_event():
+    """A command that was not typed begins behind the event that was last, with its mark there."""
+    assert play(begun(Range("b", inclusive=False, start_time="9")), "abcd") == "H(9) <started9> c d"
+
+
+def test_ranges_from_the_shell_end_and_begin_at_one_event():
+    """What the shell ends and begins between two events is marked there in its order."""
+    ranges = [Range("a", inclusive=False, end="c"), Range("c", inclusive=False, end="c"), Range("c", inclusive=False)]
+    shown = "H() <started> b c <stopped> <started> <stopped> <started> d"
+    assert play(begun(*ranges), "abcd") == shown
+
+
+def test_range_that_ended_is_not_begun_again():
+    """An event of a range that has passed opens nothing when its id comes again."""
+    assert play(begun(Range("b", end="c")), "abcbc") == "H() <started> b c <stopped>"
+
+
+# -- marks and heads ---------------------------------------------------------------------------------
+
+
+def test_unmarked_range_prints_no_mark():
+    """An export is a copy: neither its beginning nor its end is marked."""
+    assert play(begun(Range("", marked=False, end="c", end_mark="")), "abcd") == "H() a b c"
+
+
+def test_capture_is_marked_where_it_was_asked_for():
+    """A capture begins with the session, but its mark stands before the event that asked for it."""
+    shown = play(begun(Range("", mark_at="c", switches=(("tools", True),))), "abcd", time="7")
+    assert shown == "H(7) a b <started7+tools> c d"
+
+
+def test_marks_carry_times_and_switches():
+    """The mark has the time of its event, or the one that the range was given."""
+    ranges = [Range("a", end="b", switches=(("thinking", True),)), Range("c", start_time="8", end="d", end_time="9")]
+    shown = "H(5) <started5+thinking> a b <stopped5> <started8> c d <stopped9>"
+    assert play(begun(*ranges), "abcd", time="5") == shown
+
+
+def test_exclusion_has_a_mark_of_its_own():
+    """A recording that the settings end says so."""
+    assert play(begun(Range("a", end="b", end_mark="excluded")), "abc") == "H() <started> a b <excluded>"
+
+
+def test_event_that_does_not_print_opens_and_closes_ranges_all_the_same():
+    """Commands do not print, but ranges begin and end at them."""
+    assert play(begun(Range("b-", end="d-")), ["a", "b-", "c", "d-", "e"]) == "H() <started> c <stopped>"
+
+
+def test_head_shows_the_facts_of_when_the_output_was_made():
+    """The head is that of the facts that were frozen with the output."""
+    recorder = begun(Range(""))
+    recorder.titled = Facts(KEY, {"title": "frozen"})
+    assert play(recorder, "a").startswith("H(frozen)")
+
+
+# -- interruptions -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["edited", "gap"])
+def test_interruption_is_marked_before_the_next_text(kind):
+    """A mark about foreign words stands where the recording goes on, once."""
+    recorder = begun(Range("a"))
+    shown = play(recorder, "a")
+    recorder.interrupt(kind)
+    assert shown + play(recorder, ["b-", "c", "d"]) == f"H() <started> a <{kind}> c d"
+
+
+def test_interruption_is_marked_before_the_next_mark():
+    """Where nothing but a stop comes, it stands behind the interruption's mark."""
+    recorder = begun(Range("a", end="b-"))
+    play(recorder, "a")
+    recorder.interrupt("edited")
+    assert play(recorder, ["b-"]) == " <edited> <stopped>"
+
+
+def test_new_file_after_a_lost_one_has_a_head():
+    """A file that continues a lost one begins with the head and says so."""
+    recorder = begun(Range("a"))
+    play(recorder, "a")
+    recorder.interrupt("continued")
+    assert play(recorder, "bc") == "H() <continued> b c"
+
+
+def test_new_file_after_a_lost_one_has_a_head_also_when_the_recording_stops():
+    """A file that holds nothing but the end of a recording begins with the head, too."""
+    recorder = begun(Range("a", end="b-"))
+    play(recorder, "a")
+    recorder.interrupt("continued")
+    assert play(recorder, ["b-"]) == "H() <continued> <stopped>"
+
+
+# -- state -------------------------------------------------------------------------------------------
+
+RANGES = st.lists(
+    st.builds(
+        lambda start, length, inclusive, marked: (start, length, inclusive, marked),
+        st.integers(1, 3), st.integers(0, 3), st.booleans(), st.booleans(),
+    ),
+    max_size=3,
+)  # fmt: skip
+
+
+def ranges_of(drawn):
+    """Ranges that follow each other, the last one open."""
+    at, made = 0, []
+    for start, length, inclusive, marked in drawn:
+        at += start
+        made.append(Range(str(at), inclusive=inclusive, marked=marked, end=str(at + length)))
+        at += length
+    if made:
+        made[-1].end = ""
+    return made
+
+
+@given(RANGES, st.integers(0, 20), st.sampled_from(["", "edited", "continued"]))
+def test_recorder_goes_on_from_its_state(drawn, cut, interruption):
+    """Stored as JSON and opened again between any two events, a recorder prints what it would have printed."""
+
+    def run(*, reopened):
+        recorder = begun(*ranges_of(drawn))
+        shown = play(recorder, map(str, range(cut)))
+        if interruption:
+            recorder.interrupt(interruption)
+        if reopened:
+            recorder = begun(*ranges_of(drawn), state=json.loads(json.dumps(recorder.state())))
+        return shown + play(recorder, map(str, range(cut, 20)))
+
+    assert run(reopened=True) == run(reopened=False)
+
+
+@given(RANGES)
+def test_events_in_ranges_print_once_and_no_others_do(drawn):
+    """Each event of a range prints once and in order, every other one not at all."""
+    ranges = ranges_of(drawn)
+    inside = {
+        n
+        for r in ranges
+        for n in range(int(r.start) + (not r.inclusive), int(r.end or 29) + 1)
+    }
+    words = play(begun(*ranges), map(str, range(30))).split()
+    assert [int(word) for word in words if word.isdigit()] == sorted(inside)

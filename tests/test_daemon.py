@@ -1,0 +1,184 @@
+"""The daemon as a process: starting, stopping, settings, watching, and requests."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import Phase, given, settings
+from hypothesis import strategies as st
+
+from tests.live import ROOT, Daemon, until
+from tests.world import SESSION, Claude, World
+
+
+def said(world: World, words: str) -> bool:
+    """Whether some output holds these words."""
+    return any(words in text for text in world.written().values())
+
+
+def test_a_second_daemon_is_refused(world: World) -> None:
+    """One state directory has one daemon; the second says who runs and exits with 1."""
+    with Daemon(world) as first:
+        environment = dict(os.environ) | {"PYTHONPATH": str(ROOT)}
+        done = subprocess.run(
+            [sys.executable, "-m", "katod", "run"], env=environment, capture_output=True, text=True, timeout=30, check=False
+        )
+        assert done.returncode == 1
+        assert first.process is not None
+        assert f"another katod is running (process {first.process.pid})" in done.stderr
+        assert len(done.stderr.strip().splitlines()) == 1
+
+
+def test_the_lock_is_free_at_once_after_a_kill(world: World) -> None:
+    """However the daemon ends, the next one starts."""
+    with Daemon(world) as daemon:
+        daemon.kill()
+        assert not daemon.running
+    with Daemon(world) as daemon:
+        assert daemon.stop() == 0
+
+
+def test_a_signal_ends_it_after_the_step_under_way(world: World) -> None:
+    """SIGTERM and SIGINT end the daemon with 0, and what was written is settled in the ledger."""
+    make, source = Claude(), world.claude()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        with Daemon(world) as daemon:
+            source.append(make.user(f"::start\nwords for {number.name}"))
+            until(lambda name=number.name: said(world, f"words for {name}"), "the recording")
+            assert daemon.process is not None
+            daemon.process.send_signal(number)
+            assert daemon.process.wait(20) == 0
+    assert [row.intent for row in world.outputs()] == [None]
+    world.assert_live_is_batch()
+
+
+def test_new_settings_hold_after_a_hang_up_and_bad_ones_do_not(world: World) -> None:
+    """SIGHUP reads the file again; a bad file is named in the log and changes nothing."""
+    make, source = Claude(), world.claude()
+    with Daemon(world) as daemon:
+        world.config.write_text('[output]\ndirectory = "~/elsewhere"\n')
+        daemon.hang_up()
+        until(lambda: b"settings.reloaded" in daemon.log.read_bytes(), "the new settings")
+        world.config.write_text("[output]\ndirectry = 1\n")
+        daemon.hang_up()
+        until(lambda: b"settings.rejected" in daemon.log.read_bytes(), "the refusal")
+        source.append(make.user("::start\nhello"))
+        until(lambda: list((world.home / "elsewhere").rglob("*.md")) != [], "the recording")
+
+
+def test_a_root_that_is_deleted_and_made_again_is_followed(world: World) -> None:
+    """A watch does not survive its folder; the sweep notices and watches the new one."""
+    make, source = Claude(), world.claude()
+    source.append(make.user("hello"))
+    with Daemon(world):
+        shutil.rmtree(world.home / ".claude")
+        until(lambda: not source.path.exists(), "the folder to go")
+        other = world.claude("7a8b9c0d-1111-4222-8333-444455556666")
+        other.append(Claude(other.path.stem).user("::start\nin the new folder"))
+        until(lambda: said(world, "in the new folder"), "the recording")
+
+
+def test_without_events_the_sweep_finds_what_changes(world: World) -> None:
+    """With `watch.use_events = false` a session is followed by the clock alone."""
+    world.config.write_text("[watch]\nuse_events = false\n")
+    make, source = Claude(), world.claude()
+    source.append(make.user("::start\nhello"))
+    with Daemon(world) as daemon:
+        until(lambda: said(world, "hello"), "what was there at the start")
+        source.append(make.says("by the clock"))
+        until(lambda: said(world, "by the clock"), "the hot sweep")
+        assert b"sweeps only" in daemon.log.read_bytes()
+
+
+@pytest.mark.skipif(
+    subprocess.run(["unshare", "-Ur", "true"], capture_output=True, check=False).returncode != 0
+    if shutil.which("unshare")
+    else True,
+    reason="no user namespaces here: the watch limit cannot be lowered for one process",
+)
+def test_a_watch_limit_blinds_nobody(world: World) -> None:
+    """Where the kernel gives no watches, sessions are found by the sweep all the same."""
+    make, source = Claude(), world.claude()
+    source.append(make.user("hello"))
+    script = "echo 0 > /proc/sys/user/max_inotify_watches && exec \"$0\" -m katod run"
+    environment = dict(os.environ) | {"PYTHONPATH": str(ROOT)}
+    with (world.home / "log").open("wb") as log:
+        process = subprocess.Popen(
+            ["unshare", "-Ur", "sh", "-c", script, sys.executable], env=environment, stderr=log, cwd=world.home
+        )
+    try:
+        until(lambda: b"daemon.started" in (world.home / "log").read_bytes() or process.poll() is not None, "the start")
+        source.append(make.user("::start\nfound all the same"))
+        until(lambda: said(world, "found all the same"), "the sweep")
+    finally:
+        process.terminate()
+        process.wait(20)
+
+
+def test_the_shell_reaches_a_running_daemon(world: World) -> None:
+    """`katod record` leaves a request that the daemon answers; a refusal exits with 1 and its reason."""
+    make, source = Claude(), world.claude()
+    source.append(make.user("one"), make.says("two"))
+    with Daemon(world):
+        assert "recording to" in world.cli("record", "capture", SESSION, "asked.md")
+        assert "two" in world.written()["asked.md"]
+        source.append(make.says("three"))
+        until(lambda: said(world, "three"), "the live part")
+        assert "stopped" in world.cli("record", "stop", SESSION)
+        world.cli("record", "start", SESSION, "/etc/x.md", code=1)
+        status = json.loads(world.cli("status", "--json"))
+    assert status["daemon"]["running"]
+    assert [row["command"] for row in status["refused"]] == ["start"]
+    world.assert_live_is_batch()
+
+
+def test_a_request_waits_until_a_daemon_or_the_shell_takes_it(world: World) -> None:
+    """Without a daemon `katod record` takes the lock and acts itself; nothing is left behind."""
+    make = Claude()
+    world.claude().append(make.user("one"))
+    world.cli("record", "capture", SESSION)
+    assert said(world, "one")
+    assert list((world.state / "requests").iterdir()) == []
+
+
+@pytest.mark.slow
+def test_a_live_daemon_under_random_writing_equals_the_export(
+    tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A running daemon that is killed and started while a session is written in odd pieces appends what the export gives."""
+
+    @settings(max_examples=8, phases=[Phase.generate])  # shrinking would start hundreds of daemons
+    @given(st.lists(st.integers(1, 900), min_size=3, max_size=30), st.integers(0, 2))
+    def law(sizes: list[int], kills: int) -> None:
+        world = World(tmp_path_factory.mktemp("live") / "home", monkeypatch)
+        data = b"".join((ROOT / "fixtures/demo/session.jsonl").read_bytes().splitlines(keepends=True)[:-2])
+        source = world.claude()
+        at = 0
+        for _ in range(kills + 1):
+            with Daemon(world) as daemon:
+                for size in sizes:
+                    source.append(data[at : at + size])
+                    at += size
+                daemon.kill()
+        source.append(data[at:])
+        with Daemon(world):
+            until(lambda: said(world, "sessions live in `sessions.db`"), "the whole session")
+        world.once()
+        assert world.assert_live_is_batch() == 1
+
+    law()
+
+
+def test_outputs_and_state_are_private(world: World) -> None:
+    """Everything that katod makes is readable by its owner only."""
+    make = Claude()
+    world.claude().append(make.user("::start\nhello"))
+    world.once()
+    made = [path for base in (world.state, world.home / "katod") for path in [base, *Path(base).rglob("*")]]
+    assert made
+    assert [path for path in made if path.stat().st_mode & 0o077] == []

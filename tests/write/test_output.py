@@ -1,0 +1,345 @@
+"""Outputs on the disk: looked at, appended to, completed; and what others did to them."""
+
+import errno
+import os
+import stat
+from contextlib import contextmanager
+
+import pytest
+
+from katod.errors import OutputError
+from katod.write import output
+from katod.write.output import Known, Place, append, complete, look, save_asset
+
+EVENTS = [b"---\ntitle: x\n---\n", b"\n## User\n\nhello\n", b"\n- `Read` a.md\n"]
+INTENT = b"".join(EVENTS)
+BOUNDS = [len(b"".join(EVENTS[: n + 1])) for n in range(len(EVENTS))]
+
+
+@pytest.fixture
+def place(tmp_path):
+    return Place(tmp_path / "out", ("app", "auth.md"))
+
+
+@pytest.fixture(autouse=True)
+def no_descriptor_is_left():
+    before = set(os.listdir("/dev/fd"))
+    yield
+    assert set(os.listdir("/dev/fd")) == before
+
+
+def put(place, data):
+    """Have a file of the person's own stand there."""
+    place.path.parent.mkdir(parents=True, exist_ok=True)
+    place.path.write_bytes(data)
+
+
+def short_writes(monkeypatch, size):
+    """Let every write take a few bytes at the most, as a quota or a signal would."""
+    real = os.write
+    monkeypatch.setattr(os, "write", lambda fd, data: real(fd, bytes(data)[:size]))
+
+
+@contextmanager
+def failing_writes(monkeypatch, error, after=0):
+    """Let writes fail once that many bytes were taken."""
+    real, left = os.write, [after]
+
+    def write(fd, data):
+        if not left[0]:
+            raise OSError(error, os.strerror(error))
+        written = real(fd, bytes(data)[: left[0]])
+        left[0] -= written
+        return written
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "write", write)
+        yield
+
+
+# -- appending -------------------------------------------------------------------------------------
+
+
+def test_new_output_is_made_with_its_folders(place):
+    """The first append makes the file and its folders, readable by the owner alone."""
+    known = append(place, Known(), INTENT)
+    status = place.path.stat()
+    assert place.path.read_bytes() == INTENT
+    assert (stat.S_IMODE(status.st_mode), stat.S_IMODE(place.path.parent.stat().st_mode)) == (0o600, 0o700)
+    assert known[:3] == (status.st_dev, status.st_ino, len(INTENT))
+
+
+def test_appends_follow_each_other(place):
+    """Each append goes behind the one before, and what is known afterwards is what stands there."""
+    known = append(place, append(place, Known(), b"one\n"), b"two\n")
+    assert place.path.read_bytes() == b"one\ntwo\n"
+    assert look(place, known) == ("same", known, False)
+
+
+@pytest.mark.parametrize("size", [1, 3, 16])
+def test_short_writes_are_gone_on_with(place, monkeypatch, size):
+    """A write that takes less than it was given is repeated until all is written."""
+    short_writes(monkeypatch, size)
+    known = append(place, Known(), INTENT)
+    assert (place.path.read_bytes(), known.size) == (INTENT, len(INTENT))
+
+
+def test_write_that_takes_nothing_is_an_error(place, monkeypatch):
+    """A disk that takes no more bytes without an error does not hold katod for ever."""
+    short_writes(monkeypatch, 0)
+    with pytest.raises(OutputError, match="nothing more"):
+        append(place, Known(), INTENT)
+
+
+def test_what_was_written_is_synced_with_its_folder(place, monkeypatch):
+    """The bytes of a new file and its name are on the disk before an append returns."""
+    synced = []
+    monkeypatch.setattr(output, "_sync", lambda fd: synced.append(os.fstat(fd).st_ino))
+    real = os.fsync
+    monkeypatch.setattr(os, "fsync", lambda fd: (synced.append(os.fstat(fd).st_ino), real(fd)))
+    append(place, Known(), INTENT)
+    assert place.path.stat().st_ino == synced[-1]
+    assert place.path.parent.stat().st_ino in synced
+
+
+@pytest.mark.parametrize("error", [errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS, errno.EFBIG])
+def test_disk_error_names_the_output(place, monkeypatch, error):
+    """A full, broken or read-only disk is an error of the output, with its path and the reason."""
+    with failing_writes(monkeypatch, error), pytest.raises(OutputError) as caught:
+        append(place, Known(), INTENT)
+    assert str(place.path) in str(caught.value)
+    assert os.strerror(error) in str(caught.value)
+
+
+def test_file_that_someone_made_is_not_taken(place):
+    """A new output never goes into a file that holds something."""
+    put(place, b"a note\n")
+    with pytest.raises(OutputError, match="another file"):
+        append(place, Known(), INTENT)
+    assert place.path.read_bytes() == b"a note\n"
+
+
+def test_empty_file_is_taken(place):
+    """An empty file under the name, which a command may name, is written to at once."""
+    put(place, b"")
+    known = append(place, Known(), INTENT)
+    assert (place.path.read_bytes(), known.size) == (INTENT, len(INTENT))
+
+
+def test_output_deleted_since_the_look_is_an_output_error(place):
+    """A file that goes away between the look and the append is an error that can be tried again."""
+    known = append(place, Known(), INTENT)
+    place.path.unlink()
+    with pytest.raises(OutputError):
+        append(place, known, b"more\n")
+
+
+def test_note_without_newline_is_not_glued_to(place):
+    """Behind foreign words that end within a line the append begins on a line of its own."""
+    known = append(place, Known(), b"one\n")
+    put(place, b"one\nmy note")
+    append(place, known, b"two\n")
+    assert place.path.read_bytes() == b"one\nmy note\ntwo\n"
+
+
+@pytest.mark.parametrize("kind", ["link", "linked folder", "hard link", "fifo", "directory"])
+@pytest.mark.parametrize("known", [Known(), Known(1, 1, 1, "x")], ids=["new", "known"])
+def test_odd_file_is_refused_as_an_output_error(place, kind, known, tmp_path):
+    """What was put in the place of an output is not written to, and the output can be tried again later."""
+    precious = tmp_path / "precious.md"
+    precious.write_bytes(b"precious")
+    if kind == "linked folder":
+        (tmp_path / "elsewhere").mkdir()
+        place.root.mkdir()
+        place.path.parent.symlink_to(tmp_path / "elsewhere")
+    else:
+        place.path.parent.mkdir(parents=True)
+        make = {"link": place.path.symlink_to, "hard link": place.path.hardlink_to}.get(kind)
+        if make:
+            make(precious)
+        else:
+            {"fifo": os.mkfifo, "directory": os.mkdir}[kind](place.path)
+    for act in (lambda: append(place, known, INTENT), lambda: complete(place, known, INTENT, BOUNDS)):
+        with pytest.raises(OutputError):
+            act()
+    assert precious.read_bytes() == b"precious"
+    assert not (tmp_path / "elsewhere/auth.md").exists()
+
+
+# -- looking ---------------------------------------------------------------------------------------
+
+
+def test_output_that_was_never_made_is_the_same(place):
+    """Before the first append there is nothing to compare."""
+    assert look(place, Known()) == ("same", Known(), False)
+
+
+@pytest.mark.parametrize("data", [INTENT + b"note\n", INTENT[:-3], INTENT.replace(b"hello", b"HELLO"), b"x\n", b""])
+def test_edited_output_is_adopted(place, data):
+    """A longer, shorter or changed file is adopted as it is now."""
+    known = append(place, Known(), INTENT)
+    put(place, data)
+    seen = look(place, known)
+    assert (seen.change, seen.known.size) == ("edited", len(data))
+    assert look(place, seen.known).change == "same"
+
+
+@pytest.mark.parametrize(("data", "mid_line"), [(b"note", True), (b"note\n", False), (b"", False)])
+def test_look_tells_whether_a_line_is_open(place, data, mid_line):
+    """An edited file that ends within a line is told from one that does not."""
+    known = append(place, Known(), INTENT)
+    put(place, data)
+    assert look(place, known).mid_line == mid_line
+
+
+def test_replaced_file_is_edited(place):
+    """Another file with the same bytes, as an editor saves it, counts as edited."""
+    known = append(place, Known(), INTENT)
+    place.path.rename(place.path.with_name("old"))
+    put(place, INTENT)
+    assert look(place, known).change == "edited"
+
+
+@pytest.mark.parametrize("lost", ["file", "folder", "root"])
+def test_lost_output_is_gone(place, lost):
+    """A file, folder or root that is no longer there is gone, and nothing is known of it any more."""
+    known = append(place, Known(), INTENT)
+    path = {"file": place.path, "folder": place.path.parent, "root": place.root}[lost]
+    path.rename(place.root.parent / "moved")
+    assert look(place, known) == ("gone", Known(), False)
+
+
+def test_look_changes_nothing(place):
+    """Looking at an output leaves its bytes and times."""
+    known = append(place, Known(), INTENT)
+    before = place.path.stat()
+    look(place, known)
+    assert place.path.stat().st_mtime_ns == before.st_mtime_ns
+
+
+# -- completing ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("cut", range(0, len(INTENT) + 1, 3))
+def test_first_intent_is_completed(place, cut):
+    """A new output that a crash left in part, or not at all, holds its intent once."""
+    if cut:
+        put(place, INTENT[:cut])
+    known, _ = complete(place, Known(), INTENT, BOUNDS)
+    assert (place.path.read_bytes(), known.size) == (INTENT, len(INTENT))
+
+
+@pytest.mark.parametrize("cut", range(0, len(INTENT) + 1, 3))
+def test_later_intent_is_completed(place, cut):
+    """A batch that a crash left in part is completed behind what stood there."""
+    known = append(place, Known(), b"before\n")
+    put(place, b"before\n" + INTENT[:cut])
+    known, _ = complete(place, known, INTENT, BOUNDS)
+    assert place.path.read_bytes() == b"before\n" + INTENT
+    assert look(place, known).change == "same"
+
+
+def test_completing_twice_adds_nothing(place):
+    """An intent that is whole is left as it is, whatever is known of the file."""
+    known = append(place, Known(), b"before\n")
+    for _ in range(3):
+        complete(place, known, INTENT, BOUNDS)
+    assert place.path.read_bytes() == b"before\n" + INTENT
+
+
+def test_nul_tail_of_power_loss_is_replaced(place):
+    """NUL bytes in the place of the intent are cut off and the intent is written."""
+    known = append(place, Known(), b"before\n")
+    put(place, b"before\n" + INTENT[:10] + b"\0" * 200)
+    complete(place, known, INTENT, BOUNDS)
+    assert place.path.read_bytes() == b"before\n" + INTENT
+
+
+def test_note_behind_a_torn_batch_stays(place):
+    """What a person wrote behind a torn batch stays, and the missing events follow it."""
+    known = append(place, Known(), b"before\n")
+    put(place, b"before\n" + EVENTS[0] + b"my note")
+    complete(place, known, INTENT, BOUNDS)
+    assert place.path.read_bytes() == b"before\n" + EVENTS[0] + b"my note\n" + EVENTS[1] + EVENTS[2]
+
+
+def test_file_edited_before_its_end_is_completed_at_its_end(place):
+    """A file whose earlier words were changed gets the intent once, at its end."""
+    known = append(place, Known(), b"before, as katod wrote it\n")
+    put(place, b"changed by hand\n" + INTENT[:30])
+    complete(place, known, INTENT, BOUNDS)
+    assert place.path.read_bytes() == b"changed by hand\n" + INTENT
+
+
+@pytest.mark.parametrize("data", [b"- my list\n", b"---\ntags: [mine]\n---\nmy note\n", b"a note\n"])
+def test_file_that_someone_made_is_never_completed(place, data):
+    """A file that is not the beginning of the intent was made by someone else: it is left alone."""
+    put(place, data)
+    with pytest.raises(OutputError, match="another file"):
+        complete(place, Known(), INTENT, BOUNDS)
+    assert place.path.read_bytes() == data
+
+
+def test_lost_output_is_written_anew(place):
+    """Where the file is gone, the intent is written to a new one."""
+    known = append(place, Known(), b"before\n")
+    place.path.unlink()
+    known, how = complete(place, known, INTENT, BOUNDS)
+    assert (place.path.read_bytes(), how) == (INTENT, "written anew")
+    assert look(place, known).change == "same"
+
+
+@pytest.mark.parametrize("error", [errno.ENOSPC, errno.EIO])
+def test_disk_error_while_completing_is_an_output_error(place, monkeypatch, error):
+    """A disk that is still full when the output is tried again is no other error than the first time."""
+    known = append(place, Known(), b"before\n")
+    with failing_writes(monkeypatch, error), pytest.raises(OutputError) as caught:
+        complete(place, known, INTENT, BOUNDS)
+    assert os.strerror(error) in str(caught.value)
+
+
+@pytest.mark.parametrize("after", range(0, len(INTENT), 5))
+def test_full_disk_loses_and_doubles_nothing(place, monkeypatch, after):
+    """Where an append fails half-way, trying again when there is room gives the bytes exactly once."""
+    known = append(place, Known(), b"before\n")
+    with failing_writes(monkeypatch, errno.ENOSPC, after), pytest.raises(OutputError):
+        append(place, known, INTENT)
+    complete(place, known, INTENT, BOUNDS)
+    assert place.path.read_bytes() == b"before\n" + INTENT
+
+
+# -- attachments -----------------------------------------------------------------------------------
+
+
+def test_asset_is_saved_beside_its_output_once(place):
+    """An attachment lies in the folder beside the output; one that is there already stays."""
+    append(place, Known(), INTENT)
+    for _ in range(2):
+        save_asset(place, "auth.assets", "ab.png", b"png")
+    saved = place.path.parent / "auth.assets/ab.png"
+    assert (saved.read_bytes(), stat.S_IMODE(saved.stat().st_mode)) == (b"png", 0o600)
+
+
+def test_asset_cut_short_is_saved_whole(place):
+    """An attachment that a crash left in part is whole when it is saved again."""
+    save_asset(place, "auth.assets", "ab.png", b"png")
+    (place.path.parent / "auth.assets/ab.png").write_bytes(b"p")
+    save_asset(place, "auth.assets", "ab.png", b"png")
+    assert (place.path.parent / "auth.assets/ab.png").read_bytes() == b"png"
+
+
+def test_asset_that_cannot_be_saved_is_an_output_error(place, tmp_path):
+    """A link in the place of the attachments' folder is not followed."""
+    place.path.parent.mkdir(parents=True)
+    (place.path.parent / "auth.assets").symlink_to(tmp_path)
+    with pytest.raises(OutputError):
+        save_asset(place, "auth.assets", "ab.png", b"png")
+    assert not (tmp_path / "ab.png").exists()
+
+
+def test_output_in_a_folder_named_like_attachments_is_refused_like_any(tmp_path):
+    """A file that stands in the way is an output error, whatever the output's folder is called."""
+    place = Place(tmp_path, ("my.assets", "auth.md"))
+    put(place, b"a note\n")
+    with pytest.raises(OutputError, match="another file"):
+        append(place, Known(), INTENT)
