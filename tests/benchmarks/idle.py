@@ -33,7 +33,7 @@ def measure(report: Report, folder: Path, sessions: int, seconds: float) -> None
         if seconds < _SWEEP_EVERY:
             share, added = share + sweep / _SWEEP_EVERY * 100, ", added as one a minute"
         report.line("idle", f"{share:.2f} % CPU, {rss:.1f} MB", (share, CPU), (rss, RSS))
-        report.note(f"{'':<34} one full sweep takes {sweep * 1000:.0f} ms of CPU{added}")
+        report.note(f"{'':<40} one full sweep takes {sweep * 1000:.0f} ms of CPU{added}")
         with _active(folder, daemon) as append:
             share, rss = _watch(daemon, seconds, append)
         report.line("one active session, an append a second", f"{share:.2f} % CPU, {rss:.1f} MB", (rss, RSS))

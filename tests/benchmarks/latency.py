@@ -100,7 +100,7 @@ def _line(report: Report, folder: Path, count: int, each: int, gap: tuple[float,
     what = f"{count} writer{'s' if count > 1 else ''}, {len(found)} appends"
     figure = f"median {half:.1f} ms, p99 {most:.1f} ms, most {max(found, default=math.nan):.1f} ms"
     report.line(what, figure, (half, MEDIAN), (most, P99))
-    report.note(f"{'':<34} the daemon took {share:.0%} of a core")
+    report.note(f"{'':<40} the daemon took {share:.0%} of a core")
 
 
 def _run(writers: list[Writer], each: int, gap: tuple[float, float]) -> list[float]:

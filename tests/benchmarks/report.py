@@ -38,7 +38,7 @@ class Report:
         """Print one line; each bar comes with the value that has to keep to it."""
         missed = [bar.missed(value) for value, bar in bars]
         shown = ", ".join(f"{bar}{'  MISSED' if miss else ''}" for (_, bar), miss in zip(bars, missed, strict=True))
-        print(f"  {what:<34} {figure:<46} {f'bar {shown}' if bars else ''}".rstrip(), flush=True)
+        print(f"  {what:<40} {figure:<44} {f'bar {shown}' if bars else ''}".rstrip(), flush=True)
         self.bars += len(bars)
         if any(missed):
             self.misses.append(f"{self._part}: {what}: {figure}")

@@ -5,20 +5,24 @@ import os
 import subprocess
 import sys
 import time
+import traceback
 from pathlib import Path
 
 import pytest
 
 import katod
 from katod import config, daemon
-from katod.journal import configure
+from katod.journal import Journal, configure
 from katod.record.ledger import Ledger
+from katod.record.render import render_recording
+from katod.record.replay import Stretch
 
 from .records import Claude, Codex
 
 SOURCE = Path(katod.__file__).parent.parent
 POLL = 0.01
 ROOTS = {"claude": ".claude", "codex": ".codex"}
+CUT = 99  # exit code of a process in which the power went out
 AGENTS = {"claude": Claude, "codex": Codex}
 
 
@@ -60,6 +64,24 @@ class World:
         finally:
             os.umask(umask)
 
+    def once_until(self, cut):
+        """Process what there is in a process that `cut` changes first and may end; returns whether it was ended."""
+        child = os.fork()
+        if child == 0:
+            code = 1
+            try:
+                cut()
+                self.once()
+                code = 0
+            finally:
+                if code:
+                    traceback.print_exc()
+                os._exit(code)
+        _, status = os.waitpid(child, 0)
+        code = os.waitstatus_to_exitcode(status)
+        assert code in (0, CUT), "katod failed: its traceback stands above"
+        return code == CUT
+
     def katod(self, *arguments, check=True, prefix=()):
         """Run the program; returns the finished process, its output as bytes."""
         command = [*prefix, sys.executable, "-m", "katod", *arguments]
@@ -86,6 +108,14 @@ class World:
     def export(self, output):
         """Return the bytes that `katod export` gives for a recording."""
         return self.katod("export", "--recording", str(output.id)).stdout
+
+    def rendered(self, output):
+        """Return the same without a process of its own."""
+        ledger = Ledger.read(self.state)
+        stretches = [Stretch(s.path, s.identity, s.cursor.offset) for s in ledger.sources_of(output.session)]
+        key = ledger.session(output.session).key
+        ledger.close()
+        return "".join(render_recording(output, key, stretches, Journal())).encode()
 
 
 def until(probe, what, seconds=20.0, poll=POLL):

@@ -1,6 +1,7 @@
 """The oracle for Claude Code: one session file → four multisets."""
 
 import hashlib
+import itertools
 import json
 import re
 from pathlib import Path
@@ -74,11 +75,10 @@ class _Session:
     def read(self) -> Sets:
         rows = [(line, row) for _, line, row in records(self.path, self.sets.other)]
         for number, (line, row) in enumerate(rows):
-            following = rows[number + 1][1] if number + 1 < len(rows) else {}
-            self._record(row, line, following)
+            self._record(row, line, _prompts_behind([row for _, row in rows[number + 1 :]]))
         return self.sets
 
-    def _record(self, row: Record, line: bytes, following: Record) -> None:
+    def _record(self, row: Record, line: bytes, following: list[Record]) -> None:
         kind = as_text(row.get("type")) or "untyped"
         ident = as_text(row.get("uuid")) or "~" + hashlib.sha256(line).hexdigest()
         if kind in ("user", "assistant"):
@@ -115,6 +115,7 @@ class _Session:
         if kind == "text":
             text = as_text(block.get("text"))
             machine, said = person(row, text)
+            said = said[: said.find("<system-reminder>")].rstrip() if said.find("<system-reminder>") > 0 else said
             if not text.strip():
                 self.sets.other["user/empty-text"] += 1
             elif machine:
@@ -165,8 +166,8 @@ class _Session:
             self.sets.other[f"other:attachment/queued_command/{mode}"] += 1
         self.once.add((ident, 0))
 
-    def _queue(self, row: Record, following: Record) -> None:
-        """A text taken out of the queue that is not the next record was said there."""
+    def _queue(self, row: Record, following: list[Record]) -> None:
+        """A text taken out of the queue that none of the prompts right behind repeats was said there."""
         operation = as_text(row.get("operation"))
         text = ""
         if operation == "enqueue":
@@ -175,10 +176,16 @@ class _Session:
             self.queue.clear()
         elif operation in ("dequeue", "remove") and self.queue:
             text = self.queue.pop(0)
-        if operation == "remove" and typed(text) and not repeats(following, text):
+        if operation == "remove" and typed(text) and not any(repeats(prompt, text) for prompt in following):
             self.sets.user("", text)
         else:
             self.sets.other[f"queue-operation/{operation}"] += 1
+
+
+def _prompts_behind(rows: list[Record]) -> list[Record]:
+    """The prompts that follow at once, queue operations aside: where a queued text may stand again."""
+    rest = itertools.dropwhile(lambda row: row.get("type") == "queue-operation", rows)
+    return list(itertools.takewhile(lambda row: row.get("type") in ("attachment", "user"), rest))
 
 
 def person(row: Record, text: str) -> tuple[str, str]:

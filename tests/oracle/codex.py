@@ -90,6 +90,8 @@ def _event(sets: Sets, payload: Record, native: str, *, paginated: bool) -> None
     kind = as_text(payload.get("type"))
     if kind == "item_completed":
         _item(sets, as_dict(payload.get("item")), native, paginated=paginated)
+    elif kind == "user_message" and payload.get("kind") in ("environment_context", "user_instructions"):
+        sets.other[f"other:event_msg/user_message/{payload['kind']}"] += 1
     elif kind == "user_message" and not paginated:
         _user(sets, as_text(payload.get("message")), native, "event_msg/user_message")
     else:

@@ -8,16 +8,18 @@ from pathlib import Path
 from typing import Any, ClassVar, Final
 
 from katod import events as ev
-from katod.agents.claude import results, system, usage
+from katod.agents.claude import system, tools, usage
 from katod.agents.claude.left_out import ATTACHMENTS, RECORDS
 from katod.agents.claude.queue import Queue
 from katod.agents.claude.text import INTERRUPTED, Said, classify, cut_reminder, is_person
 from katod.agents.protocol import Origin, attachment, dict_of, digest, list_of, text_of
-from katod.agents.tools import describe, family
 from katod.events import Event
 from katod.model import Record
 
-_TITLES: Final = {"custom-title": "customTitle", "ai-title": "aiTitle", "agent-name": "agentName"}
+_SETTINGS: Final = {
+    "custom-title": ("title", "customTitle"), "ai-title": ("title", "aiTitle"), "agent-name": ("title", "agentName"),
+    "permission-mode": ("permissionMode", "permissionMode"),
+}  # fmt: skip
 _CHANGES: Final = (("cwd", "cwd"), ("branch", "gitBranch"), ("permissionMode", "permissionMode"))
 _MOST_CALLS: Final = 256
 
@@ -36,7 +38,7 @@ class Claude:
         self._prefix = f"claude:{origin.identity.key.id}:"
         self._subagent = bool(origin.identity.key.subagent)
         self._started: bool = state.get("started", False)
-        self._now: dict[str, str] = state.get("now", {})
+        self.now: dict[str, str] = state.get("now", {})
         self._calls: dict[str, dict[str, Any]] = state.get("calls", {})
         self._usage: dict[str, Any] | None = state.get("usage")
         self._queue = Queue(state.get("queue"))
@@ -44,7 +46,7 @@ class Claude:
 
     def state(self) -> dict[str, Any]:
         """Return the session's settings so far, open calls, usage and queued texts not yet decided."""
-        row: dict[str, Any] = {"started": self._started, "now": self._now, "calls": self._calls}
+        row: dict[str, Any] = {"started": self._started, "now": self.now, "calls": self._calls}
         if self._usage:
             row["usage"] = self._usage
         return row | ({"queue": queue} if (queue := self._queue.state()) else {})
@@ -92,7 +94,7 @@ class Claude:
             if block_type == "text":
                 out += self._user_text(value, record, text_of(block.get("text")), str(n))
             elif block_type == "tool_result":
-                out += results.results(self, value, record, block, n)
+                out += tools.results(self, value, record, block, n)
             elif block_type in ("image", "document"):
                 images.append(self.image(block))
             else:
@@ -161,9 +163,9 @@ class Claude:
         if kind == "redacted_thinking":
             return [self.event(ev.ASSISTANT_THINKING, {"text": "", "encrypted": True}, value, record, n, model=model)]
         if kind in ("tool_use", "server_tool_use", "mcp_tool_use"):
-            return self._call(value, record, block, n, model)
+            return tools.call(self, value, record, block, n, model)
         if isinstance(kind, str) and kind.endswith("_tool_result"):
-            return results.results(self, value, record, block, n)
+            return tools.results(self, value, record, block, n)
         if kind == "fallback":
             return self._fallback(value, record, block, n)
         return [self._raw(record, f"assistant/{kind}", block, str(n), value)]
@@ -172,25 +174,6 @@ class Claude:
         before, after = (text_of(dict_of(block.get(side)).get("model")) for side in ("from", "to"))
         payload = {"what": "model", "before": before, "after": after}
         return [self.event(ev.CONFIG_CHANGE, payload, value, record, n)]
-
-    def _call(self, value: dict[str, Any], record: Record, block: dict[str, Any], n: int, model: str) -> list[Event]:
-        name, call_id, given = text_of(block.get("name")), text_of(block.get("id")), block.get("input")
-        arguments = given if isinstance(given, dict) else {}
-        payload: dict[str, Any] = {"toolCallId": call_id, "name": name, "family": family(name)}
-        if name.startswith("mcp__"):
-            payload["server"] = name.split("__")[1]
-        if description := describe(name, arguments, self._now.get("cwd", "")):
-            payload["description"] = description
-        payload["input"] = given
-        if call_id:
-            open_call: dict[str, Any] = {"message": text_of(dict_of(value.get("message")).get("id"))}
-            prompts = results.prompts(self, value, record, payload, n, open_call)
-            self._calls[call_id] = open_call
-            if len(self._calls) > _MOST_CALLS:
-                del self._calls[next(iter(self._calls))]
-        else:
-            prompts = []
-        return [self.event(ev.TOOL_CALL, payload, value, record, n, model=model), *prompts]
 
     def _attachment(self, value: dict[str, Any], record: Record) -> list[Event]:
         row = dict_of(value.get("attachment"))
@@ -220,13 +203,10 @@ class Claude:
         self._queue.operate(value)
         return []
 
-    def _title(self, value: dict[str, Any], record: Record) -> list[Event]:
-        title = text_of(value.get(_TITLES[value["type"]]))
-        return self._change("title", title, value, record.offset) if title else []
-
-    def _permission_mode(self, value: dict[str, Any], record: Record) -> list[Event]:
-        mode = text_of(value.get("permissionMode"))
-        return self._change("permissionMode", mode, value, record.offset) if mode else []
+    def _setting(self, value: dict[str, Any], record: Record) -> list[Event]:
+        what, key = _SETTINGS[value["type"]]
+        after = text_of(value.get(key))
+        return self._change(what, after, value, record.offset) if after else []
 
     def _info(self, value: dict[str, Any], record: Record) -> list[Event]:
         kind = value["type"]
@@ -283,6 +263,14 @@ class Claude:
             self._blobs.append((row["sha256"], media, data))
         return row
 
+    def open_call(self, call_id: str, message_id: str) -> dict[str, Any]:
+        """Remember a call until its result comes; returns what is remembered, to be added to."""
+        remembered: dict[str, Any] = {"message": message_id}
+        self._calls[call_id] = remembered
+        if len(self._calls) > _MOST_CALLS:
+            del self._calls[next(iter(self._calls))]
+        return remembered
+
     def close_call(self, call_id: str) -> dict[str, Any]:
         """Forget an open call and return what was remembered of it; usage still counts it as its own."""
         return self._calls.pop(call_id, {})
@@ -321,7 +309,7 @@ class Claude:
             self._started = True
             return [self._start(value, offset)]
         out: list[Event] = []
-        now = self._now
+        now = self.now
         for what, key in _CHANGES:
             after = value.get(key)
             if after and after != now.get(what):
@@ -333,14 +321,14 @@ class Claude:
         payload = {name: value[key] for name, key in names if isinstance(value.get(key), str) and value[key]}
         for what, key in _CHANGES:
             if isinstance(value.get(key), str):
-                self._now[what] = value[key]
+                self.now[what] = value[key]
         return self.event(ev.SESSION_START, payload, value, Record(offset, value), "start")
 
     def _change(self, what: str, after: Any, value: dict[str, Any], offset: int) -> list[Event]:
-        before = self._now.get(what)
+        before = self.now.get(what)
         if not isinstance(after, str) or after == before:
             return []
-        self._now[what] = after
+        self.now[what] = after
         payload = {"what": what, "before": before, "after": after} if before else {"what": what, "after": after}
         if before is None and what != "title":
             return []
@@ -406,10 +394,10 @@ _HANDLERS: Final = {
     "system": system.translate,
     "attachment": Claude._attachment,  # noqa: SLF001
     "queue-operation": Claude._queue_operation,  # noqa: SLF001
-    "custom-title": Claude._title,  # noqa: SLF001
-    "ai-title": Claude._title,  # noqa: SLF001
-    "agent-name": Claude._title,  # noqa: SLF001
-    "permission-mode": Claude._permission_mode,  # noqa: SLF001
+    "custom-title": Claude._setting,  # noqa: SLF001
+    "ai-title": Claude._setting,  # noqa: SLF001
+    "agent-name": Claude._setting,  # noqa: SLF001
+    "permission-mode": Claude._setting,  # noqa: SLF001
     "pr-link": Claude._info,  # noqa: SLF001
     "tag": Claude._info,  # noqa: SLF001
 }

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Final
 
 from katod import events as ev
-from katod.agents.codex import left_out
+from katod.agents.codex import left_out, notes
 from katod.agents.codex.text import images, is_copied, is_injected, is_person, joined, unwrap
 from katod.agents.codex.tools import (
     CALLS,
@@ -49,7 +49,7 @@ class Codex:
         self._prefix = f"codex:{key.id}:{self._rollout}@"
         self._meta: dict[str, Any] | None = state.get("meta")
         self._turn: str = state.get("turn", "")
-        self._now: dict[str, str] = state.get("now", {})
+        self.now: dict[str, str] = state.get("now", {})
         self._calls: dict[str, Any] = state.get("calls", {})
         self._totals: str = state.get("totals", "")
         self._counted: bool = state.get("counted", False)
@@ -59,7 +59,7 @@ class Codex:
     def state(self) -> dict[str, Any]:
         """Return the thread's identity, its present turn and settings, open calls and the usage so far."""
         return {
-            "meta": self._meta, "turn": self._turn, "now": self._now, "calls": self._calls,
+            "meta": self._meta, "turn": self._turn, "now": self.now, "calls": self._calls,
             "totals": self._totals, "counted": self._counted,
         }  # fmt: skip
 
@@ -105,27 +105,27 @@ class Codex:
             "cliVersion": row.get("cli_version"), "parent": parent,
             "origin": SPAWNED if spawned else row.get("originator"),
         }  # fmt: skip
-        self._now["cwd"] = text_of(row.get("cwd"))
+        self.now["cwd"] = text_of(row.get("cwd"))
         payload = {k: v for k, v in start.items() if isinstance(v, str) and v}
-        return [self._event(ev.SESSION_START, payload, value, record, "session_meta", 0)]
+        return [self.event(ev.SESSION_START, payload, value, record, "session_meta", 0)]
 
     def _turn_context(self, row: dict[str, Any], value: dict[str, Any], record: Record) -> list[Event]:
         self._turn = text_of(row.get("turn_id")) or self._turn
         out: list[Event] = []
         for n, (what, key) in enumerate(_SETTINGS):
-            after, before = row.get(key), self._now.get(what)
+            after, before = row.get(key), self.now.get(what)
             if not isinstance(after, str) or after == before:
                 continue
-            self._now[what] = after
+            self.now[what] = after
             if before:
                 payload = {"what": what, "before": before, "after": after}
-                out.append(self._event(ev.CONFIG_CHANGE, payload, value, record, "turn_context", n))
+                out.append(self.event(ev.CONFIG_CHANGE, payload, value, record, "turn_context", n))
         return out
 
     def _compacted(self, row: dict[str, Any], value: dict[str, Any], record: Record) -> list[Event]:
         summary = text_of(row.get("message"))
         payload = {"summary": summary} if summary else {}
-        return [self._event(ev.COMPACTION, payload, value, record, "compacted", 0)]
+        return [self.event(ev.COMPACTION, payload, value, record, "compacted", 0)]
 
     def _usage_record(self, row: dict[str, Any], value: dict[str, Any], record: Record) -> list[Event]:
         self._counted = True
@@ -159,7 +159,7 @@ class Codex:
             return self._output(row, value, record)
         if kind == "agent_message":
             payload = {"text": joined(row.get("content")), "subtype": "agent-message"}
-            return [self._event(ev.PROVIDER_INFO, payload, value, record, f"response_item/{kind}", 0)]
+            return [self.event(ev.PROVIDER_INFO, payload, value, record, f"response_item/{kind}", 0)]
         if kind in left_out.RESPONSES:
             return []
         return [self._raw(record, f"response_item/{kind}", row, value)]
@@ -181,19 +181,19 @@ class Codex:
     ) -> list[Event]:  # fmt: skip
         if injected:
             payload = {"text": text, "subtype": "context"}
-            return [self._event(ev.SYSTEM_MESSAGE, payload, value, record, kind, 0)]
+            return [self.event(ev.SYSTEM_MESSAGE, payload, value, record, kind, 0)]
         words = unwrap(text)
         out: list[Event] = []
         if words.context:
             payload = {"text": words.context, "subtype": "ide-context"}
-            out.append(self._event(ev.SYSTEM_MESSAGE, payload, value, record, kind, "0c"))
+            out.append(self.event(ev.SYSTEM_MESSAGE, payload, value, record, kind, "0c"))
         said: dict[str, Any] = {"text": words.text}
         blobs: list[tuple[str, str, str]] = []
         for image_kind, where in shown:
             row, blob = describe_image(image_kind, where)
             said.setdefault("attachments", []).append(row)
             blobs += blob
-        event = self._event(ev.USER_MESSAGE, said, value, record, kind, 0)
+        event = self.event(ev.USER_MESSAGE, said, value, record, kind, 0)
         return [*out, event._replace(typed=self._typed() and not is_injected(text), blobs=tuple(blobs))]
 
     def _typed(self) -> bool:
@@ -213,12 +213,12 @@ class Codex:
             return []
         phase = _PHASES.get(text_of(row.get("phase")))
         payload = {"text": text, "phase": phase} if phase else {"text": text}
-        return [self._event(ev.ASSISTANT_MESSAGE, payload, value, record, kind, 0, said=True)]
+        return [self.event(ev.ASSISTANT_MESSAGE, payload, value, record, kind, 0, said=True)]
 
     def _thinking(self, text: str, value: dict[str, Any], record: Record, kind: str) -> list[Event]:
         if not text.strip():
             return []
-        return [self._event(ev.ASSISTANT_THINKING, {"text": text}, value, record, kind, 0, said=True)]
+        return [self.event(ev.ASSISTANT_THINKING, {"text": text}, value, record, kind, 0, said=True)]
 
     def _item(self, row: dict[str, Any], value: dict[str, Any], record: Record) -> list[Event]:
         item = dict_of(row.get("item"))
@@ -241,9 +241,9 @@ class Codex:
                 "prompt": text_of(item.get("text")),
                 "options": [],
             }
-            return [self._event(ev.DECISION_PROMPT, plan, value, record, kind, 0, said=True)]
+            return [self.event(ev.DECISION_PROMPT, plan, value, record, kind, 0, said=True)]
         if lower in ("enteredreviewmode", "exitedreviewmode"):
-            return self._info({"type": name} | item, value, record)
+            return notes.info(self, {"type": name} | item, value, record)
         if lower in _EXECUTIONS:
             return self._execution(item, value, record)
         return [] if lower in left_out.ITEMS else [self._raw(record, kind, item, value)]
@@ -251,14 +251,14 @@ class Codex:
     # -- tools ------------------------------------------------------------------------------------
 
     def _call(self, row: dict[str, Any], value: dict[str, Any], record: Record) -> list[Event]:
-        payload = call_payload(row, self._now.get("cwd", ""))
+        payload = call_payload(row, self.now.get("cwd", ""))
         kind = f"response_item/{row['type']}"
-        out = [self._event(ev.TOOL_CALL, payload, value, record, kind, 0, said=True)]
+        out = [self.event(ev.TOOL_CALL, payload, value, record, kind, 0, said=True)]
         call = payload["toolCallId"]
         if payload["name"] == QUESTION_TOOL:
             rows = prompts(call, payload["input"])
             out += [
-                self._event(ev.DECISION_PROMPT, q, value, record, kind, f"0q{i}", said=True) for i, q in enumerate(rows)
+                self.event(ev.DECISION_PROMPT, q, value, record, kind, f"0q{i}", said=True) for i, q in enumerate(rows)
             ]
         if call:
             self._calls[call] = {"name": payload["name"]}
@@ -271,10 +271,10 @@ class Codex:
         kind, call = f"response_item/{row['type']}", payload["toolCallId"]
         known = self._calls.pop(call, {})
         result = judged(payload | known.get("found", {}))
-        out = [self._event(ev.TOOL_RESULT, result, value, record, kind, 0)._replace(blobs=blobs)]
+        out = [self.event(ev.TOOL_RESULT, result, value, record, kind, 0)._replace(blobs=blobs)]
         if known.get("name") == QUESTION_TOOL:
             rows = responses(call, payload["text"])
-            out += [self._event(ev.DECISION_RESPONSE, a, value, record, kind, f"0a{i}") for i, a in enumerate(rows)]
+            out += [self.event(ev.DECISION_RESPONSE, a, value, record, kind, f"0a{i}") for i, a in enumerate(rows)]
         return out
 
     def _execution(self, row: dict[str, Any], value: dict[str, Any], record: Record) -> list[Event]:
@@ -286,19 +286,19 @@ class Codex:
         if not call or not found:
             return []
         payload = {"text": f"{call} ended", "subtype": "late-result", "data": {"toolCallId": call} | found}
-        return [self._event(ev.PROVIDER_INFO, payload, value, record, _native_type(value), 0)]
+        return [self.event(ev.PROVIDER_INFO, payload, value, record, notes.native_type(value), 0)]
 
     # -- turns, usage and the rest ------------------------------------------------------------------
 
     def _turn_started(self, row: dict[str, Any], value: dict[str, Any], record: Record) -> list[Event]:
         self._turn = text_of(row.get("turn_id")) or self._turn
-        return [self._event(ev.TURN_START, {}, value, record, _native_type(value), 0)]
+        return [self.event(ev.TURN_START, {}, value, record, notes.native_type(value), 0)]
 
     def _turn_ended(self, row: dict[str, Any], value: dict[str, Any], record: Record) -> list[Event]:
         payload: dict[str, Any] = {"reason": "aborted" if row["type"] == "turn_aborted" else "done"}
         if isinstance(row.get("duration_ms"), int):
             payload["durationMs"] = row["duration_ms"]
-        return [self._event(ev.TURN_END, payload, value, record, _native_type(value), 0)]
+        return [self.event(ev.TURN_END, payload, value, record, notes.native_type(value), 0)]
 
     def _token_count(self, row: dict[str, Any], value: dict[str, Any], record: Record) -> list[Event]:
         info = dict_of(row.get("info"))
@@ -319,44 +319,7 @@ class Codex:
         payload |= {name: row[key] for name, key in names if isinstance(row.get(key), int)}
         if isinstance(limit := info.get("model_context_window"), int):
             payload["contextLimit"] = limit
-        return self._event(ev.USAGE, payload, value, record, kind, 0, said=True)
-
-    def _error(self, row: dict[str, Any], value: dict[str, Any], record: Record) -> list[Event]:
-        nested = dict_of(row.get("error"))
-        message = text_of(row.get("message")) or text_of(nested.get("message")) or "error"
-        code = text_of(nested.get("kind")) or text_of(row.get("codex_error_info"))
-        payload = {"message": message} | ({"code": code} if code else {})
-        return [self._event(ev.ERROR, payload, value, record, "event_msg/error", 0)]
-
-    def _rolled_back(self, row: dict[str, Any], value: dict[str, Any], record: Record) -> list[Event]:
-        payload = {"text": f"{row.get('num_turns', 'some')} turns rolled back", "subtype": "rollback"}
-        return [self._event(ev.SYSTEM_MESSAGE, payload, value, record, _native_type(value), 0)]
-
-    def _renamed(self, row: dict[str, Any], value: dict[str, Any], record: Record) -> list[Event]:
-        after, before = text_of(row.get("thread_name")), self._now.get("title")
-        if not after or after == before:
-            return []
-        self._now["title"] = after
-        payload = {"what": "title"} | ({"before": before} if before else {}) | {"after": after}
-        return [self._event(ev.CONFIG_CHANGE, payload, value, record, _native_type(value), 0)]
-
-    def _info(self, row: dict[str, Any], value: dict[str, Any], record: Record) -> list[Event]:
-        kind = text_of(row.get("type"))
-        data = {k: v for k, v in row.items() if k != "type"}
-        payload = {"text": kind.replace("_", " "), "subtype": kind} | ({"data": data} if data else {})
-        return [self._event(ev.PROVIDER_INFO, payload, value, record, _native_type(value), 0)]
-
-    def _agent_started(self, row: dict[str, Any], value: dict[str, Any], record: Record) -> list[Event]:
-        payload = {"subagent": text_of(row.get("new_thread_id")), "task": text_of(row.get("prompt"))}
-        return [
-            self._event(ev.AGENT_START, {k: v for k, v in payload.items() if v}, value, record, _native_type(value), 0)
-        ]
-
-    def _agent_ended(self, row: dict[str, Any], value: dict[str, Any], record: Record) -> list[Event]:
-        status = row.get("status")
-        shown = status if isinstance(status, str) else next(iter(dict_of(status)), "")
-        payload = {"subagent": text_of(row.get("receiver_thread_id")), "status": shown}
-        return [self._event(ev.AGENT_END, payload, value, record, _native_type(value), 0)]
+        return self.event(ev.USAGE, payload, value, record, kind, 0, said=True)
 
     # -- what records have in common --------------------------------------------------------------
 
@@ -364,10 +327,11 @@ class Codex:
     def _paginated(self) -> bool:
         return bool(self._meta and self._meta["paginated"])
 
-    def _event(
+    def event(
         self, kind: str, payload: dict[str, Any], value: dict[str, Any], record: Record, native_type: str,
         n: int | str, *, said: bool = False,
     ) -> Event:  # fmt: skip
+        """Make an event of a record; `n` is its number within the record."""
         at: Any = value.get("ordinal")
         if not self._paginated or not isinstance(at, int):
             at = f"{record.offset}+{record.part}" if record.part else record.offset
@@ -380,12 +344,12 @@ class Codex:
         time = text_of(value.get("timestamp"))
         return Event(
             f"{self._prefix}{at}:{n}", kind, self._ref, payload, source, time, "recorded" if time else "",
-            self._turn, self._now.get("model", "") if said else "", f"codex:{self._rollout}@{at}:{n}",
+            self._turn, self.now.get("model", "") if said else "", f"codex:{self._rollout}@{at}:{n}",
         )  # fmt: skip
 
     def _raw(self, record: Record, raw_type: str, raw: Any, value: dict[str, Any]) -> Event:
         payload = {"rawType": raw_type, "raw": raw}
-        return self._event(ev.PROVIDER_RAW, payload, value, record, raw_type, 0)
+        return self.event(ev.PROVIDER_RAW, payload, value, record, raw_type, 0)
 
     @staticmethod
     def typed_texts(value: dict[str, Any]) -> list[str]:
@@ -400,12 +364,6 @@ class Codex:
     def recognises(path: Path, first: dict[str, Any]) -> bool:
         """Say whether a file begins with a record of Codex."""
         return isinstance(first.get("payload"), dict) and "type" in first and path.suffix == ".jsonl"
-
-
-def _native_type(value: dict[str, Any]) -> str:
-    row = dict_of(value.get("payload"))
-    kinds = (value.get("type"), row.get("type"), dict_of(row.get("item")).get("type"))
-    return "/".join(kind for kind in kinds if isinstance(kind, str))
 
 
 _HANDLERS: Final = {
@@ -425,13 +383,13 @@ _EVENTS: Final = {
     "turn_complete": Codex._turn_ended,  # noqa: SLF001
     "turn_aborted": Codex._turn_ended,  # noqa: SLF001
     "token_count": Codex._token_count,  # noqa: SLF001
-    "error": Codex._error,  # noqa: SLF001
-    "thread_rolled_back": Codex._rolled_back,  # noqa: SLF001
-    "thread_name_updated": Codex._renamed,  # noqa: SLF001
-    "collab_agent_spawn_end": Codex._agent_started,  # noqa: SLF001
-    "collab_close_end": Codex._agent_ended,  # noqa: SLF001
-    "entered_review_mode": Codex._info,  # noqa: SLF001
-    "exited_review_mode": Codex._info,  # noqa: SLF001
-    "thread_goal_updated": Codex._info,  # noqa: SLF001
-    "undo_completed": Codex._info,  # noqa: SLF001
+    "error": notes.error,
+    "thread_rolled_back": notes.rolled_back,
+    "thread_name_updated": notes.renamed,
+    "collab_agent_spawn_end": notes.agent_started,
+    "collab_close_end": notes.agent_ended,
+    "entered_review_mode": notes.info,
+    "exited_review_mode": notes.info,
+    "thread_goal_updated": notes.info,
+    "undo_completed": notes.info,
 }

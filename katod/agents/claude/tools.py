@@ -1,4 +1,4 @@
-"""Claude Code: tool results, spilled ones included, and the questions and answers among them."""
+"""Claude Code: tool calls and results, spilled ones included, and the questions and answers among them."""
 
 import os
 import re
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from katod import events as ev
 from katod.agents.protocol import dict_of, list_of, text_of
+from katod.agents.tools import describe, family
 from katod.events import Event
 from katod.model import Record
 
@@ -20,6 +21,25 @@ _SPILL_PATH: Final = re.compile(r"saved to: (\S+)")
 _EXIT: Final = re.compile(r"Exit code (\d+)\b")
 _REJECTED: Final = "The user doesn't want to proceed with this tool use"
 _DURATIONS: Final = ("durationMs", "totalDurationMs")
+
+
+def call(
+    claude: "Claude", value: dict[str, Any], record: Record, block: dict[str, Any], n: int, model: str
+) -> list[Event]:
+    """Translate one tool call and the questions it asks."""
+    name, call_id, given = text_of(block.get("name")), text_of(block.get("id")), block.get("input")
+    arguments = given if isinstance(given, dict) else {}
+    payload: dict[str, Any] = {"toolCallId": call_id, "name": name, "family": family(name)}
+    if name.startswith("mcp__"):
+        payload["server"] = name.split("__")[1]
+    if description := describe(name, arguments, claude.now.get("cwd", "")):
+        payload["description"] = description
+    payload["input"] = given
+    out = [claude.event(ev.TOOL_CALL, payload, value, record, n, model=model)]
+    if call_id:
+        remembered = claude.open_call(call_id, text_of(dict_of(value.get("message")).get("id")))
+        out += _prompts(claude, value, record, payload, n, remembered)
+    return out
 
 
 def results(claude: "Claude", value: dict[str, Any], record: Record, block: dict[str, Any], n: int) -> list[Event]:
@@ -39,7 +59,7 @@ def results(claude: "Claude", value: dict[str, Any], record: Record, block: dict
     return [result, *answers, *agent]
 
 
-def prompts(
+def _prompts(
     claude: "Claude", value: dict[str, Any], record: Record, call: dict[str, Any], n: int, open_call: dict[str, Any]
 ) -> list[Event]:
     """Translate the questions of a call (its payload); `open_call` remembers what its result will answer."""

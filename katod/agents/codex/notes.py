@@ -1,0 +1,65 @@
+"""Codex: what the client notes beside the conversation (format notes, B.5)."""
+
+from typing import TYPE_CHECKING, Any
+
+from katod import events as ev
+from katod.agents.protocol import dict_of, text_of
+from katod.events import Event
+from katod.model import Record
+
+if TYPE_CHECKING:
+    from katod.agents.codex.adapter import Codex
+
+
+def error(codex: "Codex", row: dict[str, Any], value: dict[str, Any], record: Record) -> list[Event]:
+    """Translate an error."""
+    nested = dict_of(row.get("error"))
+    message = text_of(row.get("message")) or text_of(nested.get("message")) or "error"
+    code = text_of(nested.get("kind")) or text_of(row.get("codex_error_info"))
+    payload = {"message": message} | ({"code": code} if code else {})
+    return [codex.event(ev.ERROR, payload, value, record, "event_msg/error", 0)]
+
+
+def rolled_back(codex: "Codex", row: dict[str, Any], value: dict[str, Any], record: Record) -> list[Event]:
+    """Translate a rollback: what was said stays, a message says what was taken back."""
+    payload = {"text": f"{row.get('num_turns', 'some')} turns rolled back", "subtype": "rollback"}
+    return [codex.event(ev.SYSTEM_MESSAGE, payload, value, record, native_type(value), 0)]
+
+
+def renamed(codex: "Codex", row: dict[str, Any], value: dict[str, Any], record: Record) -> list[Event]:
+    """Translate a new title of the thread."""
+    after, before = text_of(row.get("thread_name")), codex.now.get("title")
+    if not after or after == before:
+        return []
+    codex.now["title"] = after
+    payload = {"what": "title"} | ({"before": before} if before else {}) | {"after": after}
+    return [codex.event(ev.CONFIG_CHANGE, payload, value, record, native_type(value), 0)]
+
+
+def info(codex: "Codex", row: dict[str, Any], value: dict[str, Any], record: Record) -> list[Event]:
+    """Keep what a record says of reviews, goals and undos."""
+    kind = text_of(row.get("type"))
+    data = {k: v for k, v in row.items() if k != "type"}
+    payload = {"text": kind.replace("_", " "), "subtype": kind} | ({"data": data} if data else {})
+    return [codex.event(ev.PROVIDER_INFO, payload, value, record, native_type(value), 0)]
+
+
+def agent_started(codex: "Codex", row: dict[str, Any], value: dict[str, Any], record: Record) -> list[Event]:
+    """Translate the start of a sub-agent."""
+    payload = {"subagent": text_of(row.get("new_thread_id")), "task": text_of(row.get("prompt"))}
+    return [codex.event(ev.AGENT_START, {k: v for k, v in payload.items() if v}, value, record, native_type(value), 0)]
+
+
+def agent_ended(codex: "Codex", row: dict[str, Any], value: dict[str, Any], record: Record) -> list[Event]:
+    """Translate the end of a sub-agent."""
+    status = row.get("status")
+    shown = status if isinstance(status, str) else next(iter(dict_of(status)), "")
+    payload = {"subagent": text_of(row.get("receiver_thread_id")), "status": shown}
+    return [codex.event(ev.AGENT_END, payload, value, record, native_type(value), 0)]
+
+
+def native_type(value: dict[str, Any]) -> str:
+    """Return the native type of a record, as deep as it goes."""
+    row = dict_of(value.get("payload"))
+    kinds = (value.get("type"), row.get("type"), dict_of(row.get("item")).get("type"))
+    return "/".join(kind for kind in kinds if isinstance(kind, str))

@@ -1,0 +1,135 @@
+"""katod is killed at each system call by which it changes something; the next run makes everything whole."""
+
+import ctypes
+import os
+import re
+import shutil
+import signal
+import subprocess
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from katod.write import output
+
+from .world import CUT, World, until
+
+pytestmark = pytest.mark.slow
+
+SYSCALLS = (
+    "write", "pwrite64", "fdatasync", "fsync", "openat", "mkdir", "mkdirat", "ftruncate", "rename", "unlink", "chmod",
+)  # fmt: skip
+PR_SET_PTRACER, ANYONE = 0x59616D61, -1
+
+
+@pytest.fixture(autouse=True, scope="module")
+def strace(tmp_path_factory):
+    """Skip where nothing can be traced."""
+    if not shutil.which("strace"):
+        pytest.skip("no strace here")
+    folder = tmp_path_factory.mktemp("try")
+    if once_traced(World(folder), "-o", str(folder / "log"), "-e", "inject=openat:signal=SIGKILL") == 0:
+        pytest.skip("strace cannot trace, or not kill, here")
+
+
+def once_traced(world, *options):
+    """Process what there is in a process that is traced; returns its exit code (-9: it was killed)."""
+    waiting, release = os.pipe()
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            ctypes.CDLL(None).prctl(PR_SET_PTRACER, ANYONE)
+            os.read(waiting, 1)
+            world.once()
+            code = 0
+        finally:
+            os._exit(code)
+    tracer = subprocess.Popen(["strace", "-f", "-qq", "-p", str(child), *options], stderr=subprocess.DEVNULL)
+    until(lambda: tracer.poll() is not None or is_traced(child), "strace is there", poll=0.001)
+    os.write(release, b".")
+    _, status = os.waitpid(child, 0)
+    tracer.wait(timeout=10)
+    os.close(waiting)
+    os.close(release)
+    return os.waitstatus_to_exitcode(status)
+
+
+def is_traced(process):
+    """Say whether a process has a tracer."""
+    return "TracerPid:\t0\n" not in Path(f"/proc/{process}/status").read_text()
+
+
+def new(world):
+    """A session is recorded to a file that is not there yet, and exported to another one."""
+    session = world.session()
+    session.append(session.user("before"), session.user("one\n::start\ntwo"), session.said("three"))
+    session.append(session.called("four"), session.result("no", failed=True), session.user("five\n::export all.jsonl"))
+    return session
+
+
+def more(world):
+    """What is new goes behind what stands in the output."""
+    session = new(world)
+    world.once()
+    session.append(session.said("six"), session.user("seven"), session.said("eight"))
+
+
+def torn(world):
+    """The run before was killed in the middle of its append."""
+    more(world)
+    assert world.once_until(half_an_append)
+
+
+def half_an_append():
+    """Have the process end when half of an append is written."""
+
+    def write(fd, data, _):
+        os.write(fd, data[: len(data) // 2])
+        os._exit(CUT)
+
+    output._write = write
+
+
+def begun(folder, scene):
+    """Return a world in which katod has something to do."""
+    world = World(folder)
+    world.once()
+    scene(world)
+    return world
+
+
+def contents(world):
+    return {path.name: path.read_bytes() for path in world.out.rglob("*") if path.is_file()}
+
+
+def expected(folder, scene):
+    """Return what an undisturbed run writes, and how often it makes each system call."""
+    world, log = begun(folder, scene), folder / "strace.log"
+    names = ",".join(f"?{name}" for name in SYSCALLS)
+    assert once_traced(world, "-o", str(log), "-e", f"trace={names}") == 0
+    calls = Counter(re.findall(r"^\d+ +(\w+)\(", log.read_text(), re.MULTILINE))
+    for row in world.outputs():
+        assert row.path.read_bytes() == world.export(row)
+    return contents(world), calls
+
+
+@pytest.mark.parametrize("scene", [new, more, torn])
+def test_a_kill_at_any_system_call_loses_and_doubles_nothing(tmp_path, scene):
+    """Whichever system call is the last one, the next run leaves the outputs as if nothing had been."""
+    wanted, calls = expected(tmp_path / "undisturbed", scene)
+    kills = Counter()
+    for name, count in calls.items():
+        for number in range(1, count + 1):
+            world = begun(tmp_path / f"{name}-{number}", scene)
+            inject = f"inject={name}:signal=SIGKILL:when={number}"
+            code = once_traced(world, "-o", os.devnull, "-e", f"trace={name}", "-e", inject)
+            assert code in (0, -signal.SIGKILL)
+            kills[name] += code != 0
+            world.once()
+            assert contents(world) == wanted, f"killed at {name} number {number}"
+            shutil.rmtree(world.folder)
+    print(scene.__name__, dict(kills))
+    assert {name for name, count in kills.items() if count} >= {"write", "pwrite64", "fdatasync", "openat"}
+    assert sum(kills.values()) >= 0.9 * sum(calls.values())

@@ -1,0 +1,79 @@
+"""What hostile fixtures are asked: what a reader of the Markdown sees, and what he must never see."""
+
+import re
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import orjson
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+from tests.golden.cases import FIXTURES, FORMS, Case
+
+HOSTILE: Final = FIXTURES / "hostile"
+GOOD: Final = re.compile(r"GOOD-\d+")
+SPEAKER: Final = re.compile(r"(?:User|Claude|Codex)(?: · .*)?")
+# Control characters but newline and tab; bidirectional overrides and isolates.
+CONTROLS: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+LIVE: Final = re.compile(r"<\s*(?:script|iframe|style|img|object|embed|svg)\b", re.IGNORECASE)
+MARKDOWN: Final = MarkdownIt("commonmark", {"html": True}).enable("table")
+
+
+class Page(NamedTuple):
+    """A transcript as a reader's program understands it."""
+
+    headings: list[tuple[str, str]]  # tag and text of those that Markdown makes
+    html: list[str]  # every piece of live HTML
+    words: str  # what stands in paragraphs
+
+
+def case(path: Path) -> Case:
+    """A hostile file as a case; its name says whose it is."""
+    return Case(path.name.partition("-")[0], path.stem, (path,))
+
+
+def hostile_cases() -> list[Case]:
+    """Every hostile fixture."""
+    return [case(path) for path in sorted(HOSTILE.glob("*.jsonl"))]
+
+
+def good_ones(path: Path) -> list[str]:
+    """The good messages of a file, in their order, each once."""
+    found = GOOD.findall(path.read_bytes().decode("utf-8", "replace"))
+    return list(dict.fromkeys(found))
+
+
+def rows(data: bytes) -> list[dict[str, Any]]:
+    """The events of a JSONL output; each line has to be strict JSON."""
+    return [orjson.loads(line) for line in data.split(b"\n") if line]
+
+
+def said(events: list[dict[str, Any]]) -> list[str]:
+    """The good messages that were kept as messages, in their order."""
+    kinds = ("user.message", "assistant.message")
+    texts = [row["payload"]["text"] for row in events if row["kind"] in kinds]
+    return [name for text in texts for name in GOOD.findall(text)]
+
+
+def render_all_forms(one: Case) -> dict[str, bytes]:
+    """The three outputs of a case."""
+    return {form: one.render(form) for form in FORMS}
+
+
+def page(markdown: str) -> Page:
+    """Parse a transcript without its front matter."""
+    _, head, text = markdown.split("---\n", 2) if markdown.startswith("---\n") else ("", "", markdown)
+    assert ": " in head
+    tokens = MARKDOWN.parse(text)
+    headings = [
+        (token.tag, after.content)
+        for token, after in zip(tokens, tokens[1:], strict=False)
+        if token.type == "heading_open"
+    ]
+    words = "\n".join(token.content for token in tokens if token.type == "inline")
+    return Page(headings, _html(tokens), words)
+
+
+def _html(tokens: list[Token]) -> list[str]:
+    found = [token.content for token in tokens if token.type in ("html_block", "html_inline")]
+    return found + [piece for token in tokens if token.children for piece in _html(token.children)]

@@ -1,0 +1,170 @@
+"""Hostile session files: every good message is kept, nothing raises, no text leaves its place."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.golden.cases import Case
+from tests.golden.hostile import (
+    CONTROLS,
+    LIVE,
+    SPEAKER,
+    good_ones,
+    hostile_cases,
+    page,
+    render_all_forms,
+    rows,
+    said,
+)
+from tests.golden.hostile import case as as_case
+
+CASES = hostile_cases()
+MARKDOWN = (".md", ".full.md")
+TOO_LONG = 20 * 1024 * 1024
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_every_good_message_is_kept_once(case: Case) -> None:
+    """The good messages of a hostile file come out as messages, each once and in their order."""
+    wanted = good_ones(case.paths[0])
+    assert wanted or "empty" in case.name
+    assert said(rows(case.render(".jsonl"))) == wanted
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_no_event_id_stands_twice(case: Case) -> None:
+    """Whatever a file holds, each event has an id of its own."""
+    ids = [row["id"] for row in rows(case.render(".jsonl"))]
+    assert len(set(ids)) == len(ids)
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_nobody_but_a_person_commands(case: Case) -> None:
+    """None of the commands in a hostile file was typed."""
+    assert not [row for row in rows(case.render(".jsonl")) if row["kind"] == "user.kato-command"]
+
+
+@pytest.mark.parametrize("form", MARKDOWN)
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_the_outline_is_the_conversation(case: Case, form: str) -> None:
+    """There is one title, every heading of level 2 is a speaker's, and every good message stands in the open."""
+    wanted = good_ones(case.paths[0])
+    if not wanted:
+        return
+    shown = page(case.render(form).decode())
+    assert [tag for tag, _ in shown.headings].count("h1") == 1
+    assert shown.headings[0][0] == "h1"
+    top = [text for tag, text in shown.headings if tag in ("h1", "h2")]
+    assert [text for text in top if "FAKE" in text] == []
+    assert [text for text in top[1:] if not SPEAKER.fullmatch(text)] == []
+    assert [name for name in wanted if name not in shown.words] == []
+
+
+@pytest.mark.parametrize("form", MARKDOWN)
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_no_html_is_live_that_could_act(case: Case, form: str) -> None:
+    """Outside code there is no script, frame, style or image of HTML."""
+    data = case.render(form).decode()
+    live = [piece for piece in page(data).html if LIVE.search(piece)] if data else []
+    assert live == []
+
+
+@pytest.mark.parametrize("form", MARKDOWN)
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_no_control_character_is_left(case: Case, form: str) -> None:
+    """A transcript holds no escape byte, no control character but newline and tab, no bidi override."""
+    data = case.render(form).decode()
+    assert sorted({hex(ord(found)) for found in CONTROLS.findall(data)}) == []
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_the_head_is_yaml_of_one_line_a_key(case: Case) -> None:
+    """The front matter keeps its lines, whatever folder, branch and title say."""
+    data = case.render(".md").decode()
+    if not data:
+        return
+    lines = data.split("\n---\n", 1)[0].split("\n")[1:]
+    values = [line.partition(": ") for line in lines]
+    assert [key for key, _, _ in values if not key.isalpha()] == []
+    assert [json.loads(value) for key, _, value in values if key != "tags"]
+
+
+def test_an_empty_file_gives_nothing() -> None:
+    """A session without a record has neither a head nor events."""
+    empty = [case for case in CASES if "empty" in case.name]
+    assert empty
+    assert all(set(render_all_forms(case).values()) == {b""} for case in empty)
+
+
+def test_a_line_of_20_mb_is_a_line_like_others(tmp_path: Path) -> None:
+    """A message and a result of 20 MB hide none of the messages around them, and the result is cut where it prints."""
+    case = _around(tmp_path, [_result("x" * TOO_LONG), _said("y" * TOO_LONG)])
+    events = rows(case.render(".jsonl"))
+    assert said(events) == ["GOOD-1", "GOOD-2", "GOOD-3"]
+    assert max(len(row["payload"].get("text", "")) for row in events) == TOO_LONG
+    full = case.render(".full.md")
+    assert b"20,971,520 characters in all" in full
+    assert full.count(b"x") < TOO_LONG / 2
+
+
+@pytest.mark.parametrize("depth", [200, 253, 255, 1_025, 100_000])
+@pytest.mark.parametrize("opening", ["[", '{"a":'])
+def test_deep_nesting_is_a_record_like_others(tmp_path: Path, depth: int, opening: str) -> None:
+    """A value nested too deep, in a call or in an unknown record, hides none of the messages around it."""
+    closing = "]" if opening == "[" else "}"
+    deep = opening * depth + "1" + closing * depth
+    call = _raw(_call("DEEP"), deep)
+    unknown = '{"type":"hologram","sessionId":"s","uuid":"u-deep","deep":' + deep + "}\n"
+    case = _around(tmp_path, [call, unknown, _raw(_result("DEEP"), deep)])
+    outputs = {form: data.decode() for form, data in render_all_forms(case).items()}
+    assert said(rows(outputs[".jsonl"].encode())) == ["GOOD-1", "GOOD-2", "GOOD-3"]
+    assert all(page(outputs[form]).words.count("GOOD-2 is said.") == 1 for form in MARKDOWN)
+
+
+def test_a_fence_outgrows_every_run_of_backticks(tmp_path: Path) -> None:
+    """However many backticks a result holds, its fence holds more."""
+    case = _around(tmp_path, [_result("`" * 500 + "\n# EVIL\n<script>\n" + "`" * 499)])
+    shown = page(case.render(".full.md").decode())
+    assert not [text for _, text in shown.headings if "EVIL" in text]
+    assert not [piece for piece in shown.html if "script" in piece]
+
+
+def _around(folder: Path, lines: list[str]) -> Case:
+    """A file of three good messages with these lines between the first and the second."""
+    good = [_user("GOOD-1 is said."), *lines, _said("GOOD-2 is said."), _user("GOOD-3 is said.")]
+    path = folder / "claude-made.jsonl"
+    path.write_text("".join(good))
+    return as_case(path)
+
+
+_COUNT = iter(range(1_000_000))
+
+
+def _record(kind: str, content: Any, **message: Any) -> str:
+    row = {"type": kind, "uuid": f"u-{next(_COUNT)}", "sessionId": "s", "timestamp": "2026-03-02T09:00:00.000Z"}
+    row |= {"cwd": "/home/me/shop", "message": {"role": kind, "content": content} | message}
+    return json.dumps(row) + "\n"
+
+
+def _user(text: str) -> str:
+    return _record("user", text)
+
+
+def _said(text: str) -> str:
+    return _record("assistant", [{"type": "text", "text": text}], id="m", model="claude-opus-4-6")
+
+
+def _call(value: str) -> str:
+    block = {"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "ls", "deep": value}}
+    return _record("assistant", [block], id="m", model="claude-opus-4-6")
+
+
+def _result(content: str) -> str:
+    return _record("user", [{"type": "tool_result", "tool_use_id": "t1", "content": content}])
+
+
+def _raw(line: str, value: str) -> str:
+    """Put raw JSON where a record says DEEP."""
+    return line.replace('"DEEP"', value)

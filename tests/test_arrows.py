@@ -1,0 +1,134 @@
+"""Which part of katod may import which: the arrows go one way."""
+
+import ast
+from graphlib import TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+import katod
+
+ROOT = Path(katod.__file__).parent
+
+# Each part, and all that it may import. A part is a package, or a module beside the packages.
+ARROWS = {
+    # what all may know
+    "errors": "",
+    "model": "",
+    "events": "",
+    "slug": "",
+    "journal": "",
+    "facts": "events model",
+    "requests": "model",
+    "config": "errors journal model",
+    # the stages: bytes come in at the top and go out at the bottom
+    "discover": "config journal model",
+    "tail": "errors model",
+    "agents": "events model",
+    "command": "agents errors events model tail",
+    "formats": "agents events facts model slug",
+    "write": "errors",
+    # what is remembered between the stages, and the stages put together
+    "record": "agents command config discover errors events facts formats journal model slug tail write",
+    "pipeline": "agents command errors events journal model record tail",
+    "service": "errors",
+    "daemon": "config discover errors journal model pipeline record requests service",
+    "cli": "agents config daemon discover errors events facts formats journal model record requests service tail",
+    "__main__": "cli",
+    "__init__": "",
+}
+ALL = {part: set(allowed.split()) for part, allowed in ARROWS.items()}
+
+
+def part_of(path):
+    """The package below katod that a file lies in, or its own name."""
+    return path.relative_to(ROOT).parts[0].removesuffix(".py")
+
+
+def imports(path):
+    """The parts that a file imports, at its top or within a function."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: imports are absolute"
+            names = [f"{node.module}.{alias.name}" if node.module == "katod" else node.module for alias in node.names]
+        else:
+            continue
+        yield from (name.split(".")[1] for name in names if name.startswith("katod.") and not name.endswith("__version__"))
+
+
+def used():
+    """What each part imports of the others today."""
+    found = {part: set() for part in ALL}
+    for path in ROOT.rglob("*.py"):
+        found.setdefault(part_of(path), set()).update(set(imports(path)) - {part_of(path)})
+    return found
+
+
+@pytest.mark.parametrize("part", sorted(used()))
+def test_part_imports_only_what_the_table_allows(part):
+    """No part reaches for another that it should not know."""
+    assert part in ALL, "a new part of katod needs a line in the table"
+    assert used()[part] <= ALL[part]
+
+
+def test_table_holds_no_arrow_that_nobody_uses():
+    """The table says how it is: an arrow that is gone is taken out."""
+    assert {part: allowed - used()[part] for part, allowed in ALL.items() if allowed - used()[part]} == {}
+
+
+def test_arrows_never_go_round():
+    """Parts can be read, and tested, in an order in which each needs only those before it."""
+    order = list(TopologicalSorter(ALL).static_order())
+    assert order.index("write") < order.index("record") < order.index("pipeline") < order.index("daemon")
+
+
+@pytest.mark.parametrize("stage", ["discover", "tail", "agents", "command", "formats", "write"])
+def test_stages_know_nothing_of_what_puts_them_together(stage):
+    """A stage knows neither the ledger nor the pipeline nor the program around it."""
+    assert not ALL[stage] & {"record", "pipeline", "daemon", "cli", "service", "requests"}
+
+
+@pytest.mark.parametrize(
+    ("library", "parts"),
+    [
+        ("sqlite3", {"record"}),
+        ("watchdog", {"discover"}),
+        ("structlog", {"journal"}),
+        ("logging", {"journal", "discover"}),
+        ("click", {"cli"}),
+        ("rich", {"cli"}),
+        ("platformdirs", {"config"}),
+        ("socket", {"service"}),
+        ("subprocess", {"service", "cli"}),
+        ("random", set()),
+        ("locale", set()),
+    ],
+)
+def test_library_is_known_in_one_place(library, parts):
+    """What talks to the world outside is imported where it belongs, and nowhere else."""
+    found = set()
+    for path in ROOT.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            names = [a.name for a in node.names] if isinstance(node, ast.Import) else []
+            names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            found |= {part_of(path) for name in names if name.split(".")[0] == library}
+    assert found <= parts
+
+
+PURE = ["tail/framing.py", "tail/decode.py", "command/grammar.py", "command/machine.py", "command/split.py", "write/recover.py"]
+PURE += [f"formats/{name}.py" for name in ("mdtext", "toolview", "markdown", "jsonl", "when", "redact", "protocol", "__init__")]
+PURE += ["events.py", "model.py", "facts.py", "slug.py", "record/recorder.py"]
+
+
+@pytest.mark.parametrize("name", PURE)
+def test_pure_module_reads_neither_clock_nor_disk_nor_environment(name):
+    """What decides the bytes of an output depends on what it is given, and on nothing else."""
+    tree = ast.parse((ROOT / name).read_text())
+    modules = {a.name for n in ast.walk(tree) if isinstance(n, ast.Import) for a in n.names}
+    modules |= {n.module for n in ast.walk(tree) if isinstance(n, ast.ImportFrom)}
+    called = {n.func.attr for n in ast.walk(tree) if isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute)}
+    assert not modules & {"os", "time", "random", "uuid", "socket", "tempfile"}
+    assert not called & {"now", "today", "utcnow", "read_text", "read_bytes", "resolve", "exists", "stat", "open"}
+    assert "hash" not in {n.func.id for n in ast.walk(tree) if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)}

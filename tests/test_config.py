@@ -1,0 +1,258 @@
+"""The configuration: every key, its type, and what is said about a mistake."""
+
+import os
+import tomllib
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+
+import pytest
+
+from katod import config
+from katod.config import AGENTS, Agent, Settings, load, local_zone, parse
+from katod.errors import ConfigError
+
+FILE = Path("katod.toml")
+REFERENCE = Path(__file__).parent.parent / "config" / "katod.toml"
+
+# section, key, a value as TOML, the value as it is read
+KEYS = [
+    ("output", "directory", '"/srv/chats"', "/srv/chats"),
+    ("output", "filename", '"{agent}/{session}"', "{agent}/{session}"),
+    ("output", "format", '"jsonl"', "jsonl"),
+    ("output", "allowed_roots", '["~/notes", "/srv"]', ("~/notes", "/srv")),
+    ("output", "time_zone", '"Asia/Tokyo"', "Asia/Tokyo"),
+    ("recording", "auto", "true", True),
+    ("recording", "auto", '["~/work/*"]', ("~/work/*",)),
+    ("recording", "exclude", '["~/secret"]', ("~/secret",)),
+    ("recording", "subagents", "true", True),
+    ("recording", "notify", "true", True),
+    ("content", "thinking", "true", True),
+    ("content", "tools", '"full"', "full"),
+    ("content", "tools", '"none"', "none"),
+    ("content", "attachments", '"save"', "save"),
+    ("content", "redact", "false", False),
+    ("watch", "use_events", "false", False),
+    ("log", "level", '"debug"', "debug"),
+    ("log", "level", '"error"', "error"),
+]
+
+
+def read(text):
+    return parse(text.encode(), FILE)
+
+
+def mistake(text):
+    with pytest.raises(ConfigError) as caught:
+        read(text)
+    return caught.value
+
+
+def leaves(settings):
+    """Every setting by its dotted name."""
+    for field in fields(settings):
+        value = getattr(settings, field.name)
+        if is_dataclass(value):
+            yield from ((f"{field.name}.{name}", inner) for name, inner in leaves(value))
+        elif isinstance(value, dict):
+            yield from ((f"{field.name}.{key}.{n}", v) for key, one in value.items() for n, v in leaves(one))
+        else:
+            yield field.name, value
+
+
+# -- values ------------------------------------------------------------------------------------------
+
+
+def test_reference_file_holds_every_key_at_its_default():
+    """The commented file that ships is complete, and changes nothing."""
+    assert parse(REFERENCE.read_bytes(), REFERENCE) == Settings()
+    tree = tomllib.loads(REFERENCE.read_text())
+    agents = tree.pop("agents")
+    flat = {f"{table}.{key}" for table, keys in tree.items() for key in keys}
+    flat |= {f"agents.{agent}.{key}" for agent, keys in agents.items() for key in keys}
+    assert flat == {name for name, _ in leaves(Settings())}
+
+
+def test_reference_file_explains_every_key():
+    """Above each key, or above the first of its table, stands what it does."""
+    before = ""
+    for line in REFERENCE.read_text().splitlines():
+        if "=" in line and not line.startswith("#"):
+            assert before.startswith(("#", "[")), line
+        before = line
+
+
+@pytest.mark.parametrize("text", ["", "# nothing\n", "[output]\n", "[agents]\n[agents.codex]\n"])
+def test_every_key_is_optional(text):
+    """What is not set has its default."""
+    assert read(text) == Settings()
+
+
+@pytest.mark.parametrize(("table", "key", "text", "value"), KEYS)
+def test_every_key_can_be_set(table, key, text, value):
+    """A key takes its value and leaves all others as they are."""
+    name = f"{table}.{key}"
+    assert dict(leaves(read(f"[{table}]\n{key} = {text}\n"))) == dict(leaves(Settings())) | {name: value}
+
+
+def test_table_of_keys_is_complete():
+    """No key is left untested."""
+    assert {f"{table}.{key}" for table, key, _, _ in KEYS} == {n for n, _ in leaves(Settings()) if not n.startswith("agents.")}
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+def test_every_agent_can_be_set(agent):
+    """One agent's settings leave the others at their defaults."""
+    settings = read(f'[agents.{agent}]\nenabled = false\nroots = ["/a"]\n')
+    assert settings.agents == {name: Agent() for name in AGENTS} | {agent: Agent(enabled=False, roots=("/a",))}
+
+
+# -- mistakes ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "key", "near"),
+    [
+        ("[output]\n\ndirectry = 'x'\n", 3, "output.directry", "directory"),
+        ("# a\n[recording]\nautos = true\n", 3, "recording.autos", "auto"),
+        ("[content]\nthinking = true\ntool = 'full'\n", 3, "content.tool", "tools"),
+        ("[ouput]\ndirectory = '/x'\n", 1, "ouput", "output"),
+        ("[agents.claud]\nenabled = true\n", 1, "agents.claud", "claude"),
+        ("[agents.codex]\nroot = []\n", 2, "agents.codex.root", "roots"),
+        ("output.formats = 'x'\n", 1, "output.formats", "format"),
+        ("level = 'info'\n", 1, "level", ""),
+        ("[log]\nlevel = 'info'\n[watch]\nlevel = 'info'\n", 4, "watch.level", ""),
+        ('[content]\n"redcat" = true\n', 2, "content.redcat", "redact"),
+    ],
+)
+def test_unknown_key_is_named_with_its_line_and_the_nearest_key(text, line, key, near):
+    """A misspelt key says where it stands and what was probably meant."""
+    error = mistake(text)
+    assert str(error) == f"katod.toml: line {line}: unknown key `{key}`"
+    assert not near or error.hint == f"did you mean `{near}`?"
+
+
+def test_key_like_no_other_gets_the_list():
+    """Where nothing is near, the keys that are known there are named."""
+    assert mistake("[watch]\nxyzzy = 1\n").hint == "known here: use_events"
+
+
+@pytest.mark.parametrize(
+    ("table", "key", "value", "said"),
+    [
+        ("output", "directory", "5", "a string"),
+        ("output", "directory", '["/x"]', "a string"),
+        ("output", "format", '"html"', "one of markdown, jsonl"),
+        ("output", "format", "5", "one of markdown, jsonl"),
+        ("output", "allowed_roots", '"/x"', "a list of strings"),
+        ("output", "allowed_roots", "[5]", "a list of strings"),
+        ("output", "time_zone", "1", "a string"),
+        ("recording", "auto", "1", "true or false"),
+        ("recording", "auto", '"yes"', "list"),
+        ("recording", "auto", "[true]", "a list of strings"),
+        ("recording", "exclude", "true", "a list of strings"),
+        ("recording", "subagents", '"yes"', "true or false"),
+        ("content", "thinking", "1", "true or false"),
+        ("content", "tools", "true", "one of none, summary, full"),
+        ("content", "attachments", '"link"', "one of save, name"),
+        ("content", "redact", '"false"', "true or false"),
+        ("watch", "use_events", "0", "true or false"),
+        ("log", "level", '"loud"', "one of debug, info, warning, error"),
+        ("agents.claude", "enabled", '"no"', "true or false"),
+        ("agents.claude", "roots", '"~/x"', "a list of strings"),
+        # what types do not tell
+        ("output", "directory", '"chats"', "absolute"),
+        ("output", "directory", '""', "absolute"),
+        ("output", "directory", '"~me/chats"', "absolute"),
+        ("output", "allowed_roots", '["notes"]', "absolute"),
+        ("output", "time_zone", '"Mars/Olympus"', "IANA"),
+        ("output", "time_zone", '""', "IANA"),
+        ("output", "filename", '"{titel}"', "{titel}"),
+        ("output", "filename", '"{title"', "no template"),
+        ("output", "filename", '"{0}"', "{0}"),
+        ("output", "filename", '"{}"', "template"),
+        ("output", "filename", '"{title.__class__}"', "{title.__class__}"),
+        ("output", "filename", '"{date:%Y}/{title}"', "date"),
+        ("output", "filename", '"{title:{session}}"', "title"),
+        ("output", "filename", '"{title!x}"', "title"),
+    ],
+)
+def test_wrong_value_is_named_with_its_line_and_what_is_taken(table, key, value, said):
+    """A value of another type or meaning says where it stands and what would do."""
+    error = mistake(f"# settings\n[{table}]\n{key} = {value}\n")
+    assert str(error).startswith(f"katod.toml: line 3: `{table}.{key}` ")
+    assert said in str(error)
+
+
+@pytest.mark.parametrize("text", ["output = 5\n", "output = []\n", "agents = true\n", "[agents]\nclaude = true\n", "[[output]]\n"])
+def test_value_in_the_place_of_a_table_is_named(text):
+    """A table that is none says so."""
+    assert "must be a table" in str(mistake(text))
+
+
+@pytest.mark.parametrize("data", [b"[output", b"a = ", b"\xff\xfe", b"[output]\nformat = 'x'\nformat = 'y'\n"])
+def test_what_is_no_toml_names_the_file(data):
+    """A file that cannot be read as TOML is named with the parser's reason."""
+    with pytest.raises(ConfigError, match="not valid TOML") as caught:
+        parse(data, Path("/etc/katod.toml"))
+    assert str(caught.value).startswith("/etc/katod.toml: ")
+
+
+# -- where things are ----------------------------------------------------------------------------------
+
+
+def test_missing_file_means_defaults(tmp_path):
+    """Without a file everything is at its default, unless a file was asked for."""
+    assert load(tmp_path / "katod.toml") == Settings()
+    with pytest.raises(ConfigError, match="no such file") as caught:
+        load(tmp_path / "katod.toml", required=True)
+    assert "config init" in caught.value.hint
+
+
+def test_file_that_cannot_be_read_is_named(tmp_path):
+    """A directory in the place of the file is an error, not a default."""
+    with pytest.raises(ConfigError, match="cannot be read"):
+        load(tmp_path)
+
+
+def test_file_is_read(tmp_path):
+    """What stands in the file holds."""
+    (tmp_path / "katod.toml").write_text("[content]\nthinking = true\n")
+    assert load(tmp_path / "katod.toml").content.thinking
+
+
+def test_configuration_is_found_where_it_was_named(monkeypatch):
+    """The option comes before the variable, and the variable before the platform's directory."""
+    monkeypatch.setenv("HOME", "/home/me")
+    monkeypatch.setenv("KATOD_CONFIG", "~/a.toml")
+    assert config.config_path(Path("~/b.toml")) == Path("/home/me/b.toml")
+    assert config.config_path() == Path("/home/me/a.toml")
+    monkeypatch.delenv("KATOD_CONFIG")
+    assert config.config_path().parts[-2:] == ("katod", "katod.toml")
+
+
+def test_state_directory_can_be_moved(monkeypatch):
+    """The variable comes before the platform's directory."""
+    monkeypatch.setenv("HOME", "/home/me")
+    monkeypatch.setenv("KATOD_STATE_DIR", "~/state")
+    assert config.state_path() == Path("/home/me/state")
+    monkeypatch.delenv("KATOD_STATE_DIR")
+    assert config.state_path().name == "katod"
+
+
+@pytest.mark.parametrize(
+    ("variable", "link", "zone"),
+    [
+        ("Asia/Tokyo", "/usr/share/zoneinfo/Europe/Berlin", "Asia/Tokyo"),
+        (":Asia/Tokyo", "", "Asia/Tokyo"),
+        ("", "/usr/share/zoneinfo/Europe/Berlin", "Europe/Berlin"),
+        ("Mars/Olympus", "/usr/share/zoneinfo/Europe/Berlin", "Europe/Berlin"),
+        ("", "/var/db/timezone/zoneinfo/America/St_Johns", "America/St_Johns"),
+        ("", "/usr/share/zoneinfo/Mars/Olympus", "UTC"),
+        ("", "/etc/localtime", "UTC"),
+    ],
+)
+def test_machines_zone_is_found_by_name(monkeypatch, variable, link, zone):
+    """The zone is the one that TZ or the system's link names, else UTC."""
+    monkeypatch.setenv("TZ", variable)
+    monkeypatch.setattr(os.path, "realpath", lambda _: link)
+    assert local_zone() == zone

@@ -1,0 +1,115 @@
+"""The JSON form of events: the contract of `.jsonl` outputs."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from katod import events as ev
+from katod.events import SCHEMA, Event, SessionRef, from_json, to_json
+
+WORDS = st.text(max_size=8)
+JSON = st.recursive(
+    st.booleans() | st.integers() | WORDS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(WORDS, inner, max_size=3),
+    max_leaves=6,
+)
+OBJECTS = st.dictionaries(WORDS, JSON, max_size=4)
+NAMES = st.text(min_size=1, max_size=8)
+SESSIONS = st.builds(SessionRef, NAMES, NAMES, WORDS, WORDS)
+TIMES = st.just(("", "")) | st.tuples(st.just("2026-02-10T23:36:27.000Z"), st.sampled_from(["recorded", "derived"]))
+
+
+@st.composite
+def events(draw):
+    time, time_source = draw(TIMES)
+    return Event(
+        draw(WORDS), draw(st.sampled_from(ev.KINDS)), draw(SESSIONS), draw(OBJECTS), draw(OBJECTS),
+        time, time_source, draw(WORDS), draw(WORDS),
+    )  # fmt: skip
+
+
+def values(value):
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return [value, *(v for one in inner for v in values(one))]
+
+
+def test_event_has_the_form_of_the_contract():
+    """Fields, their names and their order are those that the README promises."""
+    event = Event(
+        "claude:s:1:0", ev.TOOL_CALL, SessionRef("claude", "s", "a1", "p"), {"name": "Read"}, {"offset": 12},
+        "2026-02-10T23:36:27.000Z", "derived", "t1", "opus",
+    )  # fmt: skip
+    assert list(to_json(event).items()) == [
+        ("schema", "katod.event/1"),
+        ("id", "claude:s:1:0"),
+        ("kind", "assistant.tool.call"),
+        ("session", {"agent": "claude", "id": "s", "subagent": "a1", "parent": "p"}),
+        ("time", "2026-02-10T23:36:27.000Z"),
+        ("timeSource", "derived"),
+        ("turn", "t1"),
+        ("model", "opus"),
+        ("source", {"offset": 12}),
+        ("payload", {"name": "Read"}),
+    ]
+
+
+def test_what_is_absent_stays_absent():
+    """An event that knows neither time nor model has no such fields."""
+    row = to_json(Event("id", ev.USER_MESSAGE, SessionRef("codex", "s"), {"text": ""}, {}))
+    assert row == {
+        "schema": SCHEMA, "id": "id", "kind": "user.message", "session": {"agent": "codex", "id": "s"},
+        "source": {}, "payload": {"text": ""},
+    }  # fmt: skip
+
+
+def test_what_is_katods_own_stays_inside():
+    """Whether a person typed it, the key of commands and the pictures' bytes are no part of the contract."""
+    event = Event("id", ev.USER_MESSAGE, SessionRef("codex", "s"), {}, {}, once="o", typed=True, blobs=(("a", "b", "c"),))
+    assert to_json(event).keys() == {"schema", "id", "kind", "session", "source", "payload"}
+
+
+@given(events())
+def test_event_is_read_back_as_it_was(event):
+    """What was written as JSON gives the same event again."""
+    assert from_json(to_json(event)) == event
+
+
+@given(events())
+def test_there_are_no_nulls(event):
+    """Whatever an event holds, no field of it is null."""
+    assert None not in values(to_json(event))
+
+
+@given(events())
+def test_reading_takes_copies(event):
+    """An event that was read does not share its payload with the row it came from."""
+    row = to_json(event)
+    read = from_json(row)
+    read.payload["new"] = read.source["new"] = True
+    assert "new" not in row["payload"]
+    assert "new" not in row["source"]
+
+
+GOOD = to_json(Event("id", ev.USER_MESSAGE, SessionRef("codex", "s"), {"text": "x"}, {}))
+
+
+@pytest.mark.parametrize("field", ["id", "kind", "session", "payload"])
+def test_row_without_a_field_is_no_event(field):
+    """A row that lacks what every event has is refused."""
+    with pytest.raises(KeyError):
+        from_json({name: value for name, value in GOOD.items() if name != field})
+
+
+@pytest.mark.parametrize("field", ["session", "payload", "source"])
+@pytest.mark.parametrize("value", [None, 5, "x", ["ab"], [["a", 1]], True])
+def test_row_with_an_odd_field_is_no_event(field, value):
+    """A row whose field is no object is refused as the function says: KeyError or TypeError."""
+    with pytest.raises((KeyError, TypeError)):
+        from_json(GOOD | {field: value})
+
+
+def test_every_kind_has_its_own_name():
+    """Kinds are told apart, and each constant of the module is listed."""
+    named = [value for name, value in vars(ev).items() if name.isupper() and isinstance(value, str) and name != "SCHEMA"]
+    assert sorted(named) == sorted(ev.KINDS)
+    assert len(set(ev.KINDS)) == len(ev.KINDS)
