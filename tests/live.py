@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
+from typing import Self
 
 from katod.service.lock import holder
 from tests.world import World
@@ -24,7 +25,7 @@ class Daemon:
         self.log = world.home / "daemon.log"
         self.process: subprocess.Popen[bytes] | None = None
 
-    def __enter__(self) -> "Daemon":
+    def __enter__(self) -> Self:
         began = self.log.stat().st_size if self.log.exists() else 0
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(

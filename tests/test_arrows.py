@@ -32,8 +32,8 @@ ARROWS = {
     "record": "agents command config discover errors events facts formats journal model slug tail write",
     "pipeline": "agents command errors events journal model record tail",
     "service": "errors",
-    "daemon": "config discover errors journal model pipeline record requests service",
-    "cli": "agents config daemon discover errors events facts formats journal model record requests service tail",
+    "daemon": "config discover errors journal pipeline record requests service",
+    "cli": "agents config daemon discover errors facts formats journal model record requests service tail",
     "__main__": "cli",
     "__init__": "",
 }
@@ -55,7 +55,9 @@ def imports(path):
             names = [f"{node.module}.{alias.name}" if node.module == "katod" else node.module for alias in node.names]
         else:
             continue
-        yield from (name.split(".")[1] for name in names if name.startswith("katod.") and not name.endswith("__version__"))
+        yield from (
+            name.split(".")[1] for name in names if name.startswith("katod.") and not name.endswith("__version__")
+        )
 
 
 def used():
@@ -117,8 +119,18 @@ def test_library_is_known_in_one_place(library, parts):
     assert found <= parts
 
 
-PURE = ["tail/framing.py", "tail/decode.py", "command/grammar.py", "command/machine.py", "command/split.py", "write/recover.py"]
-PURE += [f"formats/{name}.py" for name in ("mdtext", "toolview", "markdown", "jsonl", "when", "redact", "protocol", "__init__")]
+PURE = [
+    "tail/framing.py",
+    "tail/decode.py",
+    "command/grammar.py",
+    "command/machine.py",
+    "command/split.py",
+    "write/recover.py",
+]
+PURE += [
+    f"formats/{name}.py"
+    for name in ("mdtext", "toolview", "markdown", "jsonl", "when", "redact", "protocol", "__init__")
+]
 PURE += ["events.py", "model.py", "facts.py", "slug.py", "record/recorder.py"]
 
 

@@ -96,7 +96,9 @@ def test_every_key_can_be_set(table, key, text, value):
 
 def test_table_of_keys_is_complete():
     """No key is left untested."""
-    assert {f"{table}.{key}" for table, key, _, _ in KEYS} == {n for n, _ in leaves(Settings()) if not n.startswith("agents.")}
+    assert {f"{table}.{key}" for table, key, _, _ in KEYS} == {
+        n for n, _ in leaves(Settings()) if not n.startswith("agents.")
+    }
 
 
 @pytest.mark.parametrize("agent", AGENTS)
@@ -183,7 +185,9 @@ def test_wrong_value_is_named_with_its_line_and_what_is_taken(table, key, value,
     assert said in str(error)
 
 
-@pytest.mark.parametrize("text", ["output = 5\n", "output = []\n", "agents = true\n", "[agents]\nclaude = true\n", "[[output]]\n"])
+@pytest.mark.parametrize(
+    "text", ["output = 5\n", "output = []\n", "agents = true\n", "[agents]\nclaude = true\n", "[[output]]\n"]
+)
 def test_value_in_the_place_of_a_table_is_named(text):
     """A table that is none says so."""
     assert "must be a table" in str(mistake(text))

@@ -26,7 +26,12 @@ def test_a_second_daemon_is_refused(world: World) -> None:
     with Daemon(world) as first:
         environment = dict(os.environ) | {"PYTHONPATH": str(ROOT)}
         done = subprocess.run(
-            [sys.executable, "-m", "katod", "run"], env=environment, capture_output=True, text=True, timeout=30, check=False
+            [sys.executable, "-m", "katod", "run"],
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=30,
+            check=False,
         )
         assert done.returncode == 1
         assert first.process is not None
@@ -105,7 +110,7 @@ def test_a_watch_limit_blinds_nobody(world: World) -> None:
     """Where the kernel gives no watches, sessions are found by the sweep all the same."""
     make, source = Claude(), world.claude()
     source.append(make.user("hello"))
-    script = "echo 0 > /proc/sys/user/max_inotify_watches && exec \"$0\" -m katod run"
+    script = 'echo 0 > /proc/sys/user/max_inotify_watches && exec "$0" -m katod run'
     environment = dict(os.environ) | {"PYTHONPATH": str(ROOT)}
     with (world.home / "log").open("wb") as log:
         process = subprocess.Popen(

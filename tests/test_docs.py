@@ -3,6 +3,7 @@
 import inspect
 import os
 import re
+import runpy
 import sys
 from dataclasses import fields
 from pathlib import Path
@@ -68,7 +69,7 @@ def test_the_help_in_the_readme_is_the_programs_own() -> None:
 @pytest.mark.parametrize(("name", "command"), [pytest.param(n, c, id=n) for n, c in commands(app)])
 def test_every_command_and_option_is_documented(name: str, command: click.Command) -> None:
     """Each command and each of its long options stands in the README, and each says what it does."""
-    assert f"katod {name.split()[0]}" in README
+    assert f"katod {name.split(maxsplit=1)[0]}" in README
     assert all(word in README for word in name.split())
     assert command.help
     for parameter in command.params:
@@ -81,7 +82,9 @@ def test_every_command_and_option_is_documented(name: str, command: click.Comman
 def test_every_configuration_key_is_documented(key: str) -> None:
     """Each key stands in the README's table and in the commented default file."""
     assert f"`{key}`" in README
-    assert re.search(rf"^{key.rpartition('.')[2]}\s+=|^{key.rpartition('.')[2]} =", (ROOT / "config/katod.toml").read_text(), re.M)
+    assert re.search(
+        rf"^{key.rpartition('.')[2]}\s+=|^{key.rpartition('.')[2]} =", (ROOT / "config/katod.toml").read_text(), re.MULTILINE
+    )
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -103,6 +106,12 @@ def test_the_transcript_in_the_readme_is_what_the_demo_writes() -> None:
     written = shown.splitlines()
     missing = [line for line in excerpt.splitlines() if line not in written and "Recording started" not in line]
     assert missing == []
+
+
+def test_the_picture_in_the_readme_is_drawn_from_the_demo() -> None:
+    """The committed picture is what its program draws now; run it after a change of the demo or the format."""
+    folder = ROOT / "packaging/readme"
+    assert runpy.run_path(str(folder / "picture.py"))["draw"]() == (folder / "demo.svg").read_text()
 
 
 def test_ci_runs_the_test_command_of_the_readme() -> None:

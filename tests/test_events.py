@@ -64,7 +64,9 @@ def test_what_is_absent_stays_absent():
 
 def test_what_is_katods_own_stays_inside():
     """Whether a person typed it, the key of commands and the pictures' bytes are no part of the contract."""
-    event = Event("id", ev.USER_MESSAGE, SessionRef("codex", "s"), {}, {}, once="o", typed=True, blobs=(("a", "b", "c"),))
+    event = Event(
+        "id", ev.USER_MESSAGE, SessionRef("codex", "s"), {}, {}, once="o", typed=True, blobs=(("a", "b", "c"),)
+    )
     assert to_json(event).keys() == {"schema", "id", "kind", "session", "source", "payload"}
 
 
@@ -110,6 +112,8 @@ def test_row_with_an_odd_field_is_no_event(field, value):
 
 def test_every_kind_has_its_own_name():
     """Kinds are told apart, and each constant of the module is listed."""
-    named = [value for name, value in vars(ev).items() if name.isupper() and isinstance(value, str) and name != "SCHEMA"]
+    named = [
+        value for name, value in vars(ev).items() if name.isupper() and isinstance(value, str) and name != "SCHEMA"
+    ]
     assert sorted(named) == sorted(ev.KINDS)
     assert len(set(ev.KINDS)) == len(ev.KINDS)

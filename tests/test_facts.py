@@ -164,7 +164,12 @@ EVENTS = st.lists(
     st.one_of(
         st.builds(call, st.integers(0, 4)),
         st.builds(result, st.integers(0, 4)),
-        st.builds(event, number=st.integers(0, 9), model=st.sampled_from(["", "m1", "m2"]), subagent=st.sampled_from(["", "a"])),
+        st.builds(
+            event,
+            number=st.integers(0, 9),
+            model=st.sampled_from(["", "m1", "m2"]),
+            subagent=st.sampled_from(["", "a"]),
+        ),
         st.builds(event, time=st.sampled_from(["", "2026-01-01T10:00:00Z", "2026-01-02T10:00:00Z"])),
         st.builds(start, cwd=st.sampled_from(["", "/p", "/q"]), branch=st.sampled_from(["", "main"])),
     ),

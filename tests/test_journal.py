@@ -21,7 +21,20 @@ METHODS = {name: method for name, method in vars(Journal).items() if inspect.isf
 
 # What a log line may hold: names of files, sessions and commands, reasons, numbers. No titles, no names that
 # someone typed, no texts, no payloads.
-FIELDS = {"path", "session", "output", "word", "mode", "reason", "problem", "change", "how", "sources", "baseline", "offset"}
+FIELDS = {
+    "path",
+    "session",
+    "output",
+    "word",
+    "mode",
+    "reason",
+    "problem",
+    "change",
+    "how",
+    "sources",
+    "baseline",
+    "offset",
+}
 FIELDS |= {"count", "retry", "retry_seconds", "lines"}
 
 
@@ -94,7 +107,9 @@ def test_event_is_logged_with_its_fields_and_counted(name, log):
     """Calling a method writes one line with its name and fields, and counts it for the status."""
     events = Journal()
     signature = inspect.signature(METHODS[name])
-    given = {n: 1 if p.annotation in (int, float) else f"the {n}" for n, p in signature.parameters.items() if n != "self"}
+    given = {
+        n: 1 if p.annotation in (int, float) else f"the {n}" for n, p in signature.parameters.items() if n != "self"
+    }
     getattr(events, name)(**given)
     level, event, fields = said(name)
     [line] = log.lines
@@ -155,7 +170,10 @@ def test_nothing_is_logged_past_the_journal(path):
 def test_every_event_is_used():
     """An event that nobody logs any more is taken out of the journal."""
     attributes = {
-        node.attr for path in SOURCES for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Attribute)
+        node.attr
+        for path in SOURCES
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Attribute)
     }
     assert set(METHODS) <= attributes
 
@@ -169,5 +187,7 @@ def test_no_call_of_the_journal_is_given_a_text(path):
     for call in calls(ast.parse(path.read_text())):
         if isinstance(call.func, ast.Attribute) and call.func.attr in METHODS:
             given = [n for a in [*call.args, *(k.value for k in call.keywords)] for n in ast.walk(a)]
-            names = {n.attr for n in given if isinstance(n, ast.Attribute)} | {n.id for n in given if isinstance(n, ast.Name)}
+            names = {n.attr for n in given if isinstance(n, ast.Attribute)} | {
+                n.id for n in given if isinstance(n, ast.Name)
+            }
             assert not names & TEXTS, f"{path.name}:{call.lineno}"

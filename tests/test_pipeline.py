@@ -68,7 +68,9 @@ def test_records_that_are_written_again_are_printed_once(world: World) -> None:
 def test_a_rewritten_session_without_ids_is_aligned_by_its_words(world: World) -> None:
     """Codex's older form has no ids: known words in their known order show where what is new begins."""
     make, source = Codex(paginated=False), world.codex()
-    records = [line(r) for r in (make.meta(), make.user("::start\none"), make.says("ok"), make.user("two"), make.says("ok"))]
+    records = [
+        line(r) for r in (make.meta(), make.user("::start\none"), make.says("ok"), make.user("two"), make.says("ok"))
+    ]
     source.append(*records)
     world.once()
     shorter = line(make.meta(cli_version="0.170.0"))
@@ -83,7 +85,9 @@ def test_a_session_that_is_migrated_to_another_form_is_aligned(world: World) -> 
     source.append(old.meta(), old.user("::start\none"), old.says("two"))
     world.once()
     new = Codex(paginated=True)
-    source.path.write_bytes(b"".join(line(r) for r in (new.meta(), new.user("::start\none"), new.says("two"), new.says("three"))))
+    source.path.write_bytes(
+        b"".join(line(r) for r in (new.meta(), new.user("::start\none"), new.says("two"), new.says("three")))
+    )
     world.once()
     assert counts(only(world), "one", "two", "three") == [1, 1, 1]
 
@@ -151,8 +155,10 @@ def test_copied_history_commands_nothing_in_a_fork(world: World) -> None:
     make, source = Claude(), world.claude()
     source.append(make.user("::start notes.md\none"), make.says("two"))
     world.once()
-    copied = source.path.read_bytes().replace(SESSION.encode(), FORK.encode()).replace(
-        f'"uuid":"{FORK[:8]}'.encode(), f'"uuid":"{SESSION[:8]}'.encode()
+    copied = (
+        source.path.read_bytes()
+        .replace(SESSION.encode(), FORK.encode())
+        .replace(f'"uuid":"{FORK[:8]}'.encode(), f'"uuid":"{SESSION[:8]}'.encode())
     )
     world.claude(FORK).append(copied, Claude(FORK, start=50).says("of the fork"))
     world.once()
@@ -292,7 +298,9 @@ def test_a_sub_agent_is_recorded_beside_its_parent(world: World) -> None:
     agent = Claude()
     child = world.claude("x")
     child.path = source.path.parent / SESSION / "subagents" / "agent-abc123.jsonl"
-    child.append(agent.user("look around", isSidechain=True, agentId="abc123"), agent.says("found it", isSidechain=True))
+    child.append(
+        agent.user("look around", isSidechain=True, agentId="abc123"), agent.says("found it", isSidechain=True)
+    )
     world.once()
     extra = {"agentId": "abc123", "status": "completed"}
     source.append(make.result("t1", "found it", toolUseResult=extra), make.says("thanks"))

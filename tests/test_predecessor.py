@@ -7,6 +7,8 @@ from pathlib import Path
 import orjson
 import pytest
 
+from katod.config import load
+from katod.daemon import start
 from katod.tail.reader import SourceFile
 from tests.live import Daemon, until
 from tests.world import SESSION, Claude, Codex, World
@@ -52,7 +54,9 @@ def test_recording_and_commands_go_on_beyond_ten_thousand_events(world: World) -
     assert "unheard" not in text
 
 
-def test_commands_in_old_sessions_do_not_act_at_the_first_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_commands_in_old_sessions_do_not_act_at_the_first_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Case 4: what stood in a file before katod ever looked is history."""
     world = World(tmp_path / "home", monkeypatch, seen_empty=False)
     make = Claude()
@@ -118,9 +122,6 @@ def test_an_append_costs_new_bytes_only(world: World, monkeypatch: pytest.Monkey
 
     monkeypatch.setattr(SourceFile, "_pread", counted)
     source.append(make.says("one more line"))
-    from katod.config import load
-    from katod.daemon import start
-
     start(load(world.config), world.config, world.state, once=True)
     assert "one more line" in transcript(world)
     assert sum(read) < 20_000 < source.path.stat().st_size
@@ -138,14 +139,23 @@ def test_codex_says_each_thing_once_in_its_own_time_and_model(world: World) -> N
     world.once()
     source.append(make.record("event_msg", {"type": "task_complete", "last_agent_message": "the answer"}))
     patch = "*** Begin Patch\n*** Update File: a.py\n+x\n*** End Patch"
-    source.append(make.record("response_item", {"type": "custom_tool_call", "call_id": "c1", "name": "apply_patch", "input": patch}))
-    source.append(make.record("response_item", {"type": "web_search_call", "action": {"type": "search", "query": "weather"}}))
+    source.append(
+        make.record(
+            "response_item", {"type": "custom_tool_call", "call_id": "c1", "name": "apply_patch", "input": patch}
+        )
+    )
+    source.append(
+        make.record("response_item", {"type": "web_search_call", "action": {"type": "search", "query": "weather"}})
+    )
     source.append(make.record("turn_context", {"model": "gpt-6", "cwd": "/home/me/app"}), make.says("later"))
     world.once()
     rows = [json.loads(row) for row in world.written()["all.jsonl"].splitlines()]
     said = [(row["payload"]["text"], row["model"]) for row in rows if row["kind"] == "assistant.message"]
     assert said == [("the answer", "gpt-5"), ("later", "gpt-6")]
-    assert [row["payload"]["name"] for row in rows if row["kind"] == "assistant.tool.call"] == ["apply_patch", "web_search"]
+    assert [row["payload"]["name"] for row in rows if row["kind"] == "assistant.tool.call"] == [
+        "apply_patch",
+        "web_search",
+    ]
     assert all(row["time"].startswith("2026-02-10T22:36") for row in rows)
 
 
@@ -211,7 +221,9 @@ def test_unknown_words_quotations_and_summaries_do_not_matter(world: World) -> N
     make, source = Claude(), world.claude()
     source.append(make.user("use std::vector\n::whatever this is\n::start\nand Ruby::Module"))
     source.append(make.user("    ::stop\n```\n::stop\n```"), make.user("::stop", isMeta=True))
-    source.append(make.user("The user typed:\n::stop", isCompactSummary=True), make.says("::stop"), make.says("still here"))
+    source.append(
+        make.user("The user typed:\n::stop", isCompactSummary=True), make.says("::stop"), make.says("still here")
+    )
     world.once()
     text = transcript(world)
     assert "still here" in text
@@ -248,7 +260,7 @@ def test_broken_control_files_stop_nothing(world: World) -> None:
         assert (world.state / "ledger.db.damaged-1").exists()
         source.append(make.user("::start\nagain"), make.says("here"))
         until(lambda: any("here" in text for text in world.written().values()), "the recording")
-        until(lambda: (world.state / "requests" / "odd.answer").exists(), "the answer")
+        until((world.state / "requests" / "odd.answer").exists, "the answer")
         assert "katod is running" in world.cli("status")
         daemon.stop()
         assert "katod is not running" in world.cli("status")
@@ -257,7 +269,9 @@ def test_broken_control_files_stop_nothing(world: World) -> None:
 def test_a_refused_command_shows_where_the_person_looks(world: World) -> None:
     """Case 17: a refusal is in `katod status`, with the command and the reason, and the recording goes on."""
     make = Claude()
-    world.claude().append(make.user("::start\nhello"), make.user("::start ../../etc/passwd\ngo on"), make.says("going on"))
+    world.claude().append(
+        make.user("::start\nhello"), make.user("::start ../../etc/passwd\ngo on"), make.says("going on")
+    )
     world.once()
     refused = json.loads(world.cli("status", "--json"))["refused"]
     assert [row["command"] for row in refused] == ["start"]

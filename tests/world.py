@@ -198,7 +198,7 @@ def in_new_process(act: Callable[[], None]) -> None:
         code = 1
         try:
             os.close(reader)
-            sys.stderr = open(os.devnull, "w")  # noqa: PTH123, SIM115 - the log of the child
+            sys.stderr = open(os.devnull, "w")  # noqa: SIM115 - the log of the child
             act()
             code = 0
         except BaseException:  # noqa: BLE001 - told to the parent, which raises

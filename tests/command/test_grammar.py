@@ -9,7 +9,12 @@ from hypothesis import strategies as st
 from katod.command.grammar import WORDS, parse, parse_line
 from katod.model import Command
 
-SWITCHES = {"+thinking": ("thinking", True), "-thinking": ("thinking", False), "+tools": ("tools", True), "-tools": ("tools", False)}
+SWITCHES = {
+    "+thinking": ("thinking", True),
+    "-thinking": ("thinking", False),
+    "+tools": ("tools", True),
+    "-tools": ("tools", False),
+}
 
 
 def commands(text):
@@ -75,7 +80,9 @@ def test_option_stands_after_any_word(word, option, switch):
     assert parse_line(f"::{word} {option}").switches == (switch,)
 
 
-@pytest.mark.parametrize("line", ["::start auth +thinking -tools", "::start +THINKING auth -Tools", "::start -tools +thinking auth"])
+@pytest.mark.parametrize(
+    "line", ["::start auth +thinking -tools", "::start +THINKING auth -Tools", "::start -tools +thinking auth"]
+)
 def test_options_and_name_stand_in_any_order_and_case(line):
     """However the parts are ordered, the command is the same."""
     command = parse_line(line)

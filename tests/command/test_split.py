@@ -77,7 +77,9 @@ def test_command_event_holds_the_parse_only():
     assert bare.payload == {"command": "stop", "options": [], "line": "::stop"}
 
 
-@pytest.mark.parametrize("line", ["::start", "::stop -tools", "::capture 'a b' +thinking", "::export x.md -thinking +tools"])
+@pytest.mark.parametrize(
+    "line", ["::start", "::stop -tools", "::capture 'a b' +thinking", "::export x.md -thinking +tools"]
+)
 def test_command_is_read_back_from_its_event(line):
     """From a command's event the same command comes back that was parsed."""
     [event] = split(message(line)).events

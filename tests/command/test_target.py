@@ -12,7 +12,13 @@ from katod.command.target import Places, generated, numbered, resolve
 from katod.errors import TargetRefused
 from katod.model import Target
 
-FIELDS = {"date": "2026-02-10", "title": "add-auth", "session8": "6f1c2c1e", "session": "6f1c2c1e-8a53", "agent": "claude"}
+FIELDS = {
+    "date": "2026-02-10",
+    "title": "add-auth",
+    "session8": "6f1c2c1e",
+    "session": "6f1c2c1e-8a53",
+    "agent": "claude",
+}
 ROOT = Path("/nowhere/home")
 TEMPLATE = "{project}/{date}-{title}-{session8}"
 
@@ -124,20 +130,27 @@ def test_hidden_component_is_refused(places, name):
     refused(name, places)
 
 
-@pytest.mark.parametrize("name", ["../a.md", "docs/../../a.md", "./a.md", "docs/./a.md", "docs//a.md", "docs/", "docs/..", ""])
+@pytest.mark.parametrize(
+    "name", ["../a.md", "docs/../../a.md", "./a.md", "docs/./a.md", "docs//a.md", "docs/", "docs/..", ""]
+)
 def test_path_that_steps_up_or_is_empty_is_refused(places, name):
     """Parts that are empty, `.` or `..` are refused, also where they would lead to a good place."""
     refused(name, places)
 
 
 @pytest.mark.parametrize("root", ["~", "{home}"])
-@pytest.mark.parametrize("way", ["/notes/../x.md", "/notes/a/../../x.md", "/notes//x.md", "/notes/.ssh/x.md", "/notes/", "/notes"])
+@pytest.mark.parametrize(
+    "way", ["/notes/../x.md", "/notes/a/../../x.md", "/notes//x.md", "/notes/.ssh/x.md", "/notes/", "/notes"]
+)
 def test_absolute_path_is_checked_part_by_part(places, root, way):
     """Behind an allowed root the same parts are refused as in any name."""
     refused(f"{root.format(home=places.home)}{way}", places)
 
 
-@pytest.mark.parametrize("name", ["/etc/passwd.md", "/x.md", "//x.md", "{home}/x.md", "~/x.md", "~/other/x.md", "{home}/notes2/x.md", "~/", "/"])
+@pytest.mark.parametrize(
+    "name",
+    ["/etc/passwd.md", "/x.md", "//x.md", "{home}/x.md", "~/x.md", "~/other/x.md", "{home}/notes2/x.md", "~/", "/"],
+)
 def test_path_outside_the_roots_is_refused(places, name):
     """Only the output directory, the project and the listed roots are written to."""
     assert "outside" in refused(name.format(home=places.home), places)
@@ -168,7 +181,9 @@ def test_drive_letters_are_refused(places, name):
     refused(name, places)
 
 
-@pytest.mark.parametrize("name", ["con", "CON.md", "nul.txt.md", "aux", "prn.md", "com1", "LPT9.md", "docs/con/a.md", "con/a.md"])
+@pytest.mark.parametrize(
+    "name", ["con", "CON.md", "nul.txt.md", "aux", "prn.md", "com1", "LPT9.md", "docs/con/a.md", "con/a.md"]
+)
 def test_reserved_names_are_refused(places, name):
     """A name that some systems keep for devices would be unreadable there."""
     refused(name, places)
@@ -180,7 +195,9 @@ def test_parts_that_look_like_options_are_refused(places, name):
     refused(name, places)
 
 
-@pytest.mark.parametrize("name", ["x" * 201, "é" * 101, "日" * 67, "docs/" + "x" * 201 + "/a.md", "/".join(["x" * 150] * 8)])
+@pytest.mark.parametrize(
+    "name", ["x" * 201, "é" * 101, "日" * 67, "docs/" + "x" * 201 + "/a.md", "/".join(["x" * 150] * 8)]
+)
 def test_long_names_are_refused(places, name):
     """A part of more than 200 bytes, or a very long path, is refused."""
     assert "too long" in refused(name, places)
@@ -288,7 +305,9 @@ def test_number_stands_before_the_suffix(places, name, second):
 
 # -- a law -----------------------------------------------------------------------------------------
 
-PARTS = st.sampled_from(["a", "..", ".", "", ".x", "~", "-x", "con", "a.md", "x\0y", " ", "b.jsonl"]) | st.text(max_size=4)
+PARTS = st.sampled_from(["a", "..", ".", "", ".x", "~", "-x", "con", "a.md", "x\0y", " ", "b.jsonl"]) | st.text(
+    max_size=4
+)
 
 
 @given(st.sampled_from(["", "/", "~/", str(ROOT) + "/", str(ROOT) + "/app/"]), st.lists(PARTS, max_size=5))

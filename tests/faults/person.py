@@ -64,7 +64,11 @@ class Person:
     def missing(self, files):
         """Return the notes that do not stand where they were written, once."""
         contents = {path: path.read_text() for path in files.values()}
-        return [f"{path}: {note} is there {contents[path].count(note)} times" for path, note in self.notes if contents[path].count(note) != 1]
+        return [
+            f"{path}: {note} is there {contents[path].count(note)} times"
+            for path, note in self.notes
+            if contents[path].count(note) != 1
+        ]
 
     def _choose(self):
         files = [path for path in outputs(self._world).values() if is_odd(path) and path.stat().st_size]

@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 
-
 import pytest
 
 from katod.record import delivery
@@ -118,7 +117,7 @@ HINDRANCES = {
     a_fifo: "not a regular file",
     a_symlink: "not a regular file",
     a_hard_link: "hard link",
-    a_linked_folder: "symbolic link",
+    a_linked_folder: "not a folder",
     a_file_for_a_folder: "not a folder",
 }
 
@@ -252,7 +251,7 @@ TROUBLES = {
 def test_an_output_on_a_disk_that_takes_nothing_waits(world, trouble, command):
     """It is parked and shown while the other goes on; when the disk takes it, all is there once."""
     options, mended, problem = TROUBLES[trouble]
-    pair = Pair(world, f"::{command} one.md" if command == "capture" else "::start")
+    pair = Pair(world, f"::{command} one-00000001.md" if command == "capture" else "::start")
     pair.speak(BIG)
     disk = Disk(world, options)
     disk.katod("run", "--once")
@@ -302,5 +301,3 @@ def test_a_full_disk_of_the_ledger_ends_the_daemon_and_nothing_else(world):
     assert b"Traceback" not in done.stderr
     world.once()
     pair.assert_whole()
-
-

@@ -72,7 +72,14 @@ class Life:
 
 def start_writer(world, seed):
     """Start the agents."""
-    command = [sys.executable, "-m", "tests.faults.writer", str(world.folder), str(seed), str(world.folder / "truth.json")]
+    command = [
+        sys.executable,
+        "-m",
+        "tests.faults.writer",
+        str(world.folder),
+        str(seed),
+        str(world.folder / "truth.json"),
+    ]
     paths = f"{HERE.parents[1]}{os.pathsep}{world.environment['PYTHONPATH']}"
     return subprocess.Popen(command, env=world.environment | {"PYTHONPATH": paths}, stdin=subprocess.PIPE)
 
@@ -119,7 +126,11 @@ def check_exports(world):
     rows = [row for row in world.outputs() if not is_odd(row.path)]
     with ThreadPoolExecutor(2) as pool:
         exports = list(pool.map(world.export, rows))
-    return [f"{row.path} is not its export" for row, data in zip(rows, exports, strict=True) if row.path.read_bytes() != data]
+    return [
+        f"{row.path} is not its export"
+        for row, data in zip(rows, exports, strict=True)
+        if row.path.read_bytes() != data
+    ]
 
 
 def test_every_event_stands_in_its_output_once_however_often_the_daemon_is_killed(world):

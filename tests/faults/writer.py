@@ -16,7 +16,7 @@ from pathlib import Path
 
 from .world import World
 
-WORDS = "alpha bravo grüße 你好 delta # echo > foxtrot `golf` **hotel** <india> 🎉 juliet".split()
+WORDS = ["alpha", "bravo", "grüße", "你好", "delta", "#", "echo", ">", "foxtrot", "`golf`", "**hotel**", "<india>", "🎉", "juliet"]
 SESSIONS = 6
 LONG = 200_000
 SPOKEN = ("user", "said")
@@ -128,4 +128,3 @@ def main(folder, seed, target):
 
 if __name__ == "__main__":
     main(*sys.argv[1:])
-

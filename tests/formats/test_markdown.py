@@ -22,7 +22,16 @@ SECRET = "gh" + "p_" + "a1B2c3D4e5" * 4
 
 
 def facts(**known):
-    return Facts(KEY, {"title": "Add authentication to my app", "version": "2.1.39", "cwd": "/home/me/app", "branch": "main", **known})
+    return Facts(
+        KEY,
+        {
+            "title": "Add authentication to my app",
+            "version": "2.1.39",
+            "cwd": "/home/me/app",
+            "branch": "main",
+            **known,
+        },
+    )
 
 
 def event(kind, payload, at="a", model="", subagent=""):
@@ -52,7 +61,9 @@ def result(number, text="", **more):
 
 def asks(question, *options, key="Store", number=0):
     rows = [{"label": label, "description": said} if said else {"label": label} for label, said in options]
-    return event(ev.DECISION_PROMPT, {"decisionId": f"d{number}", "decisionKey": key, "prompt": question, "options": rows})
+    return event(
+        ev.DECISION_PROMPT, {"decisionId": f"d{number}", "decisionKey": key, "prompt": question, "options": rows}
+    )
 
 
 def answers(*chosen, number=0, **more):
@@ -195,7 +206,9 @@ def test_event_without_a_time_or_a_model_invents_none():
 
 def test_late_failure_names_its_call():
     """A failed result behind other text is a line of its own with the name of its call."""
-    text = show(call(1, "Bash", "make"), call(2, "Read", "a"), result(1, "boom", isError=True), result(2, "gone", isError=True))
+    text = show(
+        call(1, "Bash", "make"), call(2, "Read", "a"), result(1, "boom", isError=True), result(2, "gone", isError=True)
+    )
     assert text.endswith("- `Bash` make\n- `Read` a\n- `Bash` make: failed: boom\n- `Read` a: failed: gone\n")
 
 
@@ -208,7 +221,11 @@ def test_failure_of_a_call_before_the_range_names_the_tool():
 
 def test_full_calls_are_two_blocks():
     """A call and its result are collapsible blocks, each where it comes, named alike."""
-    text = show(call(1, "Bash", "npm test", "execute", command="npm test"), result(1, "FAIL", exitCode=1, durationMs=1200), options=full())
+    text = show(
+        call(1, "Bash", "npm test", "execute", command="npm test"),
+        result(1, "FAIL", exitCode=1, durationMs=1200),
+        options=full(),
+    )
     assert text.partition("\n\n")[2] == (
         "<details>\n<summary><code>Bash</code> npm test</summary>\n\n```bash\nnpm test\n```\n\n</details>\n\n"
         "<details>\n<summary>result: <code>Bash</code> npm test · exit 1 · 1.2 s</summary>\n\n```text\nFAIL\n```\n\n</details>\n"
@@ -244,13 +261,20 @@ def test_switches_hold_for_their_range():
 
 def test_several_questions_are_told_apart():
     """Where more than one question is open, an answer names the one that it answers."""
-    text = show(asks("A?", key="Store"), asks("B?", key="Port", number=1), answers("80", number=1), answers(number=0, freeText="my own"))
+    text = show(
+        asks("A?", key="Store"),
+        asks("B?", key="Port", number=1),
+        answers("80", number=1),
+        answers(number=0, freeText="my own"),
+    )
     assert text.endswith("\n**Answer (Port):** 80\n\n**Answer:** my own\n")
 
 
 def test_long_question_prints_as_text_below_its_key():
     """A question of several lines, such as a plan, is a text of its own."""
-    assert "\n**Plan**\n\nIs this good?\n\n### Steps\n\n- Yes\n" in show(asks("Is this good?\n\n# Steps", ("Yes", ""), key="Plan"))
+    assert "\n**Plan**\n\nIs this good?\n\n### Steps\n\n- Yes\n" in show(
+        asks("Is this good?\n\n# Steps", ("Yes", ""), key="Plan")
+    )
 
 
 @pytest.mark.parametrize(
@@ -281,7 +305,13 @@ def test_marks_are_one_italic_line_and_bookkeeping_is_nothing(kind, payload, lin
 
 def test_what_a_sub_agent_says_is_not_part_of_its_parents_transcript():
     """A sub-agent's events print nothing, whatever their kind is."""
-    assert show(event(ev.ASSISTANT_MESSAGE, {"text": "x"}, subagent="a1"), event(ev.TURN_END, {"reason": "aborted"}, subagent="a1")) == ""
+    assert (
+        show(
+            event(ev.ASSISTANT_MESSAGE, {"text": "x"}, subagent="a1"),
+            event(ev.TURN_END, {"reason": "aborted"}, subagent="a1"),
+        )
+        == ""
+    )
 
 
 def test_slash_command_prints_as_code():
@@ -353,7 +383,11 @@ def outline(text):
     """The headings of levels 1 and 2 of a document, and the paragraphs that stand in no other block."""
     parsed = MARKDOWN.parse(text)
     after = list(pairwise(parsed))
-    heads = [(token.tag, inner.content) for token, inner in after if token.type == "heading_open" and token.tag in ("h1", "h2")]
+    heads = [
+        (token.tag, inner.content)
+        for token, inner in after
+        if token.type == "heading_open" and token.tag in ("h1", "h2")
+    ]
     return heads, [inner.content for token, inner in after if token.type == "paragraph_open" and token.level == 0]
 
 

@@ -29,7 +29,9 @@ def blocks(text):
 # -- characters --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("text", ["plain", "tab\tand\nnewline", "漢字 🙂 עברית", "a\u200bb\u200d🙂", "e\u0301", "a\u00a0b\u2028c"])
+@pytest.mark.parametrize(
+    "text", ["plain", "tab\tand\nnewline", "漢字 🙂 עברית", "a\u200bb\u200d🙂", "e\u0301", "a\u00a0b\u2028c"]
+)
 def test_ordinary_text_stays_as_it_is(text):
     """Letters of any script, joiners, tabs and newlines are kept."""
     assert clean(text) == text
@@ -105,7 +107,9 @@ def test_fenced_text_reads_as_it_was(text, language):
     assert (token.info, token.content) == (language, f"{text.rstrip(chr(10))}\n" if text.strip("\n") else "\n")
 
 
-@pytest.mark.parametrize(("text", "shown"), [("<b>&", "&lt;b&gt;&amp;"), ("a\n b", "a b"), ("</summary>", "&lt;/summary&gt;")])
+@pytest.mark.parametrize(
+    ("text", "shown"), [("<b>&", "&lt;b&gt;&amp;"), ("a\n b", "a b"), ("</summary>", "&lt;/summary&gt;")]
+)
 def test_html_text_is_one_line_without_markup(text, shown):
     """Inside an element, text is text."""
     assert html(text) == shown
@@ -204,7 +208,9 @@ def test_what_a_message_leaves_open_does_not_swallow_what_follows(text):
     assert [token.tag for token in parsed if token.type == "heading_open"][-1] == "h2"
 
 
-@pytest.mark.parametrize("text", ["use `<!--` here", "a --> b", "`<div>` and `</div>`", "```\n<!--\n<div>\n```", "if a < b > c"])
+@pytest.mark.parametrize(
+    "text", ["use `<!--` here", "a --> b", "`<div>` and `</div>`", "```\n<!--\n<div>\n```", "if a < b > c"]
+)
 def test_what_only_looks_open_gets_no_closing(text):
     """Markup that a message shows as code, or that is none, gets nothing appended."""
     assert body(text) == text
@@ -224,7 +230,24 @@ def test_code_is_kept_intact(text):
 
 
 LINES = st.sampled_from(
-    ["", "text", "# h", "## h", "- item", "  more", "> q", "```", "```py", "~~~", "    x", "a <b> c", "---", "===", "#tag", "1. x"]
+    [
+        "",
+        "text",
+        "# h",
+        "## h",
+        "- item",
+        "  more",
+        "> q",
+        "```",
+        "```py",
+        "~~~",
+        "    x",
+        "a <b> c",
+        "---",
+        "===",
+        "#tag",
+        "1. x",
+    ]
 )
 
 

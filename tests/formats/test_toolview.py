@@ -20,7 +20,14 @@ MINUS = "\N{MINUS SIGN}"
 
 
 def call(name="Bash", family="execute", description="npm test", given=None, **more):
-    return {"toolCallId": "t1", "name": name, "family": family, "description": description, "input": given or {}, **more}
+    return {
+        "toolCallId": "t1",
+        "name": name,
+        "family": family,
+        "description": description,
+        "input": given or {},
+        **more,
+    }
 
 
 def result(text="", **more):
@@ -182,7 +189,9 @@ def test_diff_shows_the_lines_that_changed(old, new, lines):
 
 def test_diff_of_several_edits_shows_all():
     """Edits that were made at once stand below each other."""
-    payload = call("MultiEdit", "edit", given={"edits": [{"old_string": "a", "new_string": "b"}, {"new_string": "c"}, "odd"]})
+    payload = call(
+        "MultiEdit", "edit", given={"edits": [{"old_string": "a", "new_string": "b"}, {"new_string": "c"}, "odd"]}
+    )
     assert diff(payload) == ["-a", "+b", "+c"]
     assert edit_size(payload) == f"+2 {MINUS}1"
 
@@ -210,7 +219,9 @@ def test_size_of_a_patch_counts_its_changed_lines():
     assert edit_size(call("apply_patch", "edit", given=PATCH)) == f"+2 {MINUS}2"
 
 
-@pytest.mark.parametrize("given", [None, {}, 5, [], {"edits": 5}, {"old_string": 1, "new_string": None}, {"edits": [5]}])
+@pytest.mark.parametrize(
+    "given", [None, {}, 5, [], {"edits": 5}, {"old_string": 1, "new_string": None}, {"edits": [5]}]
+)
 def test_edit_of_an_unknown_shape_has_no_size(given):
     """An edit whose input says nothing about lines fails nothing."""
     payload = call("Edit", "edit") | {"input": given}

@@ -75,7 +75,8 @@ class _Session:
     def read(self) -> Sets:
         rows = [(line, row) for _, line, row in records(self.path, self.sets.other)]
         for number, (line, row) in enumerate(rows):
-            self._record(row, line, _prompts_behind([row for _, row in rows[number + 1 :]]))
+            queued = row.get("type") == "queue-operation"
+            self._record(row, line, _prompts_behind([later for _, later in rows[number + 1 :]]) if queued else [])
         return self.sets
 
     def _record(self, row: Record, line: bytes, following: list[Record]) -> None:

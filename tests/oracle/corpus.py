@@ -44,8 +44,4 @@ def fixture_sources() -> list[Source]:
 
 def _sources(folder: Path, agent: str, under: str) -> list[Source]:
     paths = sorted((folder / under).rglob("*.jsonl"))
-    return [
-        Source(agent, path.relative_to(folder).as_posix(), path)
-        for path in paths
-        if path.name not in NOT_SESSIONS
-    ]
+    return [Source(agent, path.relative_to(folder).as_posix(), path) for path in paths if path.name not in NOT_SESSIONS]

@@ -235,12 +235,8 @@ BOTH_FORMS: Rows = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("mode", "said"), [(None, "legacy"), ("default", "legacy"), ("paginated", "paginated")]
-)
-def test_the_first_session_meta_decides_which_form_of_codex_counts(
-    tmp_path: Path, mode: str | None, said: str
-) -> None:
+@pytest.mark.parametrize(("mode", "said"), [(None, "legacy"), ("default", "legacy"), ("paginated", "paginated")])
+def test_the_first_session_meta_decides_which_form_of_codex_counts(tmp_path: Path, mode: str | None, said: str) -> None:
     """Each message is read in one form only, whatever else repeats it."""
     sets = codex.read(written(tmp_path, [started(mode), *BOTH_FORMS, started("paginated")]))
     assert [sets.shown[key] for _, key in sets.users] == [said]

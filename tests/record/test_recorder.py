@@ -223,10 +223,6 @@ def test_recorder_goes_on_from_its_state(drawn, cut, interruption):
 def test_events_in_ranges_print_once_and_no_others_do(drawn):
     """Each event of a range prints once and in order, every other one not at all."""
     ranges = ranges_of(drawn)
-    inside = {
-        n
-        for r in ranges
-        for n in range(int(r.start) + (not r.inclusive), int(r.end or 29) + 1)
-    }
+    inside = {n for r in ranges for n in range(int(r.start) + (not r.inclusive), int(r.end or 29) + 1)}
     words = play(begun(*ranges), map(str, range(30))).split()
     assert [int(word) for word in words if word.isdigit()] == sorted(inside)

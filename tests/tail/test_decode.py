@@ -17,7 +17,11 @@ RECORDS = [USER, CODEX, '{"parentUuid":null,"type":"assistant","uuid":"u2","sess
 COMMAND = USER.replace('"hi"', '"::start elsewhere"')
 
 JSON = st.recursive(
-    st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**53), 2**53)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(),
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
     max_leaves=12,
 )
@@ -216,7 +220,24 @@ def numbers(value):
 
 
 PIECES = st.sampled_from(
-    [*RECORDS, "{", "}", "[", '"', ":", ",", "\\", r"\ud800", "NaN", "1e400", "\0", " ", "\ufeff", '{"type":"user"', "9" * 40]
+    [
+        *RECORDS,
+        "{",
+        "}",
+        "[",
+        '"',
+        ":",
+        ",",
+        "\\",
+        r"\ud800",
+        "NaN",
+        "1e400",
+        "\0",
+        " ",
+        "\ufeff",
+        '{"type":"user"',
+        "9" * 40,
+    ]
 ).map(str.encode) | st.binary(max_size=8)
 
 

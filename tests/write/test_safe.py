@@ -191,7 +191,9 @@ def test_path_below_a_missing_root_is_new(root):
     assert examine(root / "later", PARTS) == "new"
 
 
-@pytest.mark.parametrize("kind", ["link", "dangling", "linked folder", "fifo", "directory", "hard link", "file as folder"])
+@pytest.mark.parametrize(
+    "kind", ["link", "dangling", "linked folder", "fifo", "directory", "hard link", "file as folder"]
+)
 def test_examining_refuses_what_opening_would(root, kind):
     """What could not be written to later is refused when the command is given."""
     path = root.joinpath(*PARTS)

@@ -1,0 +1,83 @@
+"""Power is lost at any point of an append, again and again; what the disk kept of it is completed, and no more."""
+
+import tempfile
+from pathlib import Path
+
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
+
+from .power import Cut, Disk
+from .world import World
+
+TEXTS = st.one_of(
+    st.sampled_from(("ok", "ok", "# heading\n\ntext", "```\nopen fence", "grüße 你好 🎉")),
+    st.text(st.characters(codec="utf-8"), min_size=1, max_size=40),
+    st.integers(100, 20_000).map(lambda size: "long " * (size // 5)),
+)
+CUTS = st.builds(Cut, st.integers(1, 3), st.sampled_from(("inside", "before", "behind")), st.integers(0, 3000))
+
+
+class LostPower(RuleBasedStateMachine):
+    """A recording that meets lost power wherever hypothesis finds it interesting."""
+
+    @initialize(agent=st.sampled_from(("claude", "codex")), name=st.sampled_from(("", " log.jsonl")))
+    def begin(self, agent, name):
+        """A session is recorded from its second message on."""
+        self._folder = tempfile.TemporaryDirectory(prefix="katod-power-")
+        self.world = World(Path(self._folder.name) / "live")
+        self.world.once()
+        self.session = self.world.session(1, agent)
+        self.session.append(self.session.begin(), self.session.user("before"))
+        self.session.append(self.session.user(f"one\n::start{name}\ntwo"))
+
+    @rule(text=TEXTS)
+    def say(self, text):
+        """The agent says something."""
+        self.session.append(self.session.said(text))
+
+    @rule(text=TEXTS, failed=st.booleans())
+    def call(self, text, failed):
+        """The agent calls a tool."""
+        self.session.append(self.session.called("call"), self.session.result(text, failed=failed))
+
+    @rule(command=st.sampled_from(("::stop", "::start", "::export", "::stop\n::start")))
+    def command(self, command):
+        """The person types a command."""
+        self.session.append(self.session.user(f"before\n{command}\nbehind"))
+
+    @rule()
+    def run(self):
+        """Katod processes everything."""
+        self.world.once()
+
+    @rule(cut=CUTS, data=st.data())
+    def lose_power(self, cut, data):
+        """The power goes out while katod appends (or while it completes what the last time left)."""
+        disk = Disk(self.world.out)
+        if self.world.once_until(cut):
+            disk.lose(lambda low, high: data.draw(st.integers(low, high)))
+
+    def teardown(self):
+        """After an undisturbed run each output is its export, and what a katod that never lost power writes."""
+        if hasattr(self, "world"):
+            with self._folder:
+                self.world.once()
+                self._compare()
+
+    def _compare(self):
+        calm = World(Path(self._folder.name) / "calm")
+        calm.once()
+        again = calm.session(1, self.session.agent)
+        again.append(self.session.path.read_bytes())
+        calm.once()
+        wanted = {row.path.name: row for row in calm.outputs()}
+        for row in self.world.outputs():
+            content = row.path.read_bytes()
+            assert content == self.world.rendered(row)
+            assert content == wanted[row.path.name].path.read_bytes()
+        assert len(wanted) == len(self.world.outputs())
+
+
+LostPower.TestCase.settings = settings(max_examples=60, stateful_step_count=20)
+TestLostPower = LostPower.TestCase
