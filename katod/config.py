@@ -175,13 +175,11 @@ class _Reader:
             if value not in allowed:
                 raise self._wrong(where, f"must be one of {', '.join(allowed)}")
             return value
-        if isinstance(value, list) and tuple[str, ...] in (hint, *allowed):
-            if all(isinstance(item, str) for item in value):
-                return tuple(value)
-            raise self._wrong(where, "must be a list of strings")
-        wanted = bool if hint is bool or bool in allowed else str if hint is str else tuple
-        if not isinstance(value, wanted):
-            raise self._wrong(where, f"must be {_TYPE_NAMES[wanted]}")
+        kinds = (hint,) if hint == tuple[str, ...] or not allowed else allowed
+        if tuple[str, ...] in kinds and isinstance(value, list) and all(isinstance(item, str) for item in value):
+            return tuple(value)
+        if not any(isinstance(value, kind) for kind in (bool, str) if kind in kinds):
+            raise self._wrong(where, f"must be {' or '.join(_TYPE_NAMES[kind] for kind in kinds)}")
         return value
 
     def _agents(self, tree: dict[str, Any]) -> dict[str, Agent]:
@@ -207,11 +205,14 @@ class _Reader:
         if not all(_is_absolute(root) for root in settings.output.allowed_roots):
             raise self._wrong(("output", "allowed_roots"), "must be absolute paths, or begin with ~/")
         try:
-            names = [name for _, name, _, _ in Formatter().parse(settings.output.filename) if name is not None]
+            fields_used = [part for part in Formatter().parse(settings.output.filename) if part[1] is not None]
         except ValueError as error:
             raise self._wrong(("output", "filename"), f"is no template: {error}") from error
-        if odd := next((name for name in names if name not in TEMPLATE_FIELDS), None):
-            raise self._wrong(("output", "filename"), f"{{{odd}}} is not one of {', '.join(TEMPLATE_FIELDS)}")
+        for _, name, specification, conversion in fields_used:
+            if not name:
+                raise self._wrong(("output", "filename"), "is no template: braces hold a name")
+            if name not in TEMPLATE_FIELDS or specification or conversion:
+                raise self._wrong(("output", "filename"), f"{{{name}}} is not one of {', '.join(TEMPLATE_FIELDS)}")
 
     def _unknown(self, key: str, names: list[str], where: tuple[str, ...]) -> ConfigError:
         near = difflib.get_close_matches(key, names, n=1, cutoff=0.5)
@@ -223,19 +224,26 @@ class _Reader:
 
     def _at(self, key: str, where: tuple[str, ...]) -> str:
         """Return `line N: ` for a key, as far as the text shows it."""
-        table = ".".join(where)
-        current = ""
+        wanted = (*where, key)
+        table: tuple[str, ...] = ()
         for number, line in enumerate(self._lines, 1):
             if match := re.match(r"\s*\[([^\]]+)\]", line):
-                current = match[1].replace(" ", "").replace('"', "")
-                if current == ".".join((*where, key)):
-                    return f"line {number}: "
-            elif current == table and re.match(rf'\s*"?{re.escape(key)}"?\s*[=.]', line):
+                table = tuple(part.strip(" \"'") for part in match[1].split("."))
+                found = table == wanted
+            else:
+                found = wanted[: len(table)] == table and _sets(line, wanted[len(table) :])
+            if found:
                 return f"line {number}: "
         return ""
 
 
-_TYPE_NAMES: Final = {bool: "true or false", str: "a string", tuple: "a list of strings"}
+def _sets(line: str, key: tuple[str, ...]) -> bool:
+    """Say whether a line sets this key, plain or dotted."""
+    dotted = r"\s*\.\s*".join(rf"""["']?{re.escape(part)}["']?""" for part in key)
+    return re.match(rf"\s*{dotted}\s*[=.]", line) is not None
+
+
+_TYPE_NAMES: Final[dict[Any, str]] = {bool: "true or false", str: "a string", tuple[str, ...]: "a list of strings"}
 assert set(get_args(get_type_hints(Log)["level"])) == set(LEVELS)
 
 

@@ -105,14 +105,16 @@ def to_json(event: Event) -> dict[str, Any]:
 
 def from_json(row: dict[str, Any]) -> Event:
     """Read an event back from its JSON form; raises KeyError or TypeError when it is none."""
-    session = row["session"]
+    session, payload, source = row["session"], row["payload"], row.get("source", {})
+    if not isinstance(payload, dict) or not isinstance(source, dict):
+        raise TypeError("payload and source are objects")
     ref = SessionRef(session["agent"], session["id"], session.get("subagent", ""), session.get("parent", ""))
     return Event(
         id=row["id"],
         kind=row["kind"],
         session=ref,
-        payload=dict(row["payload"]),
-        source=dict(row.get("source", {})),
+        payload=dict(payload),
+        source=dict(source),
         time=row.get("time", ""),
         time_source=row.get("timeSource", ""),
         turn=row.get("turn", ""),

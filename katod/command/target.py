@@ -13,7 +13,7 @@ from katod.model import SUFFIXES, Target
 _LONGEST_PART: Final = 200
 _LONGEST: Final = 1000
 _RESERVED: Final = frozenset({"con", "prn", "aux", "nul", *(f"{d}{n}" for d in ("com", "lpt") for n in range(1, 10))})
-_FORBIDDEN: Final = re.compile(r"[\x00-\x1f\x7f\\$\u202a-\u202e\u2066-\u2069]")
+_FORBIDDEN: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\\$\u202a-\u202e\u2066-\u2069]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +110,7 @@ def _check_part(part: str) -> None:
         raise TargetRefused("the path holds an empty part, `.` or `..`")
     if part.startswith("."):
         raise TargetRefused("hidden files and folders are not written to")
-    if part.startswith("-") or part.split(".", maxsplit=1)[0].lower() in _RESERVED:
+    if part.startswith(("-", "~")) or part.split(".", maxsplit=1)[0].lower() in _RESERVED:
         raise TargetRefused("the name is not a good file name")
     if len(part.encode()) > _LONGEST_PART:
         raise TargetRefused("the name is too long")

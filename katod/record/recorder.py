@@ -48,7 +48,7 @@ class Recorder:
             text = self._begin(now, facts, event.time)
         present = self.ranges[self.index]
         if present.mark_at == event.id:
-            text += self._mark(Mark("started", event.time, present.switches))
+            text += self._mark(Mark("started", event.time, present.switches), facts)
         if printed := self._format.event(event, facts):
             text += self._head(facts, event.time) + self._take_pending() + printed
         return text + self.settle(event.id, facts, event.time)
@@ -59,7 +59,7 @@ class Recorder:
         if self.active and self.ranges[self.index].end and self.ranges[self.index].end == event_id:
             ended = self.ranges[self.index]
             if ended.end_mark:
-                text += self._mark(Mark(ended.end_mark, ended.end_time or time))
+                text += self._mark(Mark(ended.end_mark, ended.end_time or time), facts)
             self.active = False
             self.index += 1
         following = self._next()
@@ -82,12 +82,13 @@ class Recorder:
         since = begun.start_time or time
         text = self._head(facts, since)
         if begun.marked and not begun.mark_at:
-            text += self._mark(Mark("started", since, begun.switches))
+            text += self._mark(Mark("started", since, begun.switches), facts)
         return text
 
-    def _mark(self, mark: Mark) -> str:
+    def _mark(self, mark: Mark, facts: Facts) -> str:
+        head = self._head(facts, mark.time)
         printed = self._format.mark(mark)
-        return self._take_pending() + printed if printed else ""
+        return head + self._take_pending() + printed if printed else head
 
     def _head(self, facts: Facts, time: str) -> str:
         if self.headed:

@@ -10,8 +10,12 @@ from katod.model import Line, Record
 
 # A record that was cut short has the next one glued on: these open the records that agents write.
 _OPENING: Final = re.compile(r'\{"(?:parentUuid|type|timestamp|uuid|sessionId|isSidechain|ordinal)"')
+_QUOTE: Final = re.compile(r'(?<!\\)(?:\\\\)*"')
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _MOST_PIECES: Final = 64
+_MOST_DIGITS: Final = 300
+# What stands before a value inside a record: what begins there is a part of it, not the next record.
+_VALUE_FOLLOWS: Final = (":", "[", ",")
 _INFINITY: Final = float("inf")
 
 
@@ -61,10 +65,19 @@ def _parse_at(text: str, at: int) -> tuple[dict[str, Any] | None, int]:
 
 
 def _next_record(text: str, after: int) -> int:
-    """Return where the next whole record begins behind a torn one, else the end of the text."""
+    """Return where the next whole record begins behind a torn one, else the end of the text.
+
+    An object that stands where a value may stand is a part of the torn record, whoever it quotes; inside a
+    string no object can begin, so there the next record was glued on.
+    """
+    quotes, seen = 0, after
     for tried, match in enumerate(_OPENING.finditer(text, after + 1)):
         if tried >= _MOST_PIECES:
             break
+        quotes += len(_QUOTE.findall(text, seen, match.start()))
+        seen = match.start()
+        if quotes % 2 == 0 and text[:seen].rstrip()[-1:] in _VALUE_FOLLOWS:
+            continue
         value, _ = _parse_at(text, match.start())
         if value is not None and "type" in value and value.keys() & {"timestamp", "uuid", "sessionId"}:
             return match.start()
@@ -89,4 +102,8 @@ def _finite(text: str) -> float | None:
     return number if abs(number) != _INFINITY else None
 
 
-_DECODER: Final = json.JSONDecoder(parse_constant=lambda _: None, parse_float=_finite)
+def _whole(text: str) -> int | None:
+    return int(text) if len(text) <= _MOST_DIGITS else None
+
+
+_DECODER: Final = json.JSONDecoder(parse_constant=lambda _: None, parse_float=_finite, parse_int=_whole)

@@ -81,7 +81,7 @@ class SourceFile:
         A line longer than `LINE_CAP` comes as a placeholder and is passed over in constant memory.
         """
         start = cursor.offset
-        if partial is not None and partial.offset == start and not self._has_newline(partial.scanned):
+        if partial is not None and self._still_partial(partial, start):
             return Batch([], cursor, more=False, partial=Partial(start, self.size))
         data = self._pread(budget, start)
         end = data.rfind(b"\n") + 1
@@ -120,7 +120,8 @@ class SourceFile:
         start = self._after_hole(cursor.offset)
         end = self._newline(start)
         if end < 0:
-            return Batch([], cursor, more=False, partial=Partial(cursor.offset, self.size))
+            partial = Partial(cursor.offset, self.size) if start == cursor.offset else None
+            return Batch([], cursor, more=False, partial=partial)
         if end - start > LINE_CAP:
             line = Line(cursor.offset, end, b"", skipped=end - start)
         else:
@@ -149,8 +150,10 @@ class SourceFile:
             offset += len(data)
         return -1
 
-    def _has_newline(self, offset: int) -> bool:
-        return self._newline(offset) >= 0
+    def _still_partial(self, partial: Partial, start: int) -> bool:
+        """Say whether a long line has only grown and still has no newline; short ones are simply read again."""
+        grown = partial.offset == start and CHUNK < partial.scanned - start <= self.size - start
+        return grown and self._newline(partial.scanned) < 0
 
     def _pread(self, size: int, offset: int) -> bytes:
         try:

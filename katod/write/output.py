@@ -68,12 +68,16 @@ def append(place: Place, known: Known, data: bytes) -> Known:
 
     What stands there beyond what is known is left alone: the data goes behind it. Raises OutputError.
     """
-    create = not known.ino
-    with _opened(place, create=create) as fd:
-        if not create and _compare(fd, known).mid_line:
-            data = b"\n" + data
-        _write(fd, data, place.path)
-        return _known(fd)
+    try:
+        with _opened(place, create=not known.ino) as fd:
+            if known.ino and _compare(fd, known).mid_line:
+                data = b"\n" + data
+            _write(fd, data, place.path)
+            return _known(fd)
+    except FileNotFoundError:
+        raise OutputError("the file went away", path=place.path) from None
+    except FileExistsError:
+        return _append_to_empty(place, data)
 
 
 def complete(place: Place, known: Known, intent: bytes, bounds: list[int]) -> tuple[Known, str]:
@@ -82,38 +86,59 @@ def complete(place: Place, known: Known, intent: bytes, bounds: list[int]) -> tu
     Raises OutputError.
     """
     try:
-        context = _opened(place, create=False)
-        fd = context.__enter__()
+        with _opened(place, create=False) as fd:
+            size = os.fstat(fd).st_size
+            anchored = not known.ino or (size >= known.size and _tail(fd, known.size) == known.tail)
+            start = known.size if anchored else max(0, size - _LOOK_BACK)
+            behind = os.pread(fd, size - start, start)
+            if not known.ino and not _is_ours(behind, intent, bounds):
+                raise _taken(place)
+            todo = plan(behind, intent, bounds, anchored=anchored)
+            if todo.cut is not None:
+                os.ftruncate(fd, start + todo.cut)
+            _write(fd, todo.data, place.path)
+            return _known(fd), todo.how
     except FileNotFoundError:
         return append(place, Known(), intent), "written anew"
-    try:
-        size = os.fstat(fd).st_size
-        anchored = not known.ino or (size >= known.size and _tail(fd, known.size) == known.tail)
-        start = known.size if anchored else max(0, size - _LOOK_BACK)
-        if not known.ino and size and not intent.startswith(os.pread(fd, size, 0)[:1]):
-            raise OutputError("another file has this name now", path=place.path, hint="move it away")
-        todo = plan(os.pread(fd, size - start, start), intent, bounds, anchored=anchored)
-        if todo.cut is not None:
-            os.ftruncate(fd, start + todo.cut)
-        _write(fd, todo.data, place.path)
-        return _known(fd), todo.how
-    finally:
-        context.__exit__(None, None, None)
 
 
 def save_asset(place: Place, folder: str, name: str, content: bytes) -> None:
-    """Save an attachment beside an output under its hash; one that is there already stays. Raises OutputError."""
-    parts = (*place.parts[:-1], folder, name)
+    """Save an attachment beside an output under its hash; one that a crash cut short is completed.
+
+    Raises OutputError.
+    """
+    there = Place(place.root, (*place.parts[:-1], folder, name))
     try:
-        with _opened(Place(place.root, parts), create=True) as fd:
-            _write(fd, content, place.root.joinpath(*parts))
+        with _opened(there, create=True) as fd:
+            _write(fd, content, there.path)
     except FileExistsError:
-        return
+        with _opened(there, create=False) as fd:
+            _write(fd, content[os.fstat(fd).st_size :], there.path)
+
+
+def _append_to_empty(place: Place, data: bytes) -> Known:
+    """Take an empty file that has the name already; any other was made by someone else."""
+    with _opened(place, create=False) as fd:
+        if os.fstat(fd).st_size:
+            raise _taken(place)
+        _write(fd, data, place.path)
+        return _known(fd)
+
+
+def _is_ours(content: bytes, intent: bytes, bounds: list[int]) -> bool:
+    """Say whether a file that the ledger does not know yet was begun with this intent."""
+    first = intent[: bounds[0]] if bounds else intent
+    begun = content.rstrip(b"\0")
+    return intent.startswith(begun) or content.startswith(first)
+
+
+def _taken(place: Place) -> OutputError:
+    return OutputError("another file has this name now", path=place.path, hint="move it away")
 
 
 @contextmanager
 def _opened(place: Place, *, create: bool) -> Iterator[int]:
-    """Open an output; FileNotFoundError passes, all else that fails is an OutputError that names the path."""
+    """Open an output; that it is there or not passes, all else that fails is an OutputError that names the path."""
     try:
         with open_parent(place.root, place.parts, make=create) as parent:
             fd = open_file(parent, place.parts[-1], create=create)
@@ -127,10 +152,8 @@ def _opened(place: Place, *, create: bool) -> Iterator[int]:
         if create:
             raise OutputError("its folder is gone", path=place.path) from None
         raise
-    except FileExistsError as error:
-        if place.parts[-2:-1] and place.parts[-2].endswith(".assets"):
-            raise
-        raise OutputError("another file has this name now", path=place.path, hint="move it away") from error
+    except FileExistsError:
+        raise
     except TargetRefused as error:
         raise OutputError(error.what, path=place.path, hint="make the path a plain file of yours") from error
     except OSError as error:

@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from typing import Final
 
 _TELLING: Final = 16
+# A shorter text may well have been said before: found in the middle of an edited file it proves nothing.
+_UNMISTAKABLE: Final = 128
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,11 +31,13 @@ def plan(behind: bytes, intent: bytes, bounds: list[int], *, anchored: bool = Tr
         same = _common(behind, intent)
         if not behind[same:].strip(b"\0"):
             return Plan(intent[same:], "NUL bytes were cut off", cut=same)
-    if intent in behind:
+    sure = anchored or len(intent) >= _UNMISTAKABLE or behind.endswith(intent)
+    if sure and intent in behind:
         return Plan(b"", "already written among other text")
     if tail := _torn(behind, intent):
         return Plan(intent[tail:], "completed behind other text")
-    whole = next((end for end in reversed(bounds) if intent[:end] in behind), 0)
+    ends = [end for end in reversed(bounds) if anchored or end >= _UNMISTAKABLE]
+    whole = next((end for end in ends if intent[:end] in behind), 0)
     newline = b"" if not behind or behind.endswith(b"\n") else b"\n"
     return Plan(newline + intent[whole:], "continued behind other text")
 

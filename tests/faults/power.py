@@ -1,7 +1,7 @@
 """A model of lost power: what was not synced to the disk may be there, or not, or be NUL bytes."""
 
 import os
-from pathlib import Path
+import shutil
 
 from katod.write import output
 
@@ -9,60 +9,73 @@ from .world import CUT
 
 
 class Cut:
-    """The power goes out in an append: after `size` bytes of it, or with all of it before or behind the sync."""
+    """The power goes out in an append: in it, after `size` bytes (below 1: that part of it), or before or behind its sync."""
 
     def __init__(self, number, when, size):
-        self.number, self.when, self.size = number, when, size
+        self._number, self._when, self._size = number, when, size
 
-    def __call__(self):
-        """Have this process end there."""
-        written = output._write
-        output._sync, sync = self._sync, output._sync
-        self._done = sync
+    def on(self, disk):
+        """Return what has a process end there; the disk is told of each sync before."""
 
-        def write(fd, data, path):
-            self.number -= 1
-            if self.number == 0 and self.when == "inside":
-                os.write(fd, bytes(data)[: self.size])
-                os._exit(CUT)
-            written(fd, data, path)
+        def cut():
+            written, sync = output._write, output._sync
+            left = self._number
 
-        output._write = write
+            def write(fd, data, path):
+                nonlocal left
+                left -= 1
+                if left == 0 and self._when == "inside":
+                    os.write(fd, bytes(data)[: int(self._size if self._size >= 1 else self._size * len(data))])
+                    os._exit(CUT)
+                written(fd, data, path)
+                disk.synced(path)
+                if left == 0:
+                    os._exit(CUT)
 
-    def _sync(self, fd):
-        if self.number == 0 and self.when == "before":
-            os._exit(CUT)
-        self._done(fd)
-        if self.number == 0:
-            os._exit(CUT)
+            def lost(fd):
+                if left == 0 and self._when == "before":
+                    os._exit(CUT)
+                sync(fd)
+
+            output._write, output._sync = write, lost
+
+        return cut
 
 
 class Disk:
-    """The outputs as they were when all was synced."""
+    """The outputs, and what of them is on the disk for good."""
 
     def __init__(self, folder):
-        self._folder = folder
-        self._before = self._now()
+        self._folder, self._safe = folder, folder.with_name("synced")
+        self._safe.mkdir(exist_ok=True)
+        for path in self._outputs():
+            self.synced(path)
 
-    def _now(self):
-        return {path: path.read_bytes() for path in Path(self._folder).rglob("*") if path.is_file()}
+    def _outputs(self):
+        return [path for path in self._folder.rglob("*") if path.is_file()]
+
+    def synced(self, path):
+        """Note that a file is on the disk as it is."""
+        shutil.copyfile(path, self._safe / path.name)
 
     def lose(self, choose):
         """Leave of the last run what a disk may have kept; `choose(low, high)` draws numbers."""
-        for path, after in self._now().items():
-            before = self._before.get(path)
-            if before == after:
-                continue
-            safe = len(os.path.commonprefix([before or b"", after]))
-            fate = choose(0, 5)
-            if fate == 0 and before is None:
-                path.unlink()
-            elif fate == 1 and before is not None:
-                path.write_bytes(before)
-            elif fate >= 2:
-                kept = choose(safe, len(after))
-                nul = choose(0, len(after) - kept) if fate >= 4 else 0
-                replace(path, after[:kept] + bytes(nul))
+        for path in self._outputs():
+            kept, after = self._safe / path.name, path.read_bytes()
+            before = kept.read_bytes() if kept.exists() else None
+            if before != after:
+                self._lose(path, before, after, choose)
+
+    def _lose(self, path, before, after, choose):
+        fate = choose(0, 5)
+        if fate == 0 and before is None:
+            path.unlink()
+        elif fate == 1 and before is not None:
+            replace(path, before)
+        elif fate >= 2:
+            kept = choose(len(os.path.commonprefix([before or b"", after])), len(after))
+            nul = choose(0, len(after) - kept) if fate >= 4 else 0
+            replace(path, after[:kept] + bytes(nul))
 
 
 def replace(path, content):

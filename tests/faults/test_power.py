@@ -3,18 +3,19 @@
 import tempfile
 from pathlib import Path
 
-from hypothesis import settings
+from hypothesis import Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 
 from .power import Cut, Disk
-from .world import World
+from .world import MEMORY, World
 
 TEXTS = st.one_of(
     st.sampled_from(("ok", "ok", "# heading\n\ntext", "```\nopen fence", "grüße 你好 🎉")),
     st.text(st.characters(codec="utf-8"), min_size=1, max_size=40),
     st.integers(100, 20_000).map(lambda size: "long " * (size // 5)),
 )
+PHASES = (Phase.explicit, Phase.reuse, Phase.generate, Phase.shrink)
 CUTS = st.builds(Cut, st.integers(1, 3), st.sampled_from(("inside", "before", "behind")), st.integers(0, 3000))
 
 
@@ -24,7 +25,7 @@ class LostPower(RuleBasedStateMachine):
     @initialize(agent=st.sampled_from(("claude", "codex")), name=st.sampled_from(("", " log.jsonl")))
     def begin(self, agent, name):
         """A session is recorded from its second message on."""
-        self._folder = tempfile.TemporaryDirectory(prefix="katod-power-")
+        self._folder = tempfile.TemporaryDirectory(prefix="katod-", dir=MEMORY)
         self.world = World(Path(self._folder.name) / "live")
         self.world.once()
         self.session = self.world.session(1, agent)
@@ -55,7 +56,7 @@ class LostPower(RuleBasedStateMachine):
     def lose_power(self, cut, data):
         """The power goes out while katod appends (or while it completes what the last time left)."""
         disk = Disk(self.world.out)
-        if self.world.once_until(cut):
+        if self.world.once_until(cut.on(disk)):
             disk.lose(lambda low, high: data.draw(st.integers(low, high)))
 
     def teardown(self):
@@ -79,5 +80,5 @@ class LostPower(RuleBasedStateMachine):
         assert len(wanted) == len(self.world.outputs())
 
 
-LostPower.TestCase.settings = settings(max_examples=60, stateful_step_count=20)
+LostPower.TestCase.settings = settings(max_examples=60, stateful_step_count=15, phases=PHASES)
 TestLostPower = LostPower.TestCase

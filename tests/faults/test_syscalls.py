@@ -116,13 +116,13 @@ def expected(folder, scene):
 
 
 @pytest.mark.parametrize("scene", [new, more, torn])
-def test_a_kill_at_any_system_call_loses_and_doubles_nothing(tmp_path, scene):
+def test_a_kill_at_any_system_call_loses_and_doubles_nothing(quick, scene):
     """Whichever system call is the last one, the next run leaves the outputs as if nothing had been."""
-    wanted, calls = expected(tmp_path / "undisturbed", scene)
+    wanted, calls = expected(quick / "undisturbed", scene)
     kills = Counter()
     for name, count in calls.items():
         for number in range(1, count + 1):
-            world = begun(tmp_path / f"{name}-{number}", scene)
+            world = begun(quick / f"{name}-{number}", scene)
             inject = f"inject={name}:signal=SIGKILL:when={number}"
             code = once_traced(world, "-o", os.devnull, "-e", f"trace={name}", "-e", inject)
             assert code in (0, -signal.SIGKILL)

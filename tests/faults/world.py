@@ -21,6 +21,7 @@ from .records import Claude, Codex
 
 SOURCE = Path(katod.__file__).parent.parent
 POLL = 0.01
+MEMORY = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
 ROOTS = {"claude": ".claude", "codex": ".codex"}
 CUT = 99  # exit code of a process in which the power went out
 AGENTS = {"claude": Claude, "codex": Codex}

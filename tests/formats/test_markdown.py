@@ -1,8 +1,7 @@
-"""Markdown transcripts: how a conversation looks, and that no message can pose as a part of it."""
+"""Markdown transcripts: how a conversation looks, to the byte."""
 
 import json
 import re
-from itertools import pairwise
 
 import pytest
 from hypothesis import given
@@ -10,82 +9,27 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from katod import events as ev
-from katod.events import Event, SessionRef
 from katod.facts import Facts
 from katod.formats.markdown import Markdown, asset_name
 from katod.model import Mark, Options, SessionKey
+from tests.formats.conversation import (
+    MINUS,
+    OPTIONS,
+    TIMES,
+    answers,
+    asks,
+    call,
+    event,
+    facts,
+    full,
+    result,
+    says,
+    show,
+    thinks,
+    user,
+)
 
-KEY = SessionKey("claude", "6f1c2c1e-8a53-4c3e-9b5e-0a1d5f8f2c11")
-MINUS, TIMES = "\N{MINUS SIGN}", {"a": "2026-02-10T22:36:18Z", "b": "2026-02-10T22:52:00Z", "c": "2026-02-11T08:02:00Z"}
-OPTIONS = Options(time_zone="Europe/Berlin", recorder="katod 1.0.0")
 SECRET = "gh" + "p_" + "a1B2c3D4e5" * 4
-
-
-def facts(**known):
-    return Facts(
-        KEY,
-        {
-            "title": "Add authentication to my app",
-            "version": "2.1.39",
-            "cwd": "/home/me/app",
-            "branch": "main",
-            **known,
-        },
-    )
-
-
-def event(kind, payload, at="a", model="", subagent=""):
-    return Event("id", kind, SessionRef("claude", KEY.id, subagent), payload, {}, TIMES.get(at, at), model=model)
-
-
-def user(text, at="a", **more):
-    return event(ev.USER_MESSAGE, {"text": text, **more}, at)
-
-
-def says(text, model="claude-opus-4-6", at="a"):
-    return event(ev.ASSISTANT_MESSAGE, {"text": text}, at, model)
-
-
-def thinks(text):
-    return event(ev.ASSISTANT_THINKING, {"text": text})
-
-
-def call(number, name, description, family="other", **given):
-    payload = {"toolCallId": f"t{number}", "name": name, "family": family, "description": description, "input": given}
-    return event(ev.TOOL_CALL, payload)
-
-
-def result(number, text="", **more):
-    return event(ev.TOOL_RESULT, {"toolCallId": f"t{number}", "text": text, **more})
-
-
-def asks(question, *options, key="Store", number=0):
-    rows = [{"label": label, "description": said} if said else {"label": label} for label, said in options]
-    return event(
-        ev.DECISION_PROMPT, {"decisionId": f"d{number}", "decisionKey": key, "prompt": question, "options": rows}
-    )
-
-
-def answers(*chosen, number=0, **more):
-    return event(ev.DECISION_RESPONSE, {"decisionId": f"d{number}", "selections": list(chosen), **more})
-
-
-def show(*steps, options=OPTIONS, known=None, shown=None):
-    """Print events and marks one after the other, following the facts as a recording does."""
-    shown, known = shown or Markdown(options), known or facts()
-    text = ""
-    for step in steps:
-        if isinstance(step, Mark):
-            text += shown.mark(step)
-            continue
-        known.observe(step)
-        text += shown.event(step, known)
-        known.close(step)
-    return text
-
-
-def full(**more):
-    return Options(tools="full", time_zone="Europe/Berlin", **more)
 
 
 # -- the look ----------------------------------------------------------------------------------------
@@ -363,61 +307,3 @@ def test_transcript_goes_on_from_its_state(steps, draw):
     before = show(*steps[:cut], shown=first, known=known)
     second = Markdown(OPTIONS, json.loads(json.dumps(first.state())))
     assert before + show(*steps[cut:], shown=second, known=known) == show(*steps)
-
-
-NASTY = st.sampled_from(
-    [
-        "# User · 23:36", "## Claude · 23:37", "> # Q", "- # L", "1. # O", "    # code", "   ## three", "text", "2024 x", "#tag", "|x",
-        "```code``` t", "-item", "===", "---", "  ---", "> ---", "- foo", "1. foo", "> foo", "```", "~~~", "    ```", "- ```", "> ```",
-        "````", "```py", "<!--", "-->", "<div>", "</div>", "<?php", "?>", "<![CDATA[", "<!X", "<script>", "<script", "</script>", "<pre>",
-        "<style", "<textarea>", "<details>", "</details>", "<h1>", "<h2>x</h2>", "\u00a0", "", "\t```", "\t# x", "`<!--`", "[a]: /u", ">",
-        "*", "-", "+ # p", ">#x", "<x-y>", "<a href='", "---\ntitle: x\n---", "**User** · 23:36", "\u202e## x", "\x1b[2J# x", "a\r# b",
-        "a\r\n# b", "\\", "`", "``", "::start", "\u2028# x", "| a |\n|---|", "[User]: x '", "&#35; x", "*Recording stopped 23:36*",
-    ]
-)  # fmt: skip
-MESSAGES = st.lists(NASTY | st.text(max_size=6), max_size=6).map("\n".join)
-MARKDOWN = MarkdownIt("commonmark").enable("table")
-
-
-def outline(text):
-    """The headings of levels 1 and 2 of a document, and the paragraphs that stand in no other block."""
-    parsed = MARKDOWN.parse(text)
-    after = list(pairwise(parsed))
-    heads = [
-        (token.tag, inner.content)
-        for token, inner in after
-        if token.type == "heading_open" and token.tag in ("h1", "h2")
-    ]
-    return heads, [inner.content for token, inner in after if token.type == "paragraph_open" and token.level == 0]
-
-
-@given(st.lists(MESSAGES, min_size=1, max_size=2), st.booleans())
-def test_no_message_poses_as_a_part_of_the_transcript(messages, thinking):
-    """Whatever messages hold, the headings are katod's own, and each message leaves the next one its place."""
-    options = Options(thinking=thinking, time_zone="Europe/Berlin")
-    steps = []
-    for text in messages:
-        steps += [user(text), user("the person's next words"), thinks(text), says(text), says("the agent's next words")]
-    shown = Markdown(options)
-    heads, paragraphs = outline(shown.head(facts(), TIMES["a"]).partition("\n---\n")[2] + show(*steps, shown=shown))
-    speakers = ["User · 23:36", "Claude · 23:36", "Claude · claude-opus-4-6 · 23:36"]
-    assert heads[0] == ("h1", "Add authentication to my app")
-    assert {tag for tag, _ in heads[1:]} <= {"h2"}
-    assert len(heads) <= 1 + 3 * len(messages)
-    assert {content for _, content in heads[1:]} <= set(speakers)
-    assert paragraphs.count("the person's next words") == paragraphs.count("the agent's next words") == len(messages)
-
-
-@given(MESSAGES, st.sampled_from(["summary", "full"]))
-def test_no_other_text_poses_as_a_part_of_the_transcript(text, tools):
-    """Tools, results, questions, answers, errors and titles cannot pose as speakers or swallow what follows, either."""
-    steps = [
-        user("begin"), call(1, text or "x", text, "execute", command=text), result(1, text, isError=True),
-        asks(text, (text, text), key=text), answers(text, freeText=text), event(ev.ERROR, {"message": text}),
-        event(ev.CONFIG_CHANGE, {"what": "title", "after": text}), user(text, subtype="slash-command"), user("the next words"),
-    ]  # fmt: skip
-    heads, paragraphs = outline(show(*steps, options=Options(tools=tools, time_zone="Europe/Berlin")))
-    assert {content.split(" ")[0] for _, content in heads} <= {"User", "Claude"}
-    assert {tag for tag, _ in heads} == {"h2"}
-    assert len(heads) == 3
-    assert paragraphs[-1] == "the next words"

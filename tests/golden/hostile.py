@@ -1,6 +1,7 @@
 """What hostile fixtures are asked: what a reader of the Markdown sees, and what he must never see."""
 
 import re
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -62,12 +63,11 @@ def render_all_forms(one: Case) -> dict[str, bytes]:
 
 def page(markdown: str) -> Page:
     """Parse a transcript without its front matter."""
-    _, head, text = markdown.split("---\n", 2) if markdown.startswith("---\n") else ("", "", markdown)
-    assert ": " in head
+    text = markdown.split("\n---\n", 1)[1] if markdown.startswith("---\n") else markdown
     tokens = MARKDOWN.parse(text)
     headings = [
         (token.tag, after.content)
-        for token, after in zip(tokens, tokens[1:], strict=False)
+        for token, after in pairwise(tokens)
         if token.type == "heading_open"
     ]
     words = "\n".join(token.content for token in tokens if token.type == "inline")

@@ -112,8 +112,9 @@ def test_line_longer_than_the_budget_is_read_whole(path):
     assert (batch.lines, batch.more) == ([Line(0, len(long) + 1, long)], True)
 
 
-def test_partial_line_is_not_searched_twice(path):
+def test_partial_line_is_not_searched_twice(path, monkeypatch):
     """Where a long line grows piece by piece, only the new bytes are searched for its end."""
+    monkeypatch.setattr(reader, "CHUNK", 500)
     path.write_bytes(b"x" * 1000)
     partial = read(path).partial
     path.write_bytes(b"x" * 1500)

@@ -1,0 +1,120 @@
+"""A person writes into an output that a kill left half-written: the note stays, and each event is there once."""
+
+import pytest
+
+from .checks import OK, marks_of
+from .power import Cut, Disk
+from .world import World
+
+NOTE = "a note of mine"
+LOG = " log.jsonl"
+# Where the kill meets the append: before it, in it (after so many parts of a thousand), behind it, behind its sync.
+KILLS = {
+    "committed": Cut(1, "inside", 0),
+    "early": Cut(1, "inside", 0.2),
+    "late": Cut(1, "inside", 0.7),
+    "appended": Cut(1, "before", 0),
+    "synced": Cut(1, "behind", 0),
+}
+formats = pytest.mark.parametrize("name", ["", LOG], ids=["markdown", "jsonl"])
+kills = pytest.mark.parametrize("kill", KILLS.values(), ids=KILLS)
+
+
+class Scene:
+    """A recording, and what has to stand in it."""
+
+    def __init__(self, world, name):
+        self.world, self.session = world, world.session()
+        self.marks = []
+        self.spoken = 0
+        world.once()
+        self.session.append(self.session.user(f"one\n::start{name}"))
+
+    def speak(self, count=3):
+        """Have the agent say something, and twice the same."""
+        for _ in range(count):
+            self.marks.append(f"mark-00000001-{len(self.marks):06d}.")
+            self.spoken += 1
+            records = self.session.said(f"some words\n\nand more\n{self.marks[-1]}"), self.session.said("ok")
+            self.session.append(*records)
+
+    def kill(self, kill):
+        """Run until the kill."""
+        assert self.world.once_until(kill.on(Disk(self.world.out)))
+
+    @property
+    def path(self):
+        return next(path for path in self.world.out.rglob("*") if path.is_file())
+
+    def assert_whole(self, notes=1):
+        """All is there once: the marks, what was said twice, and the notes."""
+        content = self.path.read_text()
+        assert content.count(NOTE) == notes
+        assert marks_of(self.path, edited=True) == (self.marks, self.spoken), content
+        if self.path.suffix == ".md":
+            assert len(OK.findall(content)) == self.spoken
+
+
+@formats
+@kills
+@pytest.mark.parametrize("end", ["\n", ""], ids=["a line", "half a line"])
+@pytest.mark.parametrize("again", [False, True], ids=["once", "twice"])
+def test_a_note_behind_what_a_kill_left(quick, name, kill, end, again):
+    """The note is kept, no event is lost or doubled, even when the run that completes it is killed, too."""
+    world = World(quick)
+    scene = Scene(world, name)
+    scene.speak()
+    world.once()
+    scene.speak()
+    scene.kill(kill)
+    with scene.path.open("a") as file:
+        file.write(f"{NOTE}{end}")
+    if again:
+        scene.speak(1)
+        world.once_until(KILLS["late"].on(Disk(world.out)))
+    scene.speak()
+    world.once()
+    scene.assert_whole()
+
+
+@formats
+@pytest.mark.parametrize("end", ["\n", ""], ids=["a line", "half a line"])
+def test_a_note_behind_a_whole_recording(quick, name, end):
+    """What comes next begins on a line of its own."""
+    world = World(quick)
+    scene = Scene(world, name)
+    scene.speak()
+    world.once()
+    with scene.path.open("a") as file:
+        file.write(f"{NOTE}{end}")
+    scene.speak()
+    world.once()
+    scene.assert_whole()
+    assert f"{NOTE}\n" in scene.path.read_text()
+
+
+@formats
+@kills
+@pytest.mark.parametrize("first", [True, False], ids=["first append", "second append"])
+def test_a_note_between_any_two_lines_of_what_a_kill_left(quick, name, kill, first):
+    """Wherever an editor put a line into the file, each event is there once."""
+    at, lines = 1, 2
+    while at < lines:
+        world = World(quick / str(at))
+        scene = Scene(world, name)
+        scene.speak()
+        if not first:
+            world.once()
+            scene.speak()
+        scene.kill(kill)
+        content = scene.path.read_text().splitlines(keepends=True)
+        lines = len(content)
+        if lines < 2:
+            return
+        fresh = scene.path.with_suffix(".new")
+        fresh.write_text("".join([*content[:at], f"{NOTE}\n", *content[at:]]))
+        fresh.rename(scene.path)
+        scene.speak()
+        world.once()
+        scene.assert_whole()
+        at += 1

@@ -1,0 +1,79 @@
+"""The steps of a conversation, short enough to be read in a test, and how they print."""
+
+from katod import events as ev
+from katod.events import Event, SessionRef
+from katod.facts import Facts
+from katod.formats.markdown import Markdown
+from katod.model import Mark, Options, SessionKey
+
+KEY = SessionKey("claude", "6f1c2c1e-8a53-4c3e-9b5e-0a1d5f8f2c11")
+MINUS = "\N{MINUS SIGN}"
+TIMES = {"a": "2026-02-10T22:36:18Z", "b": "2026-02-10T22:52:00Z", "c": "2026-02-11T08:02:00Z"}
+OPTIONS = Options(time_zone="Europe/Berlin", recorder="katod 1.0.0")
+
+
+def facts(**known):
+    return Facts(
+        KEY,
+        {
+            "title": "Add authentication to my app",
+            "version": "2.1.39",
+            "cwd": "/home/me/app",
+            "branch": "main",
+            **known,
+        },
+    )
+
+
+def event(kind, payload, at="a", model="", subagent=""):
+    return Event("id", kind, SessionRef("claude", KEY.id, subagent), payload, {}, TIMES.get(at, at), model=model)
+
+
+def user(text, at="a", **more):
+    return event(ev.USER_MESSAGE, {"text": text, **more}, at)
+
+
+def says(text, model="claude-opus-4-6", at="a"):
+    return event(ev.ASSISTANT_MESSAGE, {"text": text}, at, model)
+
+
+def thinks(text):
+    return event(ev.ASSISTANT_THINKING, {"text": text})
+
+
+def call(number, name, description, family="other", **given):
+    payload = {"toolCallId": f"t{number}", "name": name, "family": family, "description": description, "input": given}
+    return event(ev.TOOL_CALL, payload)
+
+
+def result(number, text="", **more):
+    return event(ev.TOOL_RESULT, {"toolCallId": f"t{number}", "text": text, **more})
+
+
+def asks(question, *options, key="Store", number=0):
+    rows = [{"label": label, "description": said} if said else {"label": label} for label, said in options]
+    return event(
+        ev.DECISION_PROMPT, {"decisionId": f"d{number}", "decisionKey": key, "prompt": question, "options": rows}
+    )
+
+
+def answers(*chosen, number=0, **more):
+    return event(ev.DECISION_RESPONSE, {"decisionId": f"d{number}", "selections": list(chosen), **more})
+
+
+def show(*steps, options=OPTIONS, known=None, shown=None):
+    """Print events and marks one after the other, following the facts as a recording does."""
+    shown, known = shown or Markdown(options), known or facts()
+    text = ""
+    for step in steps:
+        if isinstance(step, Mark):
+            text += shown.mark(step)
+            continue
+        known.observe(step)
+        text += shown.event(step, known)
+        known.close(step)
+    return text
+
+
+def full(**more):
+    return Options(tools="full", time_zone="Europe/Berlin", **more)

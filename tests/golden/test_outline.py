@@ -1,0 +1,44 @@
+"""Whatever a message holds, it stays where it stands: checked with a parser of Markdown."""
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from katod.formats.mdtext import body
+from tests.golden.hostile import LIVE, page
+
+# Lines that begin, go on with or end what could carry a text out of its place, and the containers they stand in.
+CONTAINERS = ["", "", "", " ", "   ", "    ", "\t", "> ", "- ", "  ", "1. ", "10. ", "* ", "> > ", "- - ", ">", "-\t", ": "]
+LINES = [
+    "", "", "FAKE", "words", "## FAKE", "# FAKE", "#", "##\tFAKE", "---", "===", "-", "=", "- - -", "***",
+    "```", "````", "~~~", "```sh", "```a`b", "``` x ```", "~~~ ~~~", "`", "``", "1 FAKE", "#FAKE", "| FAKE |", "|---|",
+    "a | b", "<!--", "-->", "<!-- x -->", "<?php", "?>", "<![CDATA[", "]]>", "<!DOCTYPE", "<details>", "</details>",
+    "<div>", "</div>", "<pre>", "</pre>", "<textarea>", "<script>", "</script>", "<style>", "<h1>FAKE</h1>", "<h2",
+    "class=x>FAKE</h2>", "<a href='x", "[x]: y", "[^1]: y", "\\", "\\# FAKE", "&#35; FAKE", "<b", "`<!--`", "<!-->",
+    "<x_y>", "<x-y a=b>", "</x>", "[x]:", "<img src=x onerror=y>", "<svg>", "<iframe>", "javascript:", "<a href=javascript:x>",
+]  # fmt: skip
+TEXTS = st.lists(st.tuples(st.sampled_from(CONTAINERS), st.sampled_from(LINES)).map("".join), max_size=9)
+
+
+def outline(text: str) -> list[tuple[str, str]]:
+    """The headings of a page with this message between two others."""
+    return page(_page(text)).headings
+
+
+@settings(max_examples=4_000)
+@given(TEXTS.map("\n".join))
+def test_no_message_changes_the_outline(text: str) -> None:
+    """Between two speakers a message adds no heading of level 1 or 2, and hides nothing of the next one."""
+    top = [heading for heading in outline(text) if heading[0] in ("h1", "h2")]
+    assert top == [("h1", "Title"), ("h2", "User"), ("h2", "Claude")]
+    assert "THE NEXT MESSAGE" in page(_page(text)).words
+
+
+@settings(max_examples=1_000)
+@given(TEXTS.map("\n".join))
+def test_no_message_acts(text: str) -> None:
+    """Outside code no message has HTML that could act or load something."""
+    assert [piece for piece in page(_page(text)).html if LIVE.search(piece)] == []
+
+
+def _page(text: str) -> str:
+    return f"# Title\n\n## User\n\n{body(text)}\n\n## Claude\n\nTHE NEXT MESSAGE\n"
