@@ -8,7 +8,7 @@ from katod.model import SessionKey
 
 _TITLE_LENGTH: Final = 80
 _MOST_CALLS: Final = 256
-_SUBTYPES_WITHOUT_TITLE: Final = frozenset({"slash-command", "shell"})
+_SUBTYPES_WITHOUT_TITLE: Final = frozenset({"slash-command", "shell", "context"})
 
 
 class Facts:

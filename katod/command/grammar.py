@@ -90,7 +90,7 @@ def _arguments(rest: str) -> tuple[str, dict[str, bool]] | None:
         switch = None if quoted else _SWITCH.fullmatch(match[0])
         if switch:
             switches[switch[2].lower()] = switch[1] == "+"
-        elif name or (not quoted and match[0][0] in "\"'`"):
+        elif name or (not quoted and match[0][0] in "\"'`+-"):
             return None
         else:
             name = next(group for group in match.groups() if group) if quoted else match[0]

@@ -41,7 +41,7 @@ def sweep_folder(
 
 def look(agent: str, path: str) -> tuple[Identity, Stat] | None:
     """Return what one path is now, None when it is no session file (any more)."""
-    identity = identify(agent, Path(path))
+    identity = identify(agent, Path(path)) if _has_a_name(path) else None
     if identity is None:
         return None
     try:
@@ -56,10 +56,15 @@ def _file(agent: str, entry: "os.DirEntry[str]") -> tuple[str, Identity, Stat] |
         status = entry.stat(follow_symlinks=False)
     except OSError:
         return None
-    if not _is_regular(status):
+    if not _is_regular(status) or not _has_a_name(entry.path):
         return None
     identity = identify(agent, Path(entry.path))
     return None if identity is None else (entry.path, identity, _stat(status))
+
+
+def _has_a_name(path: str) -> bool:
+    """Say whether a path is text: agents name their files in ASCII, and the ledger holds text only."""
+    return path.isascii() or path.isprintable()
 
 
 def _is_regular(status: os.stat_result) -> bool:

@@ -9,7 +9,7 @@ from katod.agents import LABELS, PRODUCTS
 from katod.events import Event
 from katod.facts import Facts
 from katod.formats import toolview
-from katod.formats.mdtext import body, code, inline, quoted
+from katod.formats.mdtext import body, code, html, inline, quoted
 from katod.formats.redact import redact
 from katod.formats.when import When
 from katod.model import Mark, Options
@@ -102,9 +102,11 @@ class Markdown:
     # -- one kind each ----------------------------------------------------------------------------
 
     def _user(self, event: Event, _: Facts) -> str:
-        payload = event.payload
+        payload, subtype = event.payload, event.payload.get("subtype")
+        if subtype == "context":
+            return ""
         text = self._redact(payload["text"])
-        shown = code(text) if payload.get("subtype") else body(text)
+        shown = code(text) if subtype else body(text)
         parts = [part for part in (shown, self._attachments(event)) if part]
         if not parts:
             return ""
@@ -140,7 +142,7 @@ class Markdown:
         if self._options.tools == "none" or name in toolview.DECISION_TOOLS:
             return ""
         if self._options.tools == "full":
-            title = label or f"<code>{name}</code>"
+            title = label or f"<code>{html(name)}</code>"
             return self._agent_heading(event, facts) + self._block(toolview.result_block(payload, title, self._redact))
         problem = toolview.failure(payload, self._redact)
         if not problem:

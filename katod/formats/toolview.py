@@ -92,8 +92,7 @@ def diff(payload: dict[str, Any]) -> list[str]:
     """Return the changed lines of an edit: removed ones first, each with its sign."""
     given = payload.get("input")
     if isinstance(given, str):
-        heads = ("+++", "---", "***")
-        return [line for line in given.splitlines() if line[:1] in "+-@" and not line.startswith(heads)]
+        return [line for line in given.splitlines() if line.startswith(("+", "-", "@@"))]
     if not isinstance(given, dict):
         return []
     edits = given.get("edits") if isinstance(given.get("edits"), list) else [given]

@@ -21,7 +21,7 @@ class When:
 
     def day(self, time: str) -> str:
         """Return `2026-02-10`."""
-        local = _parse(time[:16] + time[-1:], self._zone) if time[-1:] == "Z" else _parse(time, self._zone)
+        local = _parse(time, self._zone)
         return local.date().isoformat() if local else ""
 
     def stamp(self, time: str, day: str) -> str:
@@ -39,4 +39,7 @@ def _parse(time: str, zone: ZoneInfo) -> datetime | None:
         parsed = datetime.fromisoformat(time)
     except ValueError:
         return None
-    return parsed.astimezone(zone) if parsed.tzinfo else parsed.replace(tzinfo=zone)
+    try:
+        return parsed.astimezone(zone) if parsed.tzinfo else parsed.replace(tzinfo=zone)
+    except OverflowError:
+        return None  # the edge of the calendar

@@ -11,6 +11,7 @@ from katod.config import Settings, local_zone
 from katod.errors import TargetRefused
 from katod.facts import Facts
 from katod.formats import FORMATS
+from katod.formats.redact import redact
 from katod.formats.when import When
 from katod.model import Options, SessionKey, Target
 from katod.record.ledger import Ledger
@@ -140,6 +141,6 @@ class Outputs:
         key = facts.key
         short = key.subagent or key.id
         return {
-            "date": day, "title": slug(facts.title) or "untitled", "session8": slug(short)[:8],
+            "date": day, "title": slug(redact(facts.title)) or "untitled", "session8": slug(short)[:8],
             "session": slug(short, 200), "agent": key.agent,
         }  # fmt: skip

@@ -11,7 +11,7 @@ def frame(data: bytes, base: int) -> list[Line]:
     """Split `data`, which begins at offset `base`, into its complete lines; the rest is left out.
 
     CRLF counts as a newline, a byte order mark at offset 0 and NUL bytes before a line are dropped,
-    blank lines are passed over (the end of the line before still moves beyond them at the next one).
+    blank lines come as lines without data.
     """
     lines: list[Line] = []
     offset = base

@@ -67,14 +67,18 @@ class Disk:
                 self._lose(path, before, after, choose)
 
     def _lose(self, path, before, after, choose):
+        """Choose between: the file as it was, as it should be, cut off, ending in NUL bytes, both."""
+        safe = len(os.path.commonprefix([before or b"", after]))
         fate = choose(0, 5)
+        kept = choose(safe, len(after)) if fate in (2, 4) else safe
+        nul = choose(0, len(after) - kept) if fate == 4 else len(after) - kept
         if fate == 0 and before is None:
             path.unlink()
-        elif fate == 1 and before is not None:
+        elif fate == 0:
             replace(path, before)
-        elif fate >= 2:
-            kept = choose(len(os.path.commonprefix([before or b"", after])), len(after))
-            nul = choose(0, len(after) - kept) if fate >= 4 else 0
+        elif fate == 2:
+            replace(path, after[:kept])
+        elif fate >= 3:
             replace(path, after[:kept] + bytes(nul))
 
 

@@ -111,9 +111,10 @@ def test_a_note_between_any_two_lines_of_what_a_kill_left(quick, name, kill, fir
         lines = len(content)
         if lines < 2:
             return
-        fresh = scene.path.with_suffix(".new")
+        path = scene.path
+        fresh = path.with_suffix(".new")
         fresh.write_text("".join([*content[:at], f"{NOTE}\n", *content[at:]]))
-        fresh.rename(scene.path)
+        fresh.rename(path)
         scene.speak()
         world.once()
         scene.assert_whole()

@@ -3,11 +3,11 @@
 import tempfile
 from pathlib import Path
 
-from hypothesis import Phase, settings
+from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 
-from .power import Cut, Disk
+from .power import Cut, Disk, replace
 from .world import MEMORY, World
 
 TEXTS = st.one_of(
@@ -78,6 +78,31 @@ class LostPower(RuleBasedStateMachine):
             assert content == self.world.rendered(row)
             assert content == wanted[row.path.name].path.read_bytes()
         assert len(wanted) == len(self.world.outputs())
+
+
+@given(hole=st.tuples(st.integers(0, 4000), st.integers(1, 4000)), end=st.integers(0, 4000), before=st.booleans())
+@settings(max_examples=60, phases=PHASES)
+def test_a_hole_before_bytes_that_arrived(hole, end, before):
+    """A disk may have kept later bytes of an append and not the earlier ones: then NUL bytes stand in between."""
+    with tempfile.TemporaryDirectory(prefix="katod-", dir=MEMORY) as folder:
+        world = World(Path(folder))
+        session = world.session()
+        world.once()
+        session.append(session.user("one\n::start"), session.said("two"))
+        if before:
+            world.once()
+        committed = next(world.out.rglob("*.md")).stat().st_size if before else 0
+        for number in range(20):
+            session.append(session.said(f"{number} {'words ' * 20}"))
+        assert world.once_until(Cut(1, "before", 0).on(Disk(world.out)))
+        path = next(world.out.rglob("*.md"))
+        content = bytearray(path.read_bytes())
+        begin, size = hole
+        stop = min(committed + begin + size, len(content))
+        content[committed + begin : stop] = bytes(max(0, stop - committed - begin))
+        replace(path, bytes(content[: max(committed, len(content) - end)]))
+        world.once()
+        assert path.read_bytes() == world.rendered(world.outputs()[0])
 
 
 LostPower.TestCase.settings = settings(max_examples=60, stateful_step_count=15, phases=PHASES)

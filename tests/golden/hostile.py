@@ -16,7 +16,11 @@ GOOD: Final = re.compile(r"GOOD-\d+")
 SPEAKER: Final = re.compile(r"(?:User|Claude|Codex)(?: · .*)?")
 # Control characters but newline and tab; bidirectional overrides and isolates.
 CONTROLS: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
-LIVE: Final = re.compile(r"<\s*(?:script|iframe|style|img|object|embed|svg)\b", re.IGNORECASE)
+# HTML that runs, loads a page, or changes how the rest looks.
+LIVE: Final = re.compile(
+    r"<(?:script|iframe|frame|style|object|embed|svg|base|meta|link|form)\b|<[a-z][^<>&]*(?:\son\w+\s*=|=\s*[\"']?javascript:)",
+    re.IGNORECASE,
+)
 MARKDOWN: Final = MarkdownIt("commonmark", {"html": True}).enable("table")
 
 
@@ -65,11 +69,7 @@ def page(markdown: str) -> Page:
     """Parse a transcript without its front matter."""
     text = markdown.split("\n---\n", 1)[1] if markdown.startswith("---\n") else markdown
     tokens = MARKDOWN.parse(text)
-    headings = [
-        (token.tag, after.content)
-        for token, after in pairwise(tokens)
-        if token.type == "heading_open"
-    ]
+    headings = [(token.tag, after.content) for token, after in pairwise(tokens) if token.type == "heading_open"]
     words = "\n".join(token.content for token in tokens if token.type == "inline")
     return Page(headings, _html(tokens), words)
 

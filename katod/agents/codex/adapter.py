@@ -170,16 +170,16 @@ class Codex:
         kind = row.get("kind")
         shown = [("image", text_of(url)) for url in list_of(row.get("images"))]
         shown += [("local_image", text_of(path)) for path in list_of(row.get("local_images"))]
-        injected = kind in ("environment_context", "user_instructions")
+        context = kind in ("environment_context", "user_instructions")
         if self._paginated:
             return []
-        return self._user(text_of(row.get("message")), shown, value, record, "event_msg/user_message", injected)
+        return self._user(text_of(row.get("message")), shown, value, record, "event_msg/user_message", context)
 
     def _user(
         self, text: str, shown: list[tuple[str, str]], value: dict[str, Any], record: Record, kind: str,
-        injected: bool = False,
+        context: bool = False,
     ) -> list[Event]:  # fmt: skip
-        if injected:
+        if context:
             payload = {"text": text, "subtype": "context"}
             return [self.event(ev.SYSTEM_MESSAGE, payload, value, record, kind, 0)]
         words = unwrap(text)
@@ -187,14 +187,15 @@ class Codex:
         if words.context:
             payload = {"text": words.context, "subtype": "ide-context"}
             out.append(self.event(ev.SYSTEM_MESSAGE, payload, value, record, kind, "0c"))
-        said: dict[str, Any] = {"text": words.text}
+        injected = is_injected(text)
+        said: dict[str, Any] = {"text": words.text} | ({"subtype": "context"} if injected else {})
         blobs: list[tuple[str, str, str]] = []
         for image_kind, where in shown:
             row, blob = describe_image(image_kind, where)
             said.setdefault("attachments", []).append(row)
             blobs += blob
         event = self.event(ev.USER_MESSAGE, said, value, record, kind, 0)
-        return [*out, event._replace(typed=self._typed() and not is_injected(text), blobs=tuple(blobs))]
+        return [*out, event._replace(typed=self._typed() and not injected, blobs=tuple(blobs))]
 
     def _typed(self) -> bool:
         meta = self._meta or {}

@@ -1,0 +1,262 @@
+"""The blocks of one message, followed line by line as a Markdown reader would, so that none poses as a speaker.
+
+Headings move two levels down, wherever they stand; HTML that acts is shown instead of obeyed; what a message
+leaves open is closed at its end. Code is never changed. Pure.
+"""
+
+import re
+from typing import Final
+
+_STRUCTURE: Final = re.compile(r"[#<]|```|~~~|^[ \t>]*(?:=+|-+)[ \t]*$", re.MULTILINE)
+_HEADING: Final = re.compile(r"(#{1,6})(?=[ \t]|$)")
+_UNDERLINE: Final = re.compile(r"(?:=+|-+)[ \t]*")
+_RULE: Final = re.compile(r"(?:(?:\*[ \t]*){3,}|(?:-[ \t]*){3,}|(?:_[ \t]*){3,})")
+_FENCE: Final = re.compile(r"(`{3,}(?=[^`]*$)|~{3,})")
+_ITEM: Final = re.compile(r"(?:[-*+]|(\d{1,9})[.)])(?= |$)")
+_DEFINITION: Final = re.compile(r"\[[^\]]+\]:")
+_MARKERS: Final = re.compile(r"(?:[ \t]|>|(?:[-*+]|\d{1,9}[.)])(?=[ \t]))*")
+_DEEPEST: Final = 100
+
+# Blocks of HTML: how they begin, what ends them (None: a blank line), and what closes them.
+_NAMES: Final = (
+    "address|article|aside|base|basefont|blockquote|body|caption|center|col|colgroup|dd|details|dialog|dir|div|dl|dt|"
+    "fieldset|figcaption|figure|footer|form|frame|frameset|h[1-6]|head|header|hr|html|iframe|legend|li|link|main|menu|"
+    "menuitem|nav|noframes|ol|optgroup|option|p|param|search|section|summary|table|tbody|td|tfoot|th|thead|title|tr|"
+    "track|ul|source"
+)
+_ATTRIBUTE: Final = r"""\s+[A-Za-z_:][\w:.-]*(?:\s*=\s*(?:[^\s"'=<>`]+|'[^']*'|"[^"]*"))?"""
+_PREFORMATTED: Final = re.compile(r"<pre(?=\s|>|$)", re.IGNORECASE)
+_PREFORMATTED_END: Final = re.compile(r"</pre>", re.IGNORECASE)
+# HTML that runs, loads, restyles, or hides what follows; a comment that ends in its line does not.
+_ACTIVE: Final = re.compile(
+    r"<(?=\?|!(?!--(?:(?!-->).)*-->)|/?(?:script|style|textarea|iframe|frame|frameset|object|embed|applet|form|base|meta"
+    r"|link|svg|math|title|xmp|noscript|noembed|noframes|plaintext|template)\b"
+    r"|[a-z][^<>]*(?:\bon\w+\s*=|javascript:))",
+    re.IGNORECASE,
+)
+_TO_BLANK: Final = re.compile(rf"</?(?:{_NAMES})(?=\s|/?>|$)", re.IGNORECASE)
+_ALONE: Final = re.compile(rf"(?:<[A-Za-z][A-Za-z0-9-]*(?:{_ATTRIBUTE})*\s*/?>|</[A-Za-z][A-Za-z0-9-]*\s*>)\s*$")
+# Elements that swallow what follows when nobody closes them.
+_SWALLOWING: Final = re.compile(r"<(/?)(details|pre|table|div)\b[^<>]*>", re.IGNORECASE)
+_CODE: Final = r"(?<!`)(`++)[^`]*+\1(?!`)"
+_CODE_SPAN: Final = re.compile(_CODE)
+_ACTIVE_OR_CODE: Final = re.compile(rf"{_CODE}|{_ACTIVE.pattern}", re.IGNORECASE)
+_HTML_HEADING: Final = re.compile(rf"{_CODE}|</?[hH][12]\b")
+
+
+def neutral(text: str) -> str:
+    """Return a message's text for its place below a level-2 heading."""
+    return _Blocks().run(text) if _STRUCTURE.search(text) else text
+
+
+class _Blocks:
+    """Walks the lines of one message."""
+
+    def __init__(self) -> None:
+        self._out: list[str] = []
+        self._containers: list[int] = []  # a list item by the column of its content, a quotation by 0
+        self._leaf = ""  # "", "paragraph", "fence", "html" or "code"
+        self._fence = ""
+        self._ends: re.Pattern[str] | str | None = None
+        self._closing = ""
+        self._open: list[str] = []
+        self._reached = 0  # how many containers the line before went on with
+        self._defines = False  # the line before may be a link's definition, which is no paragraph
+        self._bare = False  # the innermost list item has no content yet
+
+    def run(self, text: str) -> str:
+        """Return the whole text."""
+        for line in text.split("\n"):
+            self._line(line)
+        lead = "".join("> " if not column else "" for column in self._containers)
+        lead = lead.ljust(self._containers[-1]) if self._containers else ""
+        if self._leaf == "fence":
+            self._out.append(lead + self._fence)
+        elif self._leaf == "html" and self._closing:
+            self._out.append(lead + self._closing)
+        if self._open:
+            self._out.append("\n" + "".join(f"</{name}>" for name in reversed(self._open)))
+        return "\n".join(self._out)
+
+    def _line(self, line: str) -> None:
+        flat = line.expandtabs(4)
+        if self._bare and not flat.strip(" >"):
+            self._containers.pop()  # an item begins with one blank line at the most
+        self._bare = False
+        at, depth = self._enter(flat)
+        if depth < len(self._containers) and self._leaf in ("fence", "html", "code"):
+            self._leaf = ""
+        if self._leaf in ("fence", "html"):
+            self._out.append(self._inside(line, flat[at:]))
+        else:
+            self._begin(line, flat, at, depth)
+
+    def _enter(self, flat: str) -> tuple[int, int]:
+        """Return the column behind the containers that go on in this line, and how many do."""
+        at = 0
+        for depth, column in enumerate(self._containers):
+            rest = flat[at:].lstrip(" ")
+            indent = len(flat) - at - len(rest)
+            if column:
+                if rest and at + indent < column:
+                    return at, depth
+                at = min(len(flat), max(at, column))
+            elif indent > 3 or rest[:1] != ">":
+                return at, depth
+            else:
+                at = _behind_quote(flat, at + indent)
+        return at, len(self._containers)
+
+    def _inside(self, line: str, rest: str) -> str:
+        """Return a line of a fence or a block of HTML, and see whether it is the last one."""
+        if self._leaf == "fence":
+            marks = rest.strip(" ")
+            indent = len(rest) - len(rest.lstrip(" "))
+            if indent < 4 and len(marks) >= len(self._fence) and not marks.strip(self._fence[0]):
+                self._leaf = ""
+            return line
+        line = self._tags(line)
+        if self._is_over(rest):
+            self._leaf = ""
+        return line
+
+    def _begin(self, line: str, flat: str, at: int, depth: int) -> None:
+        """Take a line in which blocks may begin."""
+        rest = flat[at:].lstrip(" ")
+        while True:
+            going_on = self._leaf == "paragraph"
+            indent = len(flat) - at - len(rest)
+            if not rest:
+                self._blank(depth)
+            elif indent > 3:
+                if not going_on:
+                    self._leave(depth, "code")
+            elif rest[0] == ">" and depth < _DEEPEST:
+                self._leave(depth, "")
+                self._containers.append(0)
+                at = _behind_quote(flat, at + indent)
+                rest, depth = flat[at:].lstrip(" "), depth + 1
+                continue
+            elif going_on and self._is_underline(rest, depth):
+                self._underline(line)
+                return
+            elif not self._opens(rest, depth):
+                item = None if _RULE.fullmatch(rest) else _ITEM.match(rest)
+                if item and depth < _DEEPEST and self._may_begin(item, rest, depth):
+                    self._leave(depth, "")
+                    at = self._enter_item(flat, at + indent + item.end())
+                    rest, depth = flat[at:].lstrip(" "), depth + 1
+                    continue
+                self._paragraph(rest, depth)
+            break
+        self._reached = depth
+        self._out.append(self._shown(line, rest))
+
+    def _leave(self, depth: int, leaf: str) -> None:
+        del self._containers[depth:]
+        self._leaf = leaf
+
+    def _blank(self, depth: int) -> None:
+        if 0 in self._containers[depth:]:
+            self._leave(depth, "")
+        elif self._leaf != "code":
+            self._leaf = ""
+
+    def _paragraph(self, rest: str, depth: int) -> None:
+        new = self._leaf != "paragraph"
+        self._defines = (new or self._defines) and _DEFINITION.match(rest) is not None
+        if new:
+            self._leave(depth, "paragraph")
+
+    def _enter_item(self, flat: str, at: int) -> int:
+        """Open a list item behind its marker; return the column of its content."""
+        rest = flat[at:]
+        spaces = len(rest) - len(rest.lstrip(" "))
+        self._bare = not rest.strip(" ")
+        column = at + (spaces if not self._bare and 1 <= spaces <= 4 else 1)
+        self._containers.append(column)
+        return min(column, len(flat))
+
+    def _may_begin(self, item: re.Match[str], rest: str, depth: int) -> bool:
+        """Say whether a list item may begin here: within a paragraph only one with content, numbered 1 if at all."""
+        if self._leaf != "paragraph" or self._defines or depth < len(self._containers):
+            return True
+        return bool(rest[item.end() :].strip()) and item[1] in (None, "1")
+
+    def _is_underline(self, rest: str, depth: int) -> bool:
+        within = depth == len(self._containers) or (rest[0] == "=" and self._reached < len(self._containers))
+        return within and _UNDERLINE.fullmatch(rest) is not None
+
+    def _underline(self, line: str) -> None:
+        """Make the line before an underline a heading of its own, and drop the underline."""
+        before = self._out[-1]
+        markers = _MARKERS.match(before)
+        at = markers.end() if markers else 0
+        self._out[-1] = f"{before[:at]}### {before[at:]}"
+        self._out.append(line.rstrip().rstrip("=-").rstrip())
+        self._leave(self._reached, "")
+
+    def _opens(self, rest: str, depth: int) -> bool:
+        """Open the fence, block of HTML, heading or rule that a line begins with."""
+        if fence := _FENCE.match(rest):
+            self._leave(depth, "fence")
+            self._fence = fence[1]
+            return True
+        if rest[0] == "<" and self._opens_html(rest, depth):
+            return True
+        if _HEADING.match(rest) or _RULE.fullmatch(rest):
+            self._leave(depth, "")
+            return True
+        return False
+
+    def _opens_html(self, rest: str, depth: int) -> bool:
+        self._ends, self._closing = None, ""
+        if _ACTIVE.match(rest):
+            return False
+        if _PREFORMATTED.match(rest):
+            self._ends, self._closing = _PREFORMATTED_END, "</pre>" if ">" in rest else "></pre>"
+        elif rest.startswith("<!--"):
+            self._ends = "-->"
+        elif not _TO_BLANK.match(rest) and (self._leaf == "paragraph" or not _ALONE.match(rest)):
+            return False
+        self._leave(depth, "" if self._ends and self._is_over(rest) else "html")
+        return True
+
+    def _is_over(self, rest: str) -> bool:
+        if self._ends is None:
+            return not rest.strip()
+        return self._ends in rest if isinstance(self._ends, str) else self._ends.search(rest) is not None
+
+    def _shown(self, line: str, rest: str) -> str:
+        """Return a line outside of fences as it is printed."""
+        if self._leaf in ("code", "fence"):
+            return line
+        if (heading := _HEADING.match(rest)) and not self._leaf:
+            at = line.index("#")
+            return line[:at] + "#" * min(2, 6 - len(heading[1])) + self._tags(line[at:])
+        return self._tags(line)
+
+    def _tags(self, line: str) -> str:
+        """Move HTML headings down, and note the elements that are left open."""
+        if "<" not in line:
+            return line
+        if self._leaf != "html" or self._ends is None:
+            for match in _SWALLOWING.finditer(_CODE_SPAN.sub("", line)):
+                self._element(match[2].lower(), closes=bool(match[1]))
+        if self._leaf == "html":
+            line = _ACTIVE.sub("&lt;", line)
+        else:
+            line = _ACTIVE_OR_CODE.sub(lambda m: m[0] if m[1] else "&lt;", line)
+        return _HTML_HEADING.sub(lambda m: m[0] if m[1] else f"{m[0][:-1]}{int(m[0][-1]) + 2}", line)
+
+    def _element(self, name: str, *, closes: bool) -> None:
+        if not closes:
+            self._open.append(name)
+        elif name in self._open:
+            while self._open.pop() != name:
+                pass
+
+
+def _behind_quote(flat: str, at: int) -> int:
+    """Return the column behind a `>` and the space that belongs to it."""
+    return at + 2 if flat[at + 1 : at + 2] == " " else at + 1
