@@ -99,9 +99,9 @@ class Journal:
         """A parked output can be written again."""
         self._say("info", "output.resumed", output=output)
 
-    def output_recovered(self, output: str, how: str) -> None:
-        """After a crash the open intent was compared with the file and completed."""
-        self._say("info", "output.recovered", output=output, how=how)
+    def output_recovered(self, output: str, *, foreign: bool) -> None:
+        """After a crash the open intent was compared with the file and completed, among other text or not."""
+        self._say("info", "output.recovered", output=output, foreign=foreign)
 
     def ledger_set_aside(self, path: str, problem: str) -> None:
         """The ledger was unreadable; it was renamed and a new one begun."""

@@ -158,6 +158,7 @@ class Pipeline:
         found = self._open.get(session_id)
         if found is not None:
             return found
+        self.delivery.settle()  # what was written since is read from the ledger now
         following = self._catch_up.rows()
         rows = {row.id: following.get(row.id, row) for row in self._ledger.outputs(session_id)}
         row = self._ledger.session(session_id)

@@ -100,6 +100,9 @@ class CatchUp:
             self._ledger.save_output(row)
         self._delivery.saved([row])
         written = self._delivery.deliver(row)
+        if not written:
+            with self._ledger.transaction():
+                self._ledger.save_output(row)
         if done and written:
             del self._followers[output_id]
             return False

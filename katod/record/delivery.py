@@ -25,12 +25,16 @@ class Delivery:
         self._journal = journal
         self._written: dict[int, OutputRow] = {}
         self._parked: dict[int, float] = {}
+        self._foreign: set[int] = set()
 
     def check(self, outlet: Outlet) -> None:
         """Before anything is printed: adopt what someone else wrote, and have a mark printed."""
         row = outlet.row
         if row.intent is not None:
             return
+        if row.id in self._foreign:
+            self._foreign.discard(row.id)
+            outlet.recorder.interrupt("edited")
         try:
             seen = look(_place(row), _known(row))
         except OutputError:
@@ -70,11 +74,13 @@ class Delivery:
         if row.intent is None:
             return True
         try:
-            known, how = complete(_place(row), _known(row), row.intent, row.bounds)
+            known, foreign = complete(_place(row), _known(row), row.intent, row.bounds)
         except OutputError as error:
             self._park(row, error)
             return False
-        self._journal.output_recovered(str(row.path), how)
+        self._journal.output_recovered(str(row.path), foreign=foreign)
+        if foreign:
+            self._foreign.add(row.id)
         if row.problem:
             self._journal.output_resumed(str(row.path))
         self._wrote(row, known)

@@ -7,7 +7,7 @@ offsets, hashes and ids, nothing of what was said.
 import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Final
@@ -70,14 +70,17 @@ class Ledger:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """All or nothing; committed (and on disk) when the block ends."""
-        self.db.execute("BEGIN IMMEDIATE")
+        """All or nothing; committed (and on disk) when the block ends. Raises LedgerError when it cannot be."""
         try:
+            self.db.execute("BEGIN IMMEDIATE")
             yield
-        except BaseException:
-            self.db.execute("ROLLBACK")
+            self.db.execute("COMMIT")
+        except BaseException as error:
+            with suppress(sqlite3.Error):
+                self.db.execute("ROLLBACK")
+            if isinstance(error, sqlite3.Error):
+                raise LedgerError(f"the ledger cannot be written: {error}", hint="is the disk full?") from error
             raise
-        self.db.execute("COMMIT")
 
     # -- roots ------------------------------------------------------------------------------------
 

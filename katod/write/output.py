@@ -46,7 +46,6 @@ class Look(NamedTuple):
 
     change: Change
     known: Known
-    mid_line: bool = False
 
 
 def look(place: Place, known: Known) -> Look:
@@ -70,7 +69,7 @@ def append(place: Place, known: Known, data: bytes) -> Known:
     """
     try:
         with _opened(place, create=not known.ino) as fd:
-            if known.ino and _compare(fd, known).mid_line:
+            if _ends_mid_line(fd):
                 data = b"\n" + data
             _write(fd, data, place.path)
             return _known(fd)
@@ -80,10 +79,10 @@ def append(place: Place, known: Known, data: bytes) -> Known:
         return _append_to_empty(place, data)
 
 
-def complete(place: Place, known: Known, intent: bytes, bounds: list[int]) -> tuple[Known, str]:
-    """Bring an intent to its end that may have been written in part; returns the output and how it went.
+def complete(place: Place, known: Known, intent: bytes, bounds: list[int]) -> tuple[Known, bool]:
+    """Bring an intent to its end that may have been written in part.
 
-    Raises OutputError.
+    Returns the output as it is now, and whether someone else's text stands there, too. Raises OutputError.
     """
     try:
         with _opened(place, create=False) as fd:
@@ -97,9 +96,9 @@ def complete(place: Place, known: Known, intent: bytes, bounds: list[int]) -> tu
             if todo.cut is not None:
                 os.ftruncate(fd, start + todo.cut)
             _write(fd, todo.data, place.path)
-            return _known(fd), todo.how
+            return _known(fd), todo.foreign
     except FileNotFoundError:
-        return append(place, Known(), intent), "written anew"
+        return append(place, Known(), intent), False
 
 
 def save_asset(place: Place, folder: str, name: str, content: bytes) -> None:
@@ -165,8 +164,12 @@ def _compare(fd: int, known: Known) -> Look:
     now = Known(status.st_dev, status.st_ino, status.st_size, known.tail)
     if now == known and _tail(fd, known.size) == known.tail:
         return Look("same", known)
-    mid_line = status.st_size > 0 and os.pread(fd, 1, status.st_size - 1) != b"\n"
-    return Look("edited", _known(fd), mid_line)
+    return Look("edited", _known(fd))
+
+
+def _ends_mid_line(fd: int) -> bool:
+    size = os.fstat(fd).st_size
+    return size > 0 and os.pread(fd, 1, size - 1) != b"\n"
 
 
 def _known(fd: int) -> Known:

@@ -10,10 +10,13 @@ _UNMISTAKABLE: Final = 128
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Cut the file to `cut` bytes behind the committed length (None: do not), then append `data`."""
+    """Cut the file to `cut` bytes behind the committed length (None: do not), then append `data`.
+
+    `foreign` says that someone else's text stands there, too.
+    """
 
     data: bytes
-    how: str
+    foreign: bool = False
     cut: int | None = None
 
 
@@ -25,21 +28,48 @@ def plan(behind: bytes, intent: bytes, bounds: list[int], *, anchored: bool = Tr
     """
     if anchored:
         if intent.startswith(behind):
-            return Plan(intent[len(behind) :], "completed")
+            return Plan(intent[len(behind) :])
         if behind.startswith(intent):
-            return Plan(b"", "already written, more stands behind it")
+            return Plan(b"", foreign=True)
         same = _common(behind, intent)
-        if not behind[same:].strip(b"\0"):
-            return Plan(intent[same:], "NUL bytes were cut off", cut=same)
-    sure = anchored or len(intent) >= _UNMISTAKABLE or behind.endswith(intent)
-    if sure and intent in behind:
-        return Plan(b"", "already written among other text")
-    if tail := _torn(behind, intent):
-        return Plan(intent[tail:], "completed behind other text")
-    ends = [end for end in reversed(bounds) if anchored or end >= _UNMISTAKABLE]
-    whole = next((end for end in ends if intent[:end] in behind), 0)
-    newline = b"" if not behind or behind.endswith(b"\n") else b"\n"
-    return Plan(newline + intent[whole:], "continued behind other text")
+        if _is_hole(behind, intent, same):
+            return Plan(intent[same:], cut=same)
+    elif behind.endswith(intent):
+        return Plan(b"", foreign=True)
+    done = _written(behind, intent, bounds)
+    if not anchored and done < min(_UNMISTAKABLE, len(intent)):
+        done = 0
+    rest = intent[done:]
+    if rest and (tail := _torn(behind, rest)):
+        return Plan(rest[tail:], foreign=True)
+    newline = b"" if not rest or not behind or behind.endswith(b"\n") else b"\n"
+    return Plan(newline + rest, foreign=True)
+
+
+def _is_hole(behind: bytes, intent: bytes, same: int) -> bool:
+    """Say whether power loss left NUL bytes, from `same` on, where bytes of the intent should be."""
+    rest = behind[same:]
+    if not rest.startswith(b"\0"):
+        return False
+    wanted = intent[same : len(behind)]
+    return not rest.strip(b"\0") or (
+        len(rest) == len(wanted) and all(here in (0, there) for here, there in zip(rest, wanted, strict=True))
+    )
+
+
+def _written(behind: bytes, intent: bytes, bounds: list[int]) -> int:
+    """Return how much of the intent stands there as whole events, in order, other lines among theirs or not."""
+    there = behind.split(b"\n")
+    there.pop()  # what stands behind the last newline is no whole line
+    begun = at = 0
+    for end in bounds:
+        for line in filter(None, intent[begun:end].split(b"\n")):
+            try:
+                at = there.index(line, at) + 1
+            except ValueError:
+                return begun
+        begun = end
+    return begun
 
 
 def _common(left: bytes, right: bytes) -> int:

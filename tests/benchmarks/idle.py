@@ -1,5 +1,6 @@
 """What the daemon costs while little or nothing happens, with many sessions on the disk."""
 
+import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -40,8 +41,12 @@ def measure(report: Report, folder: Path, sessions: int, seconds: float) -> None
 
 
 def _fill(folder: Path, sessions: int) -> None:
-    """Make small sessions: four in five of Claude Code, in project folders, the others of Codex, by day."""
+    """Make small sessions: four in five of Claude Code, in project folders, the others of Codex, by day.
+
+    Each changed an hour before the one before it.
+    """
     bodies = {agent: [b"".join(generate.session(agent, 2000, seed)) for seed in range(10)] for agent in generate.AGENTS}
+    now = time.time()
     for number in range(sessions):
         agent = "codex" if number % 5 == 4 else "claude"
         made = generate.AGENTS[agent](seed=100_000 + number)
@@ -51,6 +56,7 @@ def _fill(folder: Path, sessions: int) -> None:
         if not path.parent.exists():
             path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(bodies[agent][number % 10])
+        os.utime(path, (now - (number + 1) * 3600,) * 2)
 
 
 def _start(report: Report, daemon: Katod, what: str) -> None:

@@ -68,7 +68,7 @@ class Disk:
 
     def _lose(self, path, before, after, choose):
         """Choose between: the file as it was, as it should be, cut off, ending in NUL bytes, both."""
-        safe = len(os.path.commonprefix([before or b"", after]))
+        safe = common(before or b"", after)
         fate = choose(0, 5)
         kept = choose(safe, len(after)) if fate in (2, 4) else safe
         nul = choose(0, len(after) - kept) if fate == 4 else len(after) - kept
@@ -80,6 +80,12 @@ class Disk:
             replace(path, after[:kept])
         elif fate >= 3:
             replace(path, after[:kept] + bytes(nul))
+
+
+def common(left, right):
+    """Return how many bytes two contents begin with alike."""
+    pairs = enumerate(zip(left, right, strict=False))
+    return next((at for at, (a, b) in pairs if a != b), min(len(left), len(right)))
 
 
 def replace(path, content):

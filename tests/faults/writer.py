@@ -16,7 +16,7 @@ from pathlib import Path
 
 from .world import World
 
-WORDS = ["alpha", "bravo", "grüße", "你好", "delta", "#", "echo", ">", "foxtrot", "`golf`", "**hotel**", "<india>", "🎉", "juliet"]
+WORDS = ("alpha", "grüße", "你好", "#", "echo", ">", "foxtrot", "`golf`", "**hotel**", "<india>", "🎉", "juliet")
 SESSIONS = 6
 LONG = 200_000
 SPOKEN = ("user", "said")
