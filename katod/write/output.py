@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
 from katod.errors import OutputError, TargetRefused
-from katod.write.recover import plan
+from katod.write.recover import is_begun, plan
 from katod.write.safe import open_file, open_parent
 
 TAIL_SIZE: Final = 1024
 _LOOK_BACK: Final = 16 * 1024 * 1024
+_LOOK_AROUND: Final = 2 * 1024 * 1024
 # fdatasync is not offered everywhere (macOS): there fsync does the same and more.
 _sync = getattr(os, "fdatasync", os.fsync)
 
@@ -87,10 +88,11 @@ def complete(place: Place, known: Known, intent: bytes, bounds: list[int]) -> tu
     try:
         with _opened(place, create=False) as fd:
             size = os.fstat(fd).st_size
-            anchored = not known.ino or (size >= known.size and _tail(fd, known.size) == known.tail)
-            start = known.size if anchored else max(0, size - _LOOK_BACK)
+            start = _committed_end(fd, size, known)
+            anchored = start is not None
+            start = max(0, size - _LOOK_BACK) if start is None else start
             behind = os.pread(fd, size - start, start)
-            if not known.ino and not _is_ours(behind, intent, bounds):
+            if not known.ino and not is_begun(behind, intent):
                 raise _taken(place)
             todo = plan(behind, intent, bounds, anchored=anchored)
             if todo.cut is not None:
@@ -124,11 +126,21 @@ def _append_to_empty(place: Place, data: bytes) -> Known:
         return _known(fd)
 
 
-def _is_ours(content: bytes, intent: bytes, bounds: list[int]) -> bool:
-    """Say whether a file that the ledger does not know yet was begun with this intent."""
-    first = intent[: bounds[0]] if bounds else intent
-    begun = content.rstrip(b"\0")
-    return intent.startswith(begun) or content.startswith(first)
+def _committed_end(fd: int, size: int, known: Known) -> int | None:
+    """Return where what was committed ends now, None where it cannot be told.
+
+    An edit further up moves it: then it is found by its last bytes.
+    """
+    if not known.ino or (size >= known.size and _tail(fd, known.size) == known.tail):
+        return known.size
+    length = min(known.size, TAIL_SIZE)
+    begin = max(0, size - _LOOK_AROUND)
+    data = os.pread(fd, size - begin, begin)
+    end = len(data)
+    while (end := data.rfind(b"\n", 0, end)) + 1 >= length > 0:
+        if _digest(data[end + 1 - length : end + 1]) == known.tail:
+            return begin + end + 1
+    return None
 
 
 def _taken(place: Place) -> OutputError:
@@ -179,7 +191,11 @@ def _known(fd: int) -> Known:
 
 def _tail(fd: int, size: int) -> str:
     length = min(size, TAIL_SIZE)
-    return blake2b(os.pread(fd, length, size - length), digest_size=12).hexdigest()
+    return _digest(os.pread(fd, length, size - length))
+
+
+def _digest(data: bytes) -> str:
+    return blake2b(data, digest_size=12).hexdigest()
 
 
 def _write(fd: int, data: bytes, path: Path) -> None:

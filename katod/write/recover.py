@@ -34,16 +34,26 @@ def plan(behind: bytes, intent: bytes, bounds: list[int], *, anchored: bool = Tr
         same = _common(behind, intent)
         if _is_hole(behind, intent, same):
             return Plan(intent[same:], cut=same)
-    elif behind.endswith(intent):
+    sure = anchored or len(intent) >= _UNMISTAKABLE or behind.endswith(intent)
+    if sure and intent in behind:
         return Plan(b"", foreign=True)
-    done = _written(behind, intent, bounds)
-    if not anchored and done < min(_UNMISTAKABLE, len(intent)):
-        done = 0
+    done, at = _written(behind, intent, bounds)
+    if not anchored and done < _UNMISTAKABLE:
+        done = at = 0
     rest = intent[done:]
-    if rest and (tail := _torn(behind, rest)):
+    tail = len(behind) - at if rest.startswith(behind[at:]) else _torn(behind, rest)
+    if rest and tail:
         return Plan(rest[tail:], foreign=True)
     newline = b"" if not rest or not behind or behind.endswith(b"\n") else b"\n"
     return Plan(newline + rest, foreign=True)
+
+
+def is_begun(content: bytes, intent: bytes) -> bool:
+    """Say whether a file that the ledger does not know yet was begun with this intent, whatever became of it since."""
+    if intent.startswith(content.rstrip(b"\0")) or _is_hole(content, intent, _common(content, intent)):
+        return True
+    lines = content.split(b"\n")
+    return all(line in lines for line in intent.split(b"\n", 2)[:2])
 
 
 def _is_hole(behind: bytes, intent: bytes, same: int) -> bool:
@@ -57,19 +67,35 @@ def _is_hole(behind: bytes, intent: bytes, same: int) -> bool:
     )
 
 
-def _written(behind: bytes, intent: bytes, bounds: list[int]) -> int:
-    """Return how much of the intent stands there as whole events, in order, other lines among theirs or not."""
-    there = behind.split(b"\n")
-    there.pop()  # what stands behind the last newline is no whole line
+def _written(behind: bytes, intent: bytes, bounds: list[int]) -> tuple[int, int]:
+    """Return how much of the intent stands there as whole events, in order, and where the last of them ends.
+
+    Other lines may stand among theirs.
+    """
     begun = at = 0
     for end in bounds:
-        for line in filter(None, intent[begun:end].split(b"\n")):
-            try:
-                at = there.index(line, at) + 1
-            except ValueError:
-                return begun
-        begun = end
-    return begun
+        event = intent[begun:end]
+        exact = behind.find(event, at)
+        if exact >= 0:
+            at, begun = exact + len(event), end
+            continue
+        here = at
+        for line in filter(None, event.split(b"\n")):
+            here = _behind_line(behind, line, here)
+            if here < 0:
+                return begun, at
+        if here == len(behind):
+            return begun, at  # the file ends within this event: in the blank lines behind its words
+        begun, at = end, here
+    return begun, at
+
+
+def _behind_line(behind: bytes, line: bytes, at: int) -> int:
+    """Return where a whole line ends that stands there from `at` on, -1 if it does not."""
+    found = behind.find(line + b"\n", at)
+    while found > 0 and behind[found - 1 : found] != b"\n":
+        found = behind.find(line + b"\n", found + 1)
+    return found + len(line) + 1 if found >= 0 else -1
 
 
 def _common(left: bytes, right: bytes) -> int:

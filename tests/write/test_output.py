@@ -73,7 +73,7 @@ def test_appends_follow_each_other(place):
     """Each append goes behind the one before, and what is known afterwards is what stands there."""
     known = append(place, append(place, Known(), b"one\n"), b"two\n")
     assert place.path.read_bytes() == b"one\ntwo\n"
-    assert look(place, known) == ("same", known, False)
+    assert look(place, known) == ("same", known)
 
 
 @pytest.mark.parametrize("size", [1, 3, 16])
@@ -171,7 +171,7 @@ def test_odd_file_is_refused_as_an_output_error(place, kind, known, tmp_path):
 
 def test_output_that_was_never_made_is_the_same(place):
     """Before the first append there is nothing to compare."""
-    assert look(place, Known()) == ("same", Known(), False)
+    assert look(place, Known()) == ("same", Known())
 
 
 @pytest.mark.parametrize("data", [INTENT + b"note\n", INTENT[:-3], INTENT.replace(b"hello", b"HELLO"), b"x\n", b""])
@@ -182,14 +182,6 @@ def test_edited_output_is_adopted(place, data):
     seen = look(place, known)
     assert (seen.change, seen.known.size) == ("edited", len(data))
     assert look(place, seen.known).change == "same"
-
-
-@pytest.mark.parametrize(("data", "mid_line"), [(b"note", True), (b"note\n", False), (b"", False)])
-def test_look_tells_whether_a_line_is_open(place, data, mid_line):
-    """An edited file that ends within a line is told from one that does not."""
-    known = append(place, Known(), INTENT)
-    put(place, data)
-    assert look(place, known).mid_line == mid_line
 
 
 def test_replaced_file_is_edited(place):
@@ -206,7 +198,7 @@ def test_lost_output_is_gone(place, lost):
     known = append(place, Known(), INTENT)
     path = {"file": place.path, "folder": place.path.parent, "root": place.root}[lost]
     path.rename(place.root.parent / "moved")
-    assert look(place, known) == ("gone", Known(), False)
+    assert look(place, known) == ("gone", Known())
 
 
 def test_look_changes_nothing(place):
@@ -284,8 +276,8 @@ def test_lost_output_is_written_anew(place):
     """Where the file is gone, the intent is written to a new one."""
     known = append(place, Known(), b"before\n")
     place.path.unlink()
-    known, how = complete(place, known, INTENT, BOUNDS)
-    assert (place.path.read_bytes(), how) == (INTENT, "written anew")
+    known, foreign = complete(place, known, INTENT, BOUNDS)
+    assert (place.path.read_bytes(), foreign) == (INTENT, False)
     assert look(place, known).change == "same"
 
 
