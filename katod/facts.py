@@ -6,7 +6,8 @@ from katod import events as ev
 from katod.events import Event
 from katod.model import SessionKey
 
-_TITLE_LENGTH: Final = 80
+# Much more than a title shows: what is cut off here can no longer be told to be a secret.
+_TITLE_LENGTH: Final = 400
 _MOST_CALLS: Final = 256
 _SUBTYPES_WITHOUT_TITLE: Final = frozenset({"slash-command", "shell", "context"})
 

@@ -202,7 +202,7 @@ class Pipeline:
 
     def _save(self, conversation: Conversation) -> None:
         """Store the step, intents included. Of a session that nobody records, no state is kept."""
-        keep = bool(conversation.live or conversation.recording)
+        keep = conversation.recording is not None
         for source in conversation.sources:
             translation = conversation.reader.translation(source, source.state)
             source.state = translation.state() if keep else None

@@ -83,7 +83,9 @@ def test_every_configuration_key_is_documented(key: str) -> None:
     """Each key stands in the README's table and in the commented default file."""
     assert f"`{key}`" in README
     assert re.search(
-        rf"^{key.rpartition('.')[2]}\s+=|^{key.rpartition('.')[2]} =", (ROOT / "config/katod.toml").read_text(), re.MULTILINE
+        rf"^{key.rpartition('.')[2]}\s+=|^{key.rpartition('.')[2]} =",
+        (ROOT / "config/katod.toml").read_text(),
+        re.MULTILINE,
     )
 
 

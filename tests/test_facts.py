@@ -124,13 +124,13 @@ def test_calls_that_are_never_answered_do_not_pile_up():
         ("Add auth", "Add auth"),
         ("\n\n  Add auth  \nand more", "Add auth"),
         ("\r\nAdd auth\r\n", "Add auth"),
-        ("x" * 80, "x" * 80),
-        ("x" * 81, "x" * 79 + "…"),
-        ("a" * 78 + " " + "b" * 20, "a" * 78 + "…"),
+        ("x" * 400, "x" * 400),
+        ("x" * 401, "x" * 399 + "…"),
+        ("a" * 398 + " " + "b" * 20, "a" * 398 + "…"),
     ],
 )
 def test_title_is_the_first_line_of_the_first_words(words, title):
-    """The first line that is not blank, at most 80 characters, names the conversation."""
+    """The first line that is not blank, at most 400 characters, names the conversation."""
     facts = Facts(KEY)
     facts.name(words, event())
     assert facts.title == title

@@ -30,7 +30,7 @@ FIELDS = {
     "reason",
     "problem",
     "change",
-    "how",
+    "foreign",
     "sources",
     "baseline",
     "offset",

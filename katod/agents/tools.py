@@ -22,7 +22,9 @@ _TELLING: Final = (
     "command", "cmd", "file_path", "path", "notebook_path", "url", "query", "pattern", "description",
     "prompt", "subject", "skill", "question", "input", "name",
 )  # fmt: skip
-LONGEST: Final = 120
+# Much more than a line shows: what is cut off here can no longer be told to be a secret.
+LONGEST: Final = 1000
+_REFUSAL: Final = "the user said:"
 
 
 def family(name: str) -> str:
@@ -33,7 +35,7 @@ def family(name: str) -> str:
 
 
 def describe(name: str, arguments: Mapping[str, Any] | str, cwd: str = "") -> str:
-    """Return one line, at most 120 characters, that says what a call was about; may be empty."""
+    """Return one line, at most 1,000 characters, that says what a call was about; may be empty."""
     if isinstance(arguments, str):
         return one_line(_patch_files(arguments) if name == "apply_patch" else arguments)
     lower = name.lower()
@@ -43,17 +45,23 @@ def describe(name: str, arguments: Mapping[str, Any] | str, cwd: str = "") -> st
         return one_line(_first(arguments, ("description", "prompt")))
     if lower in {"todowrite", "update_plan"}:
         items = arguments.get("todos") or arguments.get("plan")
-        return f"{len(items)} items" if isinstance(items, list) else ""
+        return f"{len(items)} item{'s' if len(items) != 1 else ''}" if isinstance(items, list) else ""
     return one_line(relative(_first(arguments, _TELLING), cwd))
 
 
-def one_line(text: str) -> str:
+def one_line(text: str, longest: int = LONGEST) -> str:
     """Return the first line of a text, cut with an ellipsis where more was said."""
     text = text.strip()
     first, newline, _ = text.partition("\n")
-    if len(first) > LONGEST:
-        return first[: LONGEST - 1].rstrip() + "…"
+    if len(first) > longest:
+        return first[: longest - 1].rstrip() + "…"
     return first.rstrip() + (" …" if newline else "")
+
+
+def words_of_refusal(text: str) -> str:
+    """Return what the person said when refusing a call, empty if nothing."""
+    _, found, said = text.partition(_REFUSAL)
+    return said.strip() if found else ""
 
 
 def relative(text: str, cwd: str) -> str:

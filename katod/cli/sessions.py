@@ -8,9 +8,11 @@ import click
 import orjson
 
 from katod.agents import LABELS
+from katod.agents.tools import one_line
 from katod.cli.context import Context, Found
 from katod.config import local_zone
 from katod.facts import Facts
+from katod.formats.redact import redact
 from katod.formats.when import When
 from katod.journal import Journal
 from katod.record.replay import Stretch, replay
@@ -57,7 +59,7 @@ def describe(found: Found) -> dict[str, Any]:
         "agent": found.key.agent,
         "session": found.key.id,
         "subagent": found.key.subagent,
-        "title": facts.title,
+        "title": one_line(redact(facts.title), 80),
         "project": facts.cwd,
         "bytes": found.size,
         "changed": datetime.fromtimestamp(found.changed_ns / 1e9, UTC).isoformat(timespec="seconds"),

@@ -67,16 +67,24 @@ def compare(content: bytes, pieces: Iterable[str]) -> Verdict:
     for piece in pieces:
         wanted = piece.encode("utf-8", "replace")
         here = content.find(wanted, at)
-        if here < 0:
-            wanted = wanted.strip()
-            here = content.find(wanted, at)
-        if here < 0:
+        end = here + len(wanted) if here >= 0 else _lines_end(content, wanted, at)
+        if end < 0:
             missing += 1
             continue
         alone &= here == at
         found += bool(wanted)
-        at = here + len(wanted)
+        at = end
     if missing:
         return Verdict(good=False, text=f"{missing} of {found + missing} parts are missing or changed")
     whole = alone and at == len(content)
     return Verdict(good=True, text="as recorded" if whole else f"all {found} parts are there, with other text")
+
+
+def _lines_end(content: bytes, wanted: bytes, at: int) -> int:
+    """Return where the lines of a part end that stand there in order, a person's among them; -1 if one is missing."""
+    for line in filter(None, wanted.split(b"\n")):
+        found = content.find(line, at)
+        if found < 0:
+            return -1
+        at = found + len(line)
+    return at

@@ -6,6 +6,7 @@ from typing import Any, ClassVar, Final
 
 from katod import events as ev
 from katod.agents import LABELS, PRODUCTS
+from katod.agents.tools import one_line
 from katod.events import Event
 from katod.facts import Facts
 from katod.formats import toolview
@@ -24,7 +25,8 @@ _MARKS: Final = {
     "gap": "A part of the conversation is missing here",
 }
 # What katod prints of what a client says by itself; the rest is bookkeeping.
-_SPOKEN_SUBTYPES: Final = frozenset({"api_refusal", "model_refusal_fallback", "rollback", "synthetic"})
+_SPOKEN_SUBTYPES: Final = frozenset({"api_refusal", "model_refusal_fallback", "review", "rollback", "synthetic"})
+TITLE: Final = 80
 _CHANGES: Final = {"model": "Model", "title": "Title"}
 _MOST_LABELS: Final = 256
 
@@ -67,7 +69,7 @@ class Markdown:
         """Return the front matter and the title."""
         self._day = self._when.day(time)
         agent = facts.key.agent
-        title = self._redact(facts.title) or f"Conversation with {LABELS[agent]}"
+        title = one_line(" ".join(self._redact(facts.title).split()), TITLE) or f"Conversation with {LABELS[agent]}"
         rows = {
             "title": title,
             "agent": f"{PRODUCTS[agent]} {facts.version}".strip(),
@@ -143,7 +145,9 @@ class Markdown:
             return ""
         if self._options.tools == "full":
             title = label or f"<code>{html(name)}</code>"
-            return self._agent_heading(event, facts) + self._block(toolview.result_block(payload, title, self._redact))
+            block = toolview.result_block(payload, title, self._redact)
+            shown = "\n\n".join(part for part in (block, self._attachments(event)) if part)
+            return self._agent_heading(event, facts) + self._block(shown)
         problem = toolview.failure(payload, self._redact)
         if not problem:
             return ""
@@ -154,6 +158,8 @@ class Markdown:
     def _prompt(self, event: Event, facts: Facts) -> str:
         payload = event.payload
         prompt = self._redact(payload["prompt"])
+        call = payload["decisionId"].rpartition(":")[0]
+        self._questions = {known: key for known, key in self._questions.items() if known.rpartition(":")[0] == call}
         self._questions[payload["decisionId"]] = payload["decisionKey"]
         shown = (
             f"**{inline(prompt)}**" if "\n" not in prompt else f"**{inline(payload['decisionKey'])}**\n\n{body(prompt)}"
@@ -170,7 +176,7 @@ class Markdown:
     def _answer(self, event: Event, _: Facts) -> str:
         payload = event.payload
         several = len(self._questions) > 1
-        key = self._questions.pop(payload["decisionId"], "")
+        key = self._questions.get(payload["decisionId"], "")
         chosen = ", ".join(inline(self._redact(choice)) for choice in payload["selections"])
         said = inline(self._redact(payload.get("freeText", "")))
         question = f" ({inline(key)})" if several and key else ""
@@ -190,6 +196,8 @@ class Markdown:
     def _compaction(self, event: Event, _: Facts) -> str:
         before, after = event.payload.get("tokensBefore"), event.payload.get("tokensAfter")
         sizes = [f"{size:,}" for size in (before, after) if isinstance(size, int)]
+        if isinstance(before, int) and not isinstance(after, int):
+            return self._note(f"Context compacted from {before:,} tokens")
         return self._note(f"Context compacted: {' → '.join(sizes)} tokens" if sizes else "Context compacted")
 
     def _change(self, event: Event, _: Facts) -> str:

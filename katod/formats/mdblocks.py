@@ -7,7 +7,7 @@ leaves open is closed at its end. Code is never changed. Pure.
 import re
 from typing import Final
 
-_STRUCTURE: Final = re.compile(r"[#<]|```|~~~|^[ \t>]*(?:=+|-+)[ \t]*$", re.MULTILINE)
+_STRUCTURE: Final = re.compile(r"[#<]|```|~~~|\]:|^[ \t>]*(?:=+|-+)[ \t]*$", re.MULTILINE)
 _HEADING: Final = re.compile(r"(#{1,6})(?=[ \t]|$)")
 _UNDERLINE: Final = re.compile(r"(?:=+|-+)[ \t]*")
 _RULE: Final = re.compile(r"(?:(?:\*[ \t]*){3,}|(?:-[ \t]*){3,}|(?:_[ \t]*){3,})")
@@ -61,7 +61,6 @@ class _Blocks:
         self._closing = ""
         self._open: list[str] = []
         self._reached = 0  # how many containers the line before went on with
-        self._defines = False  # the line before may be a link's definition, which is no paragraph
         self._bare = False  # the innermost list item has no content yet
 
     def run(self, text: str) -> str:
@@ -147,7 +146,7 @@ class _Blocks:
                     at = self._enter_item(flat, at + indent + item.end())
                     rest, depth = flat[at:].lstrip(" "), depth + 1
                     continue
-                self._paragraph(rest, depth)
+                self._paragraph(depth)
             break
         self._reached = depth
         self._out.append(self._shown(line, rest))
@@ -162,10 +161,8 @@ class _Blocks:
         elif self._leaf != "code":
             self._leaf = ""
 
-    def _paragraph(self, rest: str, depth: int) -> None:
-        new = self._leaf != "paragraph"
-        self._defines = (new or self._defines) and _DEFINITION.match(rest) is not None
-        if new:
+    def _paragraph(self, depth: int) -> None:
+        if self._leaf != "paragraph":
             self._leave(depth, "paragraph")
 
     def _enter_item(self, flat: str, at: int) -> int:
@@ -179,7 +176,7 @@ class _Blocks:
 
     def _may_begin(self, item: re.Match[str], rest: str, depth: int) -> bool:
         """Say whether a list item may begin here: within a paragraph only one with content, numbered 1 if at all."""
-        if self._leaf != "paragraph" or self._defines or depth < len(self._containers):
+        if self._leaf != "paragraph" or depth < len(self._containers):
             return True
         return bool(rest[item.end() :].strip()) and item[1] in (None, "1")
 
@@ -231,6 +228,8 @@ class _Blocks:
         """Return a line outside of fences as it is printed."""
         if self._leaf in ("code", "fence"):
             return line
+        if rest[:1] == "[" and _DEFINITION.match(rest):
+            line = line.replace("[", "\\[", 1)  # it would hold for the whole page
         if (heading := _HEADING.match(rest)) and not self._leaf:
             at = line.index("#")
             return line[:at] + "#" * min(2, 6 - len(heading[1])) + self._tags(line[at:])

@@ -9,6 +9,8 @@ from katod.formats.mdblocks import neutral
 _ESCAPES: Final = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])")
 _CONTROLS: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 _TICKS: Final = re.compile("`+")
+_ENTITY: Final = re.compile(r"&(?=#?\w+;)")
+_TAG: Final = re.compile(r"<(?=[A-Za-z/!?])")
 # What would begin a heading, a quotation or a list where a line begins.
 _BLOCK_MARK: Final = re.compile(r"^(\d{0,9})(?=[#>+=~.)-])([#>+=~-]|(?<=\d)[.)](?=\s|$))")
 _EMPHASIS: Final = re.compile(r"([\\`*\[\]]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])|~~)")
@@ -34,7 +36,7 @@ def body(text: str) -> str:
 def inline(text: str) -> str:
     """Return text for the middle of a line: one line, nothing in it is markup."""
     text = " ".join(clean(text).split())
-    text = _EMPHASIS.sub(r"\\\1", text).replace("&", "&amp;").replace("<", "&lt;")
+    text = _TAG.sub("&lt;", _ENTITY.sub("&amp;", _EMPHASIS.sub(r"\\\1", text)))
     return _BLOCK_MARK.sub(r"\1\\\2", text)
 
 

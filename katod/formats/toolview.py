@@ -5,12 +5,14 @@ from typing import Any, Final
 
 import orjson
 
-from katod.agents.tools import one_line
+from katod.agents.tools import one_line, words_of_refusal
 from katod.formats.mdtext import code, fenced, html, inline
 
 # Calls whose questions and answers are printed as such.
 DECISION_TOOLS: Final = frozenset({"AskUserQuestion", "ExitPlanMode", "request_user_input"})
 LONGEST: Final = 20_000
+LINE: Final = 120
+_NOTEWORTHY_MS: Final = 50
 Clean = Callable[[str], str]
 
 
@@ -18,7 +20,7 @@ def label(payload: dict[str, Any], redact: Clean) -> str:
     """Return what a call is called in its own line and where it is named again."""
     shown = code(payload["name"] or "tool")
     if description := payload.get("description"):
-        shown += f" {inline(redact(description))}"
+        shown += f" {inline(_short(redact(description)))}"
     if change := edit_size(payload):
         shown += f" ({change})"
     return shown
@@ -28,7 +30,7 @@ def summary(payload: dict[str, Any], redact: Clean) -> str:
     """Return the same for the summary of a collapsible block."""
     shown = f"<code>{html(payload['name'] or 'tool')}</code>"
     if description := payload.get("description"):
-        shown += f" {html(redact(description))}"
+        shown += f" {html(_short(redact(description)))}"
     if change := edit_size(payload):
         shown += f" ({change})"
     return shown
@@ -37,12 +39,13 @@ def summary(payload: dict[str, Any], redact: Clean) -> str:
 def failure(payload: dict[str, Any], redact: Clean) -> str:
     """Return what went wrong in a result, empty when nothing did."""
     if payload.get("denied"):
-        return "declined"
+        said = one_line(redact(words_of_refusal(payload["text"])), LINE)
+        return f"declined: {inline(said)}" if said else "declined"
     if not payload.get("isError"):
         return "interrupted" if payload.get("status") == "interrupted" else ""
     if (exit_code := payload.get("exitCode")) is not None:
         return f"failed: exit code {exit_code}"
-    said = one_line(redact(payload["text"]).replace("<tool_use_error>", "").replace("</tool_use_error>", ""))
+    said = one_line(redact(payload["text"]).replace("<tool_use_error>", "").replace("</tool_use_error>", ""), LINE)
     return f"failed: {inline(said)}" if said else "failed"
 
 
@@ -60,9 +63,10 @@ def result_block(payload: dict[str, Any], name: str, redact: Clean) -> str:
         notes.append("declined")
     elif payload.get("isError"):
         notes.append("failed")
-    if (duration := payload.get("durationMs")) is not None:
+    if (duration := payload.get("durationMs", 0)) >= _NOTEWORTHY_MS:
         notes.append(_seconds(duration))
-    return details(" · ".join(notes), fenced(cut(redact(payload["text"])), "text"))
+    text = cut(redact(payload["text"]))
+    return details(" · ".join(notes), fenced(text, "text") if text.strip() else "(no text)")
 
 
 def details(title: str, content: str) -> str:
@@ -140,6 +144,11 @@ def _pretty(given: Any) -> str:
         return orjson.dumps(given, option=orjson.OPT_INDENT_2).decode()
     except TypeError:
         return "nested too deep to be shown"
+
+
+def _short(text: str) -> str:
+    """Return a text as one line, cut where it is longer than a line shows."""
+    return one_line(" ".join(text.split()), LINE)
 
 
 def _seconds(milliseconds: float) -> str:

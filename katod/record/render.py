@@ -33,7 +33,7 @@ def render_all(stream: Stream, format_name: str, options: Options) -> Iterator[s
             break
     if facts is None:
         return
-    yield printer.head(facts, waiting[0].time)
+    yield printer.head(facts, next((event.time for event in waiting if event.time), ""))
     early = Facts(facts.key)
     for event in waiting:
         early.observe(event)

@@ -2,12 +2,15 @@
 
 import fcntl
 import os
+import time
 from pathlib import Path
 from typing import Final
 
 from katod.errors import AlreadyRunning, LedgerError
 
 FILE_NAME: Final = "lock"
+_TRIES: Final = 20
+_BETWEEN_TRIES: Final = 0.01
 
 
 class Lock:
@@ -25,16 +28,14 @@ class Lock:
             fd = os.open(directory / FILE_NAME, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
         except OSError as error:
             raise LedgerError(f"the state directory cannot be used: {error.strerror}", path=directory) from error
-        try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
+        if not _locked(fd):
             holder = os.pread(fd, 32, 0).decode(errors="replace").strip()
             os.close(fd)
             raise AlreadyRunning(
                 f"another katod is running{f' (process {holder})' if holder else ''}",
                 path=directory,
                 hint="`katod status` shows what it does",
-            ) from None
+            )
         os.ftruncate(fd, 0)
         os.pwrite(fd, f"{os.getpid()}\n".encode(), 0)
         return cls(fd)
@@ -42,6 +43,18 @@ class Lock:
     def release(self) -> None:
         """Let others run."""
         os.close(self._fd)
+
+
+def _locked(fd: int) -> bool:
+    """Take the lock, over a moment: whoever asks for the holder has it for an instant."""
+    for _ in range(_TRIES):
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            time.sleep(_BETWEEN_TRIES)
+        else:
+            return True
+    return False
 
 
 def holder(directory: Path) -> int | None:

@@ -94,6 +94,8 @@ def complete(place: Place, known: Known, intent: bytes, bounds: list[int]) -> tu
             behind = os.pread(fd, size - start, start)
             if not known.ino and not is_begun(behind, intent):
                 raise _taken(place)
+            if not behind and _ends_mid_line(fd):
+                intent = b"\n" + intent  # behind a line that someone else left open
             todo = plan(behind, intent, bounds, anchored=anchored)
             if todo.cut is not None:
                 os.ftruncate(fd, start + todo.cut)

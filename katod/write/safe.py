@@ -23,7 +23,7 @@ PRIVATE_FILE: Final = 0o600
 def open_parent(root: Path, parts: tuple[str, ...], *, make: bool) -> Iterator[int]:
     """Yield a descriptor of the folder that holds the last part; raises OSError, or TargetRefused for links."""
     if make:
-        root.mkdir(mode=PRIVATE_DIRECTORY, parents=True, exist_ok=True)
+        _make_root(root)
     fd = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         for part in parts[:-1]:
@@ -31,6 +31,18 @@ def open_parent(root: Path, parts: tuple[str, ...], *, make: bool) -> Iterator[i
         yield fd
     finally:
         os.close(fd)
+
+
+def _make_root(root: Path) -> None:
+    """Make a root and what is missing above it, each on the disk before the next."""
+    missing = [folder for folder in (root, *root.parents) if not folder.exists()]
+    for folder in reversed(missing):
+        folder.mkdir(mode=PRIVATE_DIRECTORY, exist_ok=True)
+        above = os.open(folder.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            os.fsync(above)
+        finally:
+            os.close(above)
 
 
 def _step(fd: int, part: str, *, make: bool) -> int:

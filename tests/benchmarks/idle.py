@@ -30,7 +30,7 @@ def measure(report: Report, folder: Path, sessions: int, seconds: float) -> None
     with Katod(folder) as daemon:
         _start(report, daemon, "start, all of them known")
         share, rss = _watch(daemon, seconds)
-        sweep, added = _sweep(folder, daemon), ""
+        sweep, added = _sweep(folder, daemon, times=3 if seconds >= _SWEEP_EVERY else 1), ""
         if seconds < _SWEEP_EVERY:
             share, added = share + sweep / _SWEEP_EVERY * 100, ", added as one a minute"
         report.line("idle", f"{share:.2f} % CPU, {rss:.1f} MB", (share, CPU), (rss, RSS))
@@ -75,10 +75,10 @@ def _watch(daemon: Katod, seconds: float, each_second: Callable[[], None] = lamb
     return (daemon.cpu() - cpu) / (time.monotonic() - began) * 100, rss
 
 
-def _sweep(folder: Path, daemon: Katod) -> float:
+def _sweep(folder: Path, daemon: Katod, times: int) -> float:
     """Return the CPU seconds of one full sweep: a new folder causes one."""
     costs: list[float] = []
-    for number in range(3):
+    for number in range(times):
         before = daemon.settled()
         (folder / f"claude/projects/new-{number}").mkdir()
         costs.append(daemon.settled() - before)

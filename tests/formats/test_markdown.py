@@ -211,7 +211,7 @@ def test_several_questions_are_told_apart():
         answers("80", number=1),
         answers(number=0, freeText="my own"),
     )
-    assert text.endswith("\n**Answer (Port):** 80\n\n**Answer:** my own\n")
+    assert text.endswith("\n**Answer (Port):** 80\n\n**Answer (Store):** my own\n")
 
 
 def test_long_question_prints_as_text_below_its_key():

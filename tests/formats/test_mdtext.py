@@ -75,7 +75,7 @@ def test_clean_text_has_no_control_characters(text):
         (" a\n\n b\tc ", "a b c"),
         ("snake_case_name", "snake_case_name"),
         ("_lean_ *star* `tick` [a](b) ~~x~~", r"\_lean\_ \*star\* \`tick\` \[a\](b) \~~x\~~"),
-        ("<b> & &amp;", "&lt;b> &amp; &amp;amp;"),
+        ("<b> & &amp;", "&lt;b> & &amp;amp;"),
         ("a\\b", "a\\\\b"),
     ],
 )

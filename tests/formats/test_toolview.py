@@ -144,7 +144,7 @@ def test_input_nested_too_deep_is_named():
         (result("x", exitCode=1, durationMs=1234), "result: <code>Bash</code> npm test · exit 1 · 1.2 s"),
         (result("x", isError=True), "result: <code>Bash</code> npm test · failed"),
         (result("x", denied=True, isError=True), "result: <code>Bash</code> npm test · declined"),
-        (result("x", durationMs=0), "result: <code>Bash</code> npm test · 0.0 s"),
+        (result("x", durationMs=0), "result: <code>Bash</code> npm test"),
     ],
 )
 def test_block_of_a_result_names_its_call_and_how_it_ended(payload, title):

@@ -1,10 +1,8 @@
 """The fixtures as cases: which files there are, and what katod makes of each."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Final, NamedTuple
-
-import pytest
+from typing import Final, NamedTuple
 
 from katod.discover.identity import named
 from katod.events import Event
@@ -54,12 +52,6 @@ def cases() -> list[Case]:
     found = [_case(agent, path) for agent in AGENTS for path in sorted((FIXTURES / agent).rglob("*.jsonl"))]
     revert = tuple(sorted((FIXTURES / "codex" / "revert").glob("*.jsonl")))
     return [*found, Case("codex", "revert", revert)]
-
-
-def marked(found: list[Case], known: Mapping[str, str]) -> list[Any]:
-    """The cases as parameters; one that fails for a known reason is expected to, until it is mended."""
-    fails = {name: pytest.mark.xfail(reason=reason, strict=True) for name, reason in known.items()}
-    return [pytest.param(case, id=str(case), marks=fails.get(case.name, ())) for case in found]
 
 
 def _case(agent: str, path: Path) -> Case:

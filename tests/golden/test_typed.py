@@ -14,7 +14,7 @@ from katod.facts import Facts
 from katod.journal import Journal
 from katod.model import Line
 from katod.record.translation import Translation
-from tests.golden.cases import Case, cases, marked
+from tests.golden.cases import Case, cases
 
 EVIL: Final = "::start evil"
 # The fields that hold what a person typed: (agent, record kind, path). No other may command.
@@ -40,12 +40,11 @@ INJECTED: Final = re.compile(
 REQUEST: Final = "## My request for Codex:"
 PERSONS: Final = ("typed", "queued", "suggestion_accepted", "sdk")
 NOT_PERSONS: Final = ("isMeta", "isCompactSummary", "isSidechain", "isVisibleInTranscriptOnly")
-KNOWN: Final = {"queue-attachment-peer": "a queued prompt of another agent counts as typed: its origin is not read"}
 CASES = [case for case in cases() if len(case.paths) == 1]
 Path = tuple[str | int, ...]
 
 
-@pytest.mark.parametrize("case", marked(CASES, KNOWN))
+@pytest.mark.parametrize("case", CASES, ids=str)
 def test_only_a_typed_field_commands(case: Case) -> None:
     """A command line in a string of a record acts only where that string is what a person typed."""
     wrong = [at for at, fired, allowed in _trials(case) if fired and not allowed]

@@ -161,6 +161,8 @@ class _Session:
         text, mode = joined_texts(attachment.get("prompt")), attachment.get("commandMode")
         if (ident, 0) in self.once:
             self.sets.other["attachment/repeated"] += 1
+        elif other_sender(attachment):
+            self.sets.other[f"other:attachment/queued_command/{other_sender(attachment)}"] += 1
         elif mode == "prompt" or (not mode and not text.startswith("<")):
             self.sets.user(as_text(row.get("uuid")), text)
         else:
@@ -192,7 +194,7 @@ def _prompts_behind(rows: list[Record]) -> list[Record]:
 def person(row: Record, text: str) -> tuple[str, str]:
     """Say whose words a user text is: ("", the text as katod shows it) or (what the machine says, "")."""
     start = text.lstrip()
-    if start.startswith("[Request interrupted by user"):
+    if text.strip() in ("[Request interrupted by user]", "[Request interrupted by user for tool use]"):
         return "interrupted", ""
     if row.get("isCompactSummary"):
         return "compact-summary", ""
@@ -205,7 +207,15 @@ def person(row: Record, text: str) -> tuple[str, str]:
     for envelope in ENVELOPES:
         if start.startswith(envelope):
             return envelope.strip("<>").split(":")[0].lower(), ""
-    return "", text
+    return (sender, "") if (sender := other_sender(row)) else ("", text)
+
+
+def other_sender(row: Record) -> str:
+    """Who sent a prompt that is marked as not a person's."""
+    kind, source = as_dict(row.get("origin")).get("kind"), row.get("promptSource")
+    if kind not in (None, "human"):
+        return as_text(kind)
+    return "" if source in (None, "typed", "queued", "suggestion_accepted", "sdk") else as_text(source)
 
 
 def slash_command(text: str) -> str:

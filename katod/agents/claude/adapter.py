@@ -11,7 +11,7 @@ from katod import events as ev
 from katod.agents.claude import system, tools, usage
 from katod.agents.claude.left_out import ATTACHMENTS, RECORDS
 from katod.agents.claude.queue import Queue
-from katod.agents.claude.text import INTERRUPTED, Said, classify, cut_reminder, is_person
+from katod.agents.claude.text import INTERRUPTED, Said, classify, cut_reminder, is_person, other_sender
 from katod.agents.protocol import Origin, attachment, dict_of, digest, list_of, text_of
 from katod.events import Event
 from katod.model import Record
@@ -86,10 +86,12 @@ class Claude:
         content = dict_of(value.get("message")).get("content")
         if isinstance(content, str):
             return self._user_text(value, record, content, "0")
+        if not isinstance(content, list):
+            return [self._raw(record, "user", value)]
         out: list[Event] = []
         images: list[dict[str, Any]] = []
         self._blobs = []
-        for n, block in enumerate(list_of(content)):
+        for n, block in enumerate(content):
             block_type = block.get("type") if isinstance(block, dict) else None
             if block_type == "text":
                 out += self._user_text(value, record, text_of(block.get("text")), str(n))
@@ -102,7 +104,7 @@ class Claude:
         return self._with_images(out, images, value, record) if images else out
 
     def _user_text(self, value: dict[str, Any], record: Record, text: str, n: str) -> list[Event]:
-        if text.startswith(INTERRUPTED):
+        if text.strip() in INTERRUPTED:
             return [self.event(ev.TURN_END, {"reason": "aborted"}, value, record, n)]
         if not text.strip():
             return []
@@ -113,6 +115,8 @@ class Claude:
         said = classify(text)
         if said.subtype and said.subtype not in ("slash-command", "shell"):
             return [self._system(value, record, text, said.subtype, n)]
+        if sender := other_sender(value):
+            return [self._system(value, record, text, sender, n)]
         words, reminder = cut_reminder(said.text) if said.plain else (said.text, "")
         out = [self._user_event(value, record, words, said, n)]
         return [*out, self._system(value, record, reminder, "reminder", f"{n}r")] if reminder else out
@@ -134,6 +138,8 @@ class Claude:
         for n, block in enumerate(list_of(content)):
             if isinstance(block, dict):
                 out += self._block(value, record, block, n, model, bool(synthetic))
+            else:
+                out.append(self._raw(record, "assistant/block", block, str(n), value))
         if not synthetic:
             self._usage = usage.noted(value, message, model) or self._usage
             if message.get("stop_reason") is not None and self._usage:
@@ -186,7 +192,10 @@ class Claude:
             return []
         if mode not in (None, "prompt") or (mode is None and text.lstrip().startswith("<")):
             return [self._system(value, record, text, text_of(mode) or "queued", "0")]
-        typed = mode == "prompt" and not self._subagent and not value.get("isSidechain")
+        if sender := other_sender(row):
+            return [self._system(value, record, text, sender, "0")]
+        person = is_person(row, subagent=self._subagent or bool(value.get("isSidechain")))
+        typed = mode == "prompt" and person is not False
         out = [self.event(ev.USER_MESSAGE, {"text": text}, value, record, "0", typed=typed)]
         return self._with_images(out, images, value, record) if images else out
 
@@ -206,6 +215,11 @@ class Claude:
     def _setting(self, value: dict[str, Any], record: Record) -> list[Event]:
         what, key = _SETTINGS[value["type"]]
         after = text_of(value.get(key))
+        if what == "title" and after:
+            kept = f"title/{key}"  # the client repeats each of its titles for ever
+            if self.now.get(kept) == after:
+                return []
+            self.now[kept] = after
         return self._change(what, after, value, record.offset) if after else []
 
     def _info(self, value: dict[str, Any], record: Record) -> list[Event]:
@@ -232,8 +246,7 @@ class Claude:
         uuid = value.get("uuid")
         source: dict[str, Any] = {"providerEventType": value.get("type")}
         if isinstance(uuid, str) and uuid:
-            native = uuid if not record.part else f"{uuid}+{record.part}"
-            source["providerEventId"] = uuid
+            native = source["providerEventId"] = uuid
         else:
             native = f"~{digest(str(value.get('timestamp')), kind, repr(payload))}"
         message = value.get("message")

@@ -24,7 +24,8 @@ ENVELOPES: Final = {
     "<ide_opened_file>": "ide-context",
     "<ide_selection>": "ide-context",
 }
-INTERRUPTED: Final = "[Request interrupted by user"
+INTERRUPTED: Final = ("[Request interrupted by user]", "[Request interrupted by user for tool use]")
+_INTERRUPTION: Final = "[Request interrupted by user"
 REMINDER: Final = "<system-reminder>"
 _TAG: Final = re.compile(r"<[a-z][a-z0-9_-]*[ >]")
 _COMMAND_NAME: Final = re.compile(r"<command-name>(.*?)</command-name>", re.DOTALL)
@@ -47,6 +48,8 @@ class Said(NamedTuple):
 def classify(text: str) -> Said:
     """Say what a text block of a user record is, judged by its form."""
     head = text.lstrip()
+    if head.startswith(_INTERRUPTION):
+        return Said(text, plain=False, shape=False)  # more than the client writes there: shown, but no proof
     if not head.startswith(("<", "Caveat: ")):
         return Said(text)
     if head.startswith(("<command-name>", "<command-message>")):
@@ -69,6 +72,15 @@ def is_person(record: dict[str, Any], *, subagent: bool) -> bool | None:
     if source is None and kind is None:
         return None
     return (source is None or source in PERSON_SOURCES) and kind in (None, PERSON_ORIGIN)
+
+
+def other_sender(record: dict[str, Any]) -> str:
+    """Return who sent a record that is marked as not a person's; empty where no mark says so."""
+    source, origin = record.get("promptSource"), record.get("origin")
+    kind = origin.get("kind") if isinstance(origin, dict) else None
+    if isinstance(kind, str) and kind != PERSON_ORIGIN:
+        return kind
+    return source if isinstance(source, str) and source not in PERSON_SOURCES else ""
 
 
 def cut_reminder(text: str) -> tuple[str, str]:

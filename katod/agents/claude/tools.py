@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from katod import events as ev
 from katod.agents.protocol import dict_of, list_of, text_of
-from katod.agents.tools import describe, family
+from katod.agents.tools import describe, family, words_of_refusal
 from katod.events import Event
 from katod.model import Record
 
@@ -38,7 +38,8 @@ def call(
     out = [claude.event(ev.TOOL_CALL, payload, value, record, n, model=model)]
     if call_id:
         remembered = claude.open_call(call_id, text_of(dict_of(value.get("message")).get("id")))
-        out += _prompts(claude, value, record, payload, n, remembered)
+        prompts = _prompts(claude, value, record, payload, n, remembered)
+        out += [prompt._replace(model=model) for prompt in prompts]
     return out
 
 
@@ -161,6 +162,8 @@ def _answers(
     if call.get("plan"):
         chosen = "rejected" if result.get("isError") else "approved"
         payload = {"decisionId": f"{call_id}:plan", "selections": [chosen]}
+        if said := words_of_refusal(result["text"]):
+            payload["freeText"] = said
         return [claude.event(ev.DECISION_RESPONSE, payload, value, record, f"{n}a0")]
     extra = dict_of(value.get("toolUseResult"))
     answers = extra.get("answers")
@@ -185,10 +188,12 @@ def _selections(answer: Any, labels: list[str] | None) -> dict[str, Any]:
     text = str(answer)
     if labels is None or text in labels:
         return {"selections": [text]}
-    parts = text.split(", ")
-    if all(part in labels for part in parts):
-        return {"selections": parts}
-    return {"selections": [], "freeText": text}
+    chosen: list[str] = []
+    rest = text
+    while label := next((name for name in sorted(labels, key=len, reverse=True) if rest.startswith(name)), ""):
+        chosen.append(label)
+        rest = rest[len(label) :].removeprefix(", ")
+    return {"selections": chosen} if chosen and not rest else {"selections": [], "freeText": text}
 
 
 def _agent(claude: "Claude", value: dict[str, Any], record: Record, extra: dict[str, Any], n: int) -> list[Event]:

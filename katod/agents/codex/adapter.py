@@ -89,9 +89,11 @@ class Codex:
 
     def _session_meta(self, row: dict[str, Any], value: dict[str, Any], record: Record) -> list[Event]:
         if self._meta is not None:
+            self._meta["fork"] |= text_of(row.get("id")) not in ("", self._meta["id"])
             return []
         parent = text_of(row.get("parent_thread_id")) or text_of(row.get("forked_from_id"))
         self._meta = {
+            "id": text_of(row.get("id")) or self._ref.id,
             "paginated": row.get("history_mode") == "paginated",
             "person": is_person(row),
             "fork": bool(row.get("forked_from_id")),
@@ -201,7 +203,7 @@ class Codex:
         meta = self._meta or {}
         if not meta.get("person"):
             return False
-        copied = meta["fork"] and not meta["paginated"] and is_copied(self._turn, self._ref.id)
+        copied = meta["fork"] and not meta["paginated"] and is_copied(self._turn, meta["id"])
         return not copied
 
     def _message(self, row: dict[str, Any], value: dict[str, Any], record: Record) -> list[Event]:
@@ -244,7 +246,7 @@ class Codex:
             }
             return [self.event(ev.DECISION_PROMPT, plan, value, record, kind, 0, said=True)]
         if lower in ("enteredreviewmode", "exitedreviewmode"):
-            return notes.info(self, {"type": name} | item, value, record)
+            return notes.review(self, {"type": name} | item, value, record)
         if lower in _EXECUTIONS:
             return self._execution(item, value, record)
         return [] if lower in left_out.ITEMS else [self._raw(record, kind, item, value)]
@@ -256,13 +258,15 @@ class Codex:
         kind = f"response_item/{row['type']}"
         out = [self.event(ev.TOOL_CALL, payload, value, record, kind, 0, said=True)]
         call = payload["toolCallId"]
+        labels: dict[str, list[str]] = {}
         if payload["name"] == QUESTION_TOOL:
             rows = prompts(call, payload["input"])
+            labels = {q["decisionId"]: [option["label"] for option in q["options"]] for q in rows}
             out += [
                 self.event(ev.DECISION_PROMPT, q, value, record, kind, f"0q{i}", said=True) for i, q in enumerate(rows)
             ]
         if call:
-            self._calls[call] = {"name": payload["name"]}
+            self._calls[call] = {"name": payload["name"]} | ({"labels": labels} if labels else {})
             if len(self._calls) > _MOST_CALLS:
                 del self._calls[next(iter(self._calls))]
         return out
@@ -274,7 +278,7 @@ class Codex:
         result = judged(payload | known.get("found", {}))
         out = [self.event(ev.TOOL_RESULT, result, value, record, kind, 0)._replace(blobs=blobs)]
         if known.get("name") == QUESTION_TOOL:
-            rows = responses(call, payload["text"])
+            rows = responses(call, payload["text"], known.get("labels", {}))
             out += [self.event(ev.DECISION_RESPONSE, a, value, record, kind, f"0a{i}") for i, a in enumerate(rows)]
         return out
 
@@ -389,8 +393,8 @@ _EVENTS: Final = {
     "thread_name_updated": notes.renamed,
     "collab_agent_spawn_end": notes.agent_started,
     "collab_close_end": notes.agent_ended,
-    "entered_review_mode": notes.info,
-    "exited_review_mode": notes.info,
+    "entered_review_mode": notes.review,
+    "exited_review_mode": notes.review,
     "thread_goal_updated": notes.info,
     "undo_completed": notes.info,
 }

@@ -22,7 +22,8 @@ def error(codex: "Codex", row: dict[str, Any], value: dict[str, Any], record: Re
 
 def rolled_back(codex: "Codex", row: dict[str, Any], value: dict[str, Any], record: Record) -> list[Event]:
     """Translate a rollback: what was said stays, a message says what was taken back."""
-    payload = {"text": f"{row.get('num_turns', 'some')} turns rolled back", "subtype": "rollback"}
+    count = row.get("num_turns", "some")
+    payload = {"text": f"{count} turn{'' if count == 1 else 's'} rolled back", "subtype": "rollback"}
     return [codex.event(ev.SYSTEM_MESSAGE, payload, value, record, native_type(value), 0)]
 
 
@@ -44,6 +45,16 @@ def info(codex: "Codex", row: dict[str, Any], value: dict[str, Any], record: Rec
     return [codex.event(ev.PROVIDER_INFO, payload, value, record, native_type(value), 0)]
 
 
+def review(codex: "Codex", row: dict[str, Any], value: dict[str, Any], record: Record) -> list[Event]:
+    """Translate the beginning and the end of a review."""
+    ended = text_of(row.get("type")).lower().startswith("exit")
+    text = text_of(dict_of(row.get("review_output")).get("overall_explanation")) if ended else ""
+    hint = text_of(row.get("user_facing_hint"))
+    said = text or hint or ("Review ended" if ended else "Review started")
+    payload = {"text": said, "subtype": "review"}
+    return [codex.event(ev.SYSTEM_MESSAGE, payload, value, record, native_type(value), 0)]
+
+
 def agent_started(codex: "Codex", row: dict[str, Any], value: dict[str, Any], record: Record) -> list[Event]:
     """Translate the start of a sub-agent."""
     payload = {"subagent": text_of(row.get("new_thread_id")), "task": text_of(row.get("prompt"))}
@@ -55,6 +66,8 @@ def agent_ended(codex: "Codex", row: dict[str, Any], value: dict[str, Any], reco
     status = row.get("status")
     shown = status if isinstance(status, str) else next(iter(dict_of(status)), "")
     payload = {"subagent": text_of(row.get("receiver_thread_id")), "status": shown}
+    if isinstance(result := dict_of(status).get(shown), str) and result:
+        payload["result"] = result
     return [codex.event(ev.AGENT_END, payload, value, record, native_type(value), 0)]
 
 

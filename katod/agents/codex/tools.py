@@ -86,16 +86,20 @@ def prompts(call: str, arguments: Any) -> list[dict[str, Any]]:
     return [_question(call, i, q) for i, q in enumerate(rows)]
 
 
-def responses(call: str, output: str) -> list[dict[str, Any]]:
+def responses(call: str, output: str, labels: dict[str, list[str]]) -> list[dict[str, Any]]:
     """Translate the answers: `{"answers": {id: {"answers": […]}}}` as a JSON string."""
     try:
         answers = dict_of(dict_of(orjson.loads(output)).get("answers"))
     except orjson.JSONDecodeError:
         return []
-    return [
-        {"decisionId": f"{call}:{key}", "selections": [str(a) for a in list_of(dict_of(row).get("answers"))]}
-        for key, row in answers.items()
-    ]
+    out: list[dict[str, Any]] = []
+    for key, row in answers.items():
+        said = [str(answer) for answer in list_of(dict_of(row).get("answers"))]
+        known = labels.get(f"{call}:{key}") or said
+        words = ", ".join(answer for answer in said if answer not in known)
+        chosen = [answer for answer in said if answer in known]
+        out.append({"decisionId": f"{call}:{key}", "selections": chosen} | ({"freeText": words} if words else {}))
+    return out
 
 
 def _question(call: str, index: int, question: dict[str, Any]) -> dict[str, Any]:
