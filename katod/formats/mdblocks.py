@@ -7,7 +7,7 @@ leaves open is closed at its end. Code is never changed. Pure.
 import re
 from typing import Final
 
-_STRUCTURE: Final = re.compile(r"[#<]|```|~~~|\]:|^[ \t>]*(?:=+|-+)[ \t]*$", re.MULTILINE)
+_STRUCTURE: Final = re.compile(r"<|^[ \t>*+\-\d.)]*(?:#|```|~~~|\[|(?:=+|-+)[ \t]*$)", re.MULTILINE)
 _HEADING: Final = re.compile(r"(#{1,6})(?=[ \t]|$)")
 _UNDERLINE: Final = re.compile(r"(?:=+|-+)[ \t]*")
 _RULE: Final = re.compile(r"(?:(?:\*[ \t]*){3,}|(?:-[ \t]*){3,}|(?:_[ \t]*){3,})")
@@ -78,6 +78,9 @@ class _Blocks:
         return "\n".join(self._out)
 
     def _line(self, line: str) -> None:
+        if not self._containers and self._is_plain(line):
+            self._out.append(line)
+            return
         flat = line.expandtabs(4)
         if self._bare and not flat.strip(" >"):
             self._containers.pop()  # an item begins with one blank line at the most
@@ -89,6 +92,16 @@ class _Blocks:
             self._out.append(self._inside(line, flat[at:]))
         else:
             self._begin(line, flat, at, depth)
+
+    def _is_plain(self, line: str) -> bool:
+        """Say whether a line at the left margin is plainly text or code: most are, and need no second look."""
+        if self._leaf == "fence":
+            return line[:1] not in ("", " ", "\t", self._fence[0])
+        if self._leaf not in ("", "paragraph") or not line[:1].isalpha() or "<" in line:
+            return False
+        self._leaf = "paragraph"
+        self._reached = 0
+        return True
 
     def _enter(self, flat: str) -> tuple[int, int]:
         """Return the column behind the containers that go on in this line, and how many do."""

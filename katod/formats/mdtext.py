@@ -9,6 +9,8 @@ from katod.formats.mdblocks import neutral
 _ESCAPES: Final = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])")
 _CONTROLS: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 _TICKS: Final = re.compile("`+")
+# Text without any of these needs no second look.
+_MARKUP: Final = re.compile(r"[\\`*\[\]_~&<]|^[\d#>+=-]")
 _ENTITY: Final = re.compile(r"&(?=#?\w+;)")
 _TAG: Final = re.compile(r"<(?=[A-Za-z/!?])")
 # What would begin a heading, a quotation or a list where a line begins.
@@ -36,6 +38,8 @@ def body(text: str) -> str:
 def inline(text: str) -> str:
     """Return text for the middle of a line: one line, nothing in it is markup."""
     text = " ".join(clean(text).split())
+    if not _MARKUP.search(text):
+        return text
     text = _TAG.sub("&lt;", _ENTITY.sub("&amp;", _EMPHASIS.sub(r"\\\1", text)))
     return _BLOCK_MARK.sub(r"\1\\\2", text)
 

@@ -1,6 +1,7 @@
 """How a tool call and its result look: one line, or two collapsible blocks. Pure."""
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any, Final
 
 import orjson
@@ -18,12 +19,17 @@ Clean = Callable[[str], str]
 
 def label(payload: dict[str, Any], redact: Clean) -> str:
     """Return what a call is called in its own line and where it is named again."""
-    shown = code(payload["name"] or "tool")
+    shown = _name(payload["name"])
     if description := payload.get("description"):
         shown += f" {inline(_short(redact(description)))}"
     if change := edit_size(payload):
         shown += f" ({change})"
     return shown
+
+
+@lru_cache(maxsize=256)
+def _name(name: str) -> str:
+    return code(name or "tool")
 
 
 def summary(payload: dict[str, Any], redact: Clean) -> str:

@@ -13,6 +13,7 @@ class When:
             self._zone = ZoneInfo(zone)
         except (ZoneInfoNotFoundError, ValueError, OSError):
             self._zone = ZoneInfo("UTC")
+        self._minute = self._day = ""
 
     def iso(self, time: str) -> str:
         """Return `2026-02-10T23:36:18+01:00`."""
@@ -21,8 +22,11 @@ class When:
 
     def day(self, time: str) -> str:
         """Return `2026-02-10`."""
-        local = _parse(time, self._zone)
-        return local.date().isoformat() if local else ""
+        minute = time[:16] if time[-1:] == "Z" else ""
+        if not minute or minute != self._minute:  # most events fall into the minute of the one before
+            local = _parse(time, self._zone)
+            self._minute, self._day = minute, local.date().isoformat() if local else ""
+        return self._day
 
     def stamp(self, time: str, day: str) -> str:
         """Return `23:36`, with the date before it when the day is another than the given one."""

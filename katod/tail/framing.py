@@ -19,7 +19,8 @@ def frame(data: bytes, base: int) -> list[Line]:
     pieces.pop()
     for piece in pieces:
         end = offset + len(piece) + 1
-        lines.append(Line(offset, end, clean(piece, offset)))
+        whole = piece[:1] == b"{" and piece[-1:] == b"}"  # as nearly all lines are
+        lines.append(Line(offset, end, piece if whole else clean(piece, offset)))
         offset = end
     return lines
 

@@ -58,14 +58,20 @@ class Katod:
             )  # fmt: skip
 
     def __enter__(self) -> Self:
+        try:
+            self._await_start()
+        except BaseException:
+            self._end()
+            raise
+        self.ready = time.monotonic()
+        return self
+
+    def _await_start(self) -> None:
         deadline = time.monotonic() + PATIENCE
         while b'"daemon.started"' not in self._log.read_bytes():
             if self._process.poll() is not None or time.monotonic() > deadline:
-                self._end()
                 raise RuntimeError(f"katod did not start: {self._log.read_text()[-2000:]}")
             time.sleep(0.005)
-        self.ready = time.monotonic()
-        return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

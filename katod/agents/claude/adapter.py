@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Final
 
 from katod import events as ev
-from katod.agents.claude import system, tools, usage
+from katod.agents.claude import queued, system, tools, usage
 from katod.agents.claude.left_out import ATTACHMENTS, RECORDS
 from katod.agents.claude.queue import Queue
 from katod.agents.claude.text import INTERRUPTED, Said, classify, cut_reminder, is_person, other_sender
@@ -36,7 +36,7 @@ class Claude:
         self.origin = origin
         self._ref = origin.ref
         self._prefix = f"claude:{origin.identity.key.id}:"
-        self._subagent = bool(origin.identity.key.subagent)
+        self.subagent = bool(origin.identity.key.subagent)
         self._started: bool = state.get("started", False)
         self.now: dict[str, str] = state.get("now", {})
         self._calls: dict[str, dict[str, Any]] = state.get("calls", {})
@@ -101,7 +101,7 @@ class Claude:
                 images.append(self.image(block))
             else:
                 out.append(self._raw(record, f"user/{block_type}", block, f"{n}", value))
-        return self._with_images(out, images, value, record) if images else out
+        return self.with_images(out, images, value, record) if images else out
 
     def _user_text(self, value: dict[str, Any], record: Record, text: str, n: str) -> list[Event]:
         if text.strip() in INTERRUPTED:
@@ -109,20 +109,20 @@ class Claude:
         if not text.strip():
             return []
         if value.get("isCompactSummary"):
-            return [self._system(value, record, text, "compact-summary", n)]
+            return [self.system(value, record, text, "compact-summary", n)]
         if value.get("isMeta"):
-            return [self._system(value, record, text, "meta", n)]
+            return [self.system(value, record, text, "meta", n)]
         said = classify(text)
         if said.subtype and said.subtype not in ("slash-command", "shell"):
-            return [self._system(value, record, text, said.subtype, n)]
+            return [self.system(value, record, text, said.subtype, n)]
         if sender := other_sender(value):
-            return [self._system(value, record, text, sender, n)]
+            return [self.system(value, record, text, sender, n)]
         words, reminder = cut_reminder(said.text) if said.plain else (said.text, "")
         out = [self._user_event(value, record, words, said, n)]
-        return [*out, self._system(value, record, reminder, "reminder", f"{n}r")] if reminder else out
+        return [*out, self.system(value, record, reminder, "reminder", f"{n}r")] if reminder else out
 
     def _user_event(self, value: dict[str, Any], record: Record, text: str, said: Said, n: str) -> Event:
-        person = is_person(value, subagent=self._subagent)
+        person = is_person(value, subagent=self.subagent)
         typed = said.plain and (said.shape if person is None else person)
         payload = {"text": text, "subtype": said.subtype} if said.subtype else {"text": text}
         return self.event(ev.USER_MESSAGE, payload, value, record, n, typed=typed)
@@ -183,30 +183,10 @@ class Claude:
 
     def _attachment(self, value: dict[str, Any], record: Record) -> list[Event]:
         row = dict_of(value.get("attachment"))
-        kind = row.get("type")
-        if kind != "queued_command":
-            return [] if kind in ATTACHMENTS else [self._raw(record, f"attachment/{kind}", row, "0", value)]
-        text, images = self._queued(row)
-        mode = row.get("commandMode")
-        if not text.strip() and not images:
-            return []
-        if mode not in (None, "prompt") or (mode is None and text.lstrip().startswith("<")):
-            return [self._system(value, record, text, text_of(mode) or "queued", "0")]
-        if sender := other_sender(row):
-            return [self._system(value, record, text, sender, "0")]
-        person = is_person(row, subagent=self._subagent or bool(value.get("isSidechain")))
-        typed = mode == "prompt" and person is not False
-        out = [self.event(ev.USER_MESSAGE, {"text": text}, value, record, "0", typed=typed)]
-        return self._with_images(out, images, value, record) if images else out
-
-    def _queued(self, row: dict[str, Any]) -> tuple[str, list[dict[str, Any]]]:
-        prompt = row.get("prompt")
-        if isinstance(prompt, str):
-            return prompt, []
-        self._blobs = []
-        blocks = [block for block in list_of(prompt) if isinstance(block, dict)]
-        texts = [text_of(block.get("text")) for block in blocks if block.get("type") == "text"]
-        return "\n".join(texts), [self.image(b) for b in blocks if b.get("type") in ("image", "document")]
+        if row.get("type") == "queued_command":
+            return queued.prompt(self, value, record, row)
+        known = row.get("type") in ATTACHMENTS
+        return [] if known else [self._raw(record, f"attachment/{row.get('type')}", row, "0", value)]
 
     def _queue_operation(self, value: dict[str, Any], _: Record) -> list[Event]:
         self._queue.operate(value)
@@ -258,7 +238,7 @@ class Claude:
             source["parentId"] = parent
         source["offset"] = record.offset
         time, ref = value.get("timestamp"), self._ref
-        if value.get("isSidechain") and not self._subagent:
+        if value.get("isSidechain") and not self.subagent:
             ref = ref._replace(subagent=text_of(value.get("agentId")) or "sidechain")
         turn = value.get("promptId")
         return Event(
@@ -293,7 +273,7 @@ class Claude:
         blobs, self._blobs = tuple(self._blobs), []
         return blobs
 
-    def _with_images(
+    def with_images(
         self, out: list[Event], images: list[dict[str, Any]], value: dict[str, Any], record: Record
     ) -> list[Event]:
         """Hang the images on the record's first message, or on one without words."""
@@ -305,7 +285,8 @@ class Claude:
         out[at] = out[at]._replace(payload=payload, blobs=self.take_blobs())
         return out
 
-    def _system(self, value: dict[str, Any], record: Record, text: str, subtype: str, n: str) -> Event:
+    def system(self, value: dict[str, Any], record: Record, text: str, subtype: str, n: str) -> Event:
+        """Make a message that the client said by itself."""
         return self.event(ev.SYSTEM_MESSAGE, {"text": text, "subtype": subtype}, value, record, n)
 
     def _raw(self, record: Record, raw_type: str, raw: Any, n: str = "0", value: dict[str, Any] | None = None) -> Event:
@@ -316,7 +297,7 @@ class Claude:
 
     def _envelope(self, value: dict[str, Any], offset: int) -> list[Event]:
         """Emit the start of the session once, later what changed of its settings."""
-        if value.get("isSidechain") and not self._subagent:
+        if value.get("isSidechain") and not self.subagent:
             return []
         if not self._started and "cwd" in value:
             self._started = True
@@ -352,11 +333,7 @@ class Claude:
     def _emit_usage(self) -> Event:
         waiting, self._usage = self._usage, None
         assert waiting is not None
-        message_id = waiting["id"]
-        value = {"type": "assistant", "uuid": message_id, "message": {"id": message_id}, **waiting["record"]}
-        event = self.event(ev.USAGE, {"scope": "message", **waiting["counts"]}, value, Record(0, None), "usage")
-        source = {k: v for k, v in event.source.items() if k not in ("offset", "providerEventId")}
-        return event._replace(source=source, model=waiting["model"])
+        return usage.event(waiting, self._ref, self._prefix)
 
     def _release(self, value: dict[str, Any], offset: int) -> list[Event]:
         """Emit texts that were taken from the queue and, as the next record shows, stand nowhere else."""
@@ -364,7 +341,7 @@ class Claude:
         return [
             self.event(
                 ev.USER_MESSAGE, {"text": text}, row | {"timestamp": time}, Record(offset, None), "0",
-                typed=not self._subagent,
+                typed=not self.subagent,
             )
             for text, time in self._queue.decide(_text_of_record(value))
         ]  # fmt: skip

@@ -53,7 +53,9 @@ def results(claude: "Claude", value: dict[str, Any], record: Record, block: dict
     payload: dict[str, Any] = {"toolCallId": call_id, "text": text} | _outcome(block, text, extra)
     if images:
         payload["attachments"] = images
-    result = claude.event(ev.TOOL_RESULT, payload, value, record, n)._replace(blobs=claude.take_blobs())
+    result = claude.event(ev.TOOL_RESULT, payload, value, record, n)
+    if images:
+        result = result._replace(blobs=claude.take_blobs())
     call = claude.close_call(call_id)
     answers = _answers(claude, value, record, call, payload, n)
     agent = _agent(claude, value, record, dict_of(extra), n)

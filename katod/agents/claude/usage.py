@@ -7,7 +7,9 @@ record with a stop reason.
 
 from typing import Any
 
+from katod import events as ev
 from katod.agents.protocol import list_of, text_of
+from katod.events import Event, SessionRef
 
 _KEPT = ("timestamp", "requestId", "isSidechain", "agentId")
 _NAMES = (
@@ -26,6 +28,20 @@ def noted(value: dict[str, Any], message: dict[str, Any], model: str) -> dict[st
     counts = {name: usage[key] for name, key in _NAMES if isinstance(usage.get(key), int)}
     record = {key: value[key] for key in _KEPT if key in value}
     return {"id": message_id, "model": model, "counts": counts, "record": record}
+
+
+def event(waiting: dict[str, Any], ref: SessionRef, prefix: str) -> Event:
+    """Return the usage of one message; it has no record of its own, so the message names it."""
+    record, message_id = waiting["record"], waiting["id"]
+    source = {"providerEventType": "assistant", "messageId": message_id}
+    if "requestId" in record:
+        source["requestId"] = record["requestId"]
+    if record.get("isSidechain") and not ref.subagent:
+        ref = ref._replace(subagent=text_of(record.get("agentId")) or "sidechain")
+    time = text_of(record.get("timestamp"))
+    payload = {"scope": "message", **waiting["counts"]}
+    recorded = "recorded" if time else ""
+    return Event(f"{prefix}{message_id}:usage", ev.USAGE, ref, payload, source, time, recorded, model=waiting["model"])
 
 
 def belongs(waiting: dict[str, Any], value: dict[str, Any], calls: dict[str, dict[str, Any]]) -> bool:

@@ -276,7 +276,8 @@ class Codex:
         kind, call = f"response_item/{row['type']}", payload["toolCallId"]
         known = self._calls.pop(call, {})
         result = judged(payload | known.get("found", {}))
-        out = [self.event(ev.TOOL_RESULT, result, value, record, kind, 0)._replace(blobs=blobs)]
+        event = self.event(ev.TOOL_RESULT, result, value, record, kind, 0)
+        out = [event._replace(blobs=blobs) if blobs else event]
         if known.get("name") == QUESTION_TOOL:
             rows = responses(call, payload["text"], known.get("labels", {}))
             out += [self.event(ev.DECISION_RESPONSE, a, value, record, kind, f"0a{i}") for i, a in enumerate(rows)]
