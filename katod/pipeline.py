@@ -96,7 +96,7 @@ class Pipeline:
         batch = file.read(source.cursor, budget, self._partials.pop(source.id, None))
         if batch.partial:
             self._partials[source.id] = batch.partial
-        found, near_misses = find_command(source.identity, batch.lines)
+        found, near_misses = find_command(source.identity, batch)
         self._unsaved[source.id] = source
         self._near_misses[source.session] += near_misses
         if found is None:

@@ -8,7 +8,6 @@ import os
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Final, NamedTuple
 
@@ -39,14 +38,31 @@ class Partial(NamedTuple):
     scanned: int
 
 
-@dataclass(frozen=True, slots=True)
 class Batch:
-    """Whole lines in file order, the cursor after them, and whether bytes are left to read now."""
+    """Whole lines in file order as they stand there, the cursor after them, and whether bytes are left to read now.
 
-    lines: list[Line]
-    cursor: Cursor
-    more: bool
-    partial: Partial | None = None
+    `data` begins at offset `start`; it is empty where one line was too long to be held (`lines` shows its place).
+    """
+
+    __slots__ = ("_lines", "cursor", "data", "more", "partial", "start")
+
+    def __init__(
+        self, data: bytes, start: int, cursor: Cursor, *, more: bool, partial: Partial | None = None,
+        lines: list[Line] | None = None,
+    ) -> None:  # fmt: skip
+        self.data = data
+        self.start = start
+        self.cursor = cursor
+        self.more = more
+        self.partial = partial
+        self._lines = lines
+
+    @property
+    def lines(self) -> list[Line]:
+        """The lines, framed when they are first asked for: a scan that finds nothing never asks."""
+        if self._lines is None:
+            self._lines = frame(self.data, self.start)
+        return self._lines
 
 
 class SourceFile:
@@ -82,14 +98,14 @@ class SourceFile:
         """
         start = cursor.offset
         if partial is not None and self._still_partial(partial, start):
-            return Batch([], cursor, more=False, partial=Partial(start, self.size))
+            return Batch(b"", start, cursor, more=False, partial=Partial(start, self.size))
         data = self._pread(budget, start)
         end = data.rfind(b"\n") + 1
         if end:
-            lines = frame(data[:end], start)
-            return self._batch(lines, start + end, data[:end])
+            return self._batch(data if end == len(data) else data[:end], start)
         if start + len(data) >= self.size:
-            return Batch([], cursor, more=False, partial=Partial(start, start + len(data)) if data else None)
+            partial = Partial(start, start + len(data)) if data else None
+            return Batch(b"", start, cursor, more=False, partial=partial)
         return self._long_line(cursor)
 
     def last_newline(self, limit: int) -> int:
@@ -110,23 +126,24 @@ class SourceFile:
         data = self._pread(self.size - offset, offset)
         return Line(offset, self.size, clean(data, offset))
 
-    def _batch(self, lines: list[Line], offset: int, data: bytes) -> Batch:
+    def _batch(self, data: bytes, start: int) -> Batch:
+        offset = start + len(data)
         size = min(offset, ANCHOR_SIZE)
         tail = data[-size:] if len(data) >= size else self._pread(size, offset - size)
         cursor = Cursor(offset, Anchor(size, _digest(tail)))
-        return Batch(lines, cursor, more=offset < self.size)
+        return Batch(data, start, cursor, more=offset < self.size)
 
     def _long_line(self, cursor: Cursor) -> Batch:
         start = self._after_hole(cursor.offset)
         end = self._newline(start)
         if end < 0:
             partial = Partial(cursor.offset, self.size) if start == cursor.offset else None
-            return Batch([], cursor, more=False, partial=partial)
+            return Batch(b"", start, cursor, more=False, partial=partial)
         if end - start > LINE_CAP:
             line = Line(cursor.offset, end, b"", skipped=end - start)
         else:
             line = Line(cursor.offset, end, clean(self._pread(end - start - 1, start), start))
-        return Batch([line], Cursor(end, self.anchor(end)), more=end < self.size)
+        return Batch(b"", start, Cursor(end, self.anchor(end)), more=end < self.size, lines=[line])
 
     def _after_hole(self, offset: int) -> int:
         """Return the offset of the first byte that is not NUL (a hole that a crash or a copy left)."""

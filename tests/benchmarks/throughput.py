@@ -53,7 +53,7 @@ def scan(source: Source) -> None:
         with open_source(str(source.path)) as file:
             file.prove(cursor)
             batch = file.read(cursor, STEP_BYTES)
-            find_command(source.identity, batch.lines)
+            find_command(source.identity, batch)
             cursor, more = batch.cursor, batch.more
 
 

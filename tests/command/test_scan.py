@@ -6,12 +6,18 @@ from unittest import mock
 import pytest
 
 from katod.command import scan
-from katod.command.scan import find_command
 from katod.model import Identity, SessionKey
 from katod.tail.framing import frame
+from katod.tail.reader import START, Batch
 
 CLAUDE = Identity(SessionKey("claude", "s"))
 CODEX = Identity(SessionKey("codex", "s"))
+
+
+def find_command(identity, found):
+    """Scan these lines as they stood in their file."""
+    data = b"".join(line.data + b"\n" for line in found)
+    return scan.find_command(identity, Batch(data, found[0].offset if found else 0, START, more=False))
 
 
 def claude(text, **more):
