@@ -31,7 +31,7 @@ from katod.record.rows import OutputRow, SourceRow
 from katod.record.upgrade import rebuild
 from katod.tail.reader import Cursor, Partial, SourceFile, open_source
 
-STEP_BYTES: Final = 1024 * 1024
+STEP_BYTES: Final = 512 * 1024  # larger reads cost more a byte: their memory is mapped anew each time
 Notify = Callable[[str, str], None]
 
 

@@ -14,7 +14,7 @@ from katod.model import Identity, SessionKey
 from katod.record.translation import Translation
 from katod.tail.reader import Cursor, SourceFile, open_source
 
-CHUNK = 1024 * 1024
+CHUNK = 512 * 1024
 
 
 class Stretch(NamedTuple):
