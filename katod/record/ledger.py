@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import orjson
 
@@ -281,12 +281,3 @@ class Ledger:
         chosen = f"{name}-{blake2b(path.encode(), digest_size=2).hexdigest()}" if taken else name
         self.db.execute("INSERT OR IGNORE INTO projects VALUES (?, ?)", (chosen, path))
         return chosen
-
-    def meta(self, name: str, default: Any = None) -> Any:
-        """Return a remembered value."""
-        row = self.db.execute("SELECT value FROM meta WHERE name = ?", (name,)).fetchone()
-        return row[0] if row else default
-
-    def set_meta(self, name: str, value: Any) -> None:
-        """Remember a value."""
-        self.db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, value))

@@ -1,7 +1,6 @@
 """Whole conversations to text: exports of sessions and files, and of recordings as they were made."""
 
 from collections.abc import Iterable, Iterator
-from itertools import chain
 from pathlib import Path
 
 from katod import events as ev
@@ -10,7 +9,7 @@ from katod.events import Event
 from katod.facts import Facts
 from katod.formats import open_format
 from katod.journal import Journal
-from katod.model import Mark, Options, SessionKey
+from katod.model import Options, SessionKey
 from katod.record.conversation import head_facts
 from katod.record.recorder import Recorder
 from katod.record.replay import Stretch, replay
@@ -77,6 +76,3 @@ def read_katod(lines: Iterable[bytes], path: Path) -> Iterator[tuple[Event, Fact
         facts.observe(event)
         yield event, facts
         facts.close(event)
-
-
-__all__ = ["Mark", "chain", "read_katod", "render_all", "render_recording"]

@@ -10,7 +10,6 @@ from katod.journal import Journal
 # A change of the tables is a new entry; entries never change.
 MIGRATIONS: Final = (
     """
-    CREATE TABLE meta (name TEXT PRIMARY KEY, value) WITHOUT ROWID;
     CREATE TABLE roots (path TEXT PRIMARY KEY, agent TEXT NOT NULL, swept_ns INTEGER NOT NULL) WITHOUT ROWID;
     CREATE TABLE sessions (
         id INTEGER PRIMARY KEY,
