@@ -317,15 +317,7 @@ class Codex:
     def _usage(
         self, row: dict[str, Any], info: dict[str, Any], value: dict[str, Any], record: Record, kind: str
     ) -> Event:
-        names = (
-            ("input", "input_tokens"), ("output", "output_tokens"), ("cacheRead", "cached_input_tokens"),
-            ("cacheWrite", "cache_write_input_tokens"), ("reasoning", "reasoning_output_tokens"),
-        )  # fmt: skip
-        payload: dict[str, Any] = {"scope": "message"}
-        payload |= {name: row[key] for name, key in names if isinstance(row.get(key), int)}
-        if isinstance(limit := info.get("model_context_window"), int):
-            payload["contextLimit"] = limit
-        return self.event(ev.USAGE, payload, value, record, kind, 0, said=True)
+        return self.event(ev.USAGE, notes.counts(row, info), value, record, kind, 0, said=True)
 
     # -- what records have in common --------------------------------------------------------------
 

@@ -1,6 +1,6 @@
 """Codex: what the client notes beside the conversation (format notes, B.5)."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from katod import events as ev
 from katod.agents.protocol import dict_of, text_of
@@ -9,6 +9,14 @@ from katod.model import Record
 
 if TYPE_CHECKING:
     from katod.agents.codex.adapter import Codex
+
+_COUNTS: Final = (
+    ("input", "input_tokens"),
+    ("output", "output_tokens"),
+    ("cacheRead", "cached_input_tokens"),
+    ("cacheWrite", "cache_write_input_tokens"),
+    ("reasoning", "reasoning_output_tokens"),
+)
 
 
 def error(codex: "Codex", row: dict[str, Any], value: dict[str, Any], record: Record) -> list[Event]:
@@ -69,6 +77,15 @@ def agent_ended(codex: "Codex", row: dict[str, Any], value: dict[str, Any], reco
     if isinstance(result := dict_of(status).get(shown), str) and result:
         payload["result"] = result
     return [codex.event(ev.AGENT_END, payload, value, record, native_type(value), 0)]
+
+
+def counts(row: dict[str, Any], info: dict[str, Any]) -> dict[str, Any]:
+    """Return the tokens of one response and the limit of its context, as far as they are written."""
+    payload: dict[str, Any] = {"scope": "message"}
+    payload |= {name: row[key] for name, key in _COUNTS if isinstance(row.get(key), int)}
+    if isinstance(limit := info.get("model_context_window"), int):
+        payload["contextLimit"] = limit
+    return payload
 
 
 def native_type(value: dict[str, Any]) -> str:
