@@ -197,6 +197,7 @@ class Pipeline:
             conversation.facts.close(event)
             if event.kind == ev.USER_COMMAND:
                 conversation.applied.append(event.once)
+        translation.take_near_misses()  # counted when they were scanned
         source.translated = batch.cursor.offset if batch.lines else source.cursor.offset
         return source.translated >= source.cursor.offset
 

@@ -58,7 +58,7 @@ def show(context: Context) -> None:
 def check(context: Context) -> None:
     """Say whether the configuration can be used, and what is wrong if not."""
     target = context.config_path
-    settings_module.load(target)
+    settings_module.load(target, required=context.is_named)
     click.echo(f"{target}: good" if target.exists() else f"{target}: not there, the defaults hold")
 
 

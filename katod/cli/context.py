@@ -45,10 +45,14 @@ class Context:
         return config.config_path(self._given)
 
     @property
+    def is_named(self) -> bool:
+        """Whether the person named the configuration file: then it has to be there."""
+        return self._given is not None or bool(os.environ.get("KATOD_CONFIG"))
+
+    @property
     def settings(self) -> Settings:
         """The settings; a file that was named has to exist."""
-        named = self._given is not None or bool(os.environ.get("KATOD_CONFIG"))
-        return config.load(self.config_path, required=named)
+        return config.load(self.config_path, required=self.is_named)
 
     @property
     def state(self) -> Path:

@@ -57,15 +57,26 @@ def export(
     if sum((what is not None, recording is not None, everything)) != 1:
         raise click.UsageError("name one of SESSION, FILE, --recording ID or --all")
     if recording is not None:
+        if format_name or thinking or tools or no_redact:
+            raise click.UsageError("a recording is exported as it was made: no format options with --recording")
         row, pieces = _recording(context, recording)
         _write(output, pieces, FORMATS[row.format].suffix)
         return
     options = _options(context, thinking=thinking, tools=tools, redact=not no_redact)
-    chosen = format_name or SUFFIXES.get(Path(output).suffix) or "markdown"
+    chosen = format_name or _by_suffix(Path(output), everything=everything)
     if everything:
         _all(context, Path(output), chosen, options)
         return
     _write(output, _one(context, str(what), chosen, options), FORMATS[chosen].suffix)
+
+
+def _by_suffix(output: Path, *, everything: bool) -> str:
+    """Return the format that the output's name asks for; raises UsageError for a suffix of none."""
+    if everything or output.is_dir() or not output.suffix:
+        return "markdown"
+    if output.suffix not in SUFFIXES:
+        raise click.UsageError(f"{output.suffix} names no format (known: {', '.join(SUFFIXES)}); say it with -f")
+    return SUFFIXES[output.suffix]
 
 
 def _one(context: Context, what: str, format_name: str, options: Options) -> Iterator[str]:
@@ -127,17 +138,20 @@ def _all(context: Context, folder: Path, format_name: str, options: Options) -> 
     if str(folder) == "-":
         raise click.UsageError("--all needs a folder: -o FOLDER")
     suffix = FORMATS[format_name].suffix
-    failed = 0
+    failed = written = 0
     sessions = sorted(context.found().values(), key=lambda found: found.key)
     for found in _progress(sessions):
         target = folder / found.key.agent / f"{_file_name(found.key)}{suffix}"
         try:
-            _write(str(target), _session(context, found, format_name, options), suffix)
+            _write(str(target), _session(context, found, format_name, options), suffix, say=False)
+            written += 1
         except SelectionError:
             continue  # exported before: an existing file is never overwritten
         except SourceError as error:
             failed += 1
             click.echo(f"katod: {error}", err=True)
+    there = len(sessions) - written - failed
+    click.echo(f"wrote {written}; {there} {'was' if there == 1 else 'were'} there already and stay as they are")
     if failed:
         raise KatodError(f"{failed} of {len(sessions)} sessions could not be exported")
 
@@ -169,7 +183,7 @@ def _options(context: Context, *, thinking: bool, tools: Any, redact: bool) -> O
     )
 
 
-def _write(output: str, pieces: Iterator[str], suffix: str) -> None:
+def _write(output: str, pieces: Iterator[str], suffix: str, *, say: bool = True) -> None:
     """Write to standard output, a folder that exists (under the file's own name) or a new file."""
     if output == "-":
         for piece in pieces:
@@ -188,3 +202,5 @@ def _write(output: str, pieces: Iterator[str], suffix: str) -> None:
     with file:
         file.write(first)
         file.writelines(pieces)
+    if say:
+        click.echo(f"wrote {target}")

@@ -1,5 +1,7 @@
 """`katod run`: the daemon in the foreground."""
 
+import sys
+
 import click
 
 from katod.cli.context import Context
@@ -18,4 +20,6 @@ def run(context: Context, once: bool) -> None:
 
     settings = context.settings
     configure(settings.log.level)
+    if sys.stdout.isatty() and not once:
+        click.echo("katod follows your agents. Type ::start in Claude Code or Codex to record; Ctrl-C ends katod.")
     start(settings, context.config_path, context.state, once=once)

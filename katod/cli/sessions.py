@@ -1,5 +1,6 @@
 """`katod sessions`: what is there to record or export."""
 
+import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from katod.agents.tools import one_line
 from katod.cli.context import Context, Found
 from katod.config import local_zone
 from katod.facts import Facts
+from katod.formats.mdtext import clean
 from katod.formats.redact import redact
 from katod.formats.when import When
 from katod.journal import Journal
@@ -96,16 +98,33 @@ def _since(text: str | None) -> int:
 
 
 def _table(rows: list[dict[str, Any]]) -> None:
+    """Print a table for people, and in a pipe one line a session with tabs between: nothing is cut there."""
+    zone = When(local_zone())
+    cells = [_cells(row, zone) for row in rows]
+    if not sys.stdout.isatty():
+        for line in cells:
+            click.echo("\t".join(line))
+        return
     from rich.console import Console  # noqa: PLC0415 - only for people
     from rich.table import Table  # noqa: PLC0415
+    from rich.text import Text  # noqa: PLC0415 - a title may look like markup
 
     table = Table(box=None, pad_edge=False)
-    for name in ("changed", "agent", "session", "project", "title"):
-        table.add_column(name, no_wrap=True, overflow="ellipsis", ratio=1 if name == "title" else None)
-    zone = When(local_zone())
-    for row in rows:
-        where = Path(row["project"]).name if row.get("project") else ""
-        short = row["session"][:8] + (f"/{row['subagent'][:8]}" if row.get("subagent") else "")
-        changed = zone.stamp(row["changed"], "").strip()
-        table.add_row(changed, row["agent"], short, where, row.get("title", ""))
+    for name in ("changed", "agent", "session", "project"):
+        table.add_column(name, no_wrap=True, min_width=max((len(c) for c in _column(cells, name)), default=0))
+    table.add_column("title", no_wrap=True, overflow="ellipsis", ratio=1)
+    for line in cells:
+        table.add_row(*map(Text, line))
     Console().print(table if rows else "no sessions found")
+
+
+def _column(cells: list[tuple[str, ...]], name: str) -> list[str]:
+    at = ("changed", "agent", "session", "project").index(name)
+    return [line[at] for line in cells]
+
+
+def _cells(row: dict[str, Any], zone: When) -> tuple[str, ...]:
+    where = Path(row["project"]).name if row.get("project") else ""
+    short = row["session"][:8] + (f"/{row['subagent'][:8]}" if row.get("subagent") else "")
+    changed = zone.stamp(row["changed"], "").strip()
+    return changed, row["agent"], short, where, " ".join(clean(row.get("title", "")).split())

@@ -7,9 +7,13 @@ import click
 import orjson
 
 from katod.cli.context import Context
+from katod.config import local_zone
+from katod.formats.when import When
 from katod.record.ledger import Ledger
 from katod.record.rows import OutputRow, SessionRow
 from katod.service.lock import holder
+
+_LAST = 10
 
 
 @click.command()
@@ -30,9 +34,10 @@ def status(context: Context, as_json: bool, watch: bool) -> None:
 
 def collect(context: Context) -> dict[str, Any]:
     """Return the status as plain data; the shape of `--json` (see the README)."""
+    _ = context.settings  # a bad configuration is said at once
     pid = holder(context.state)
     row: dict[str, Any] = {"daemon": {"running": pid is not None} | ({"pid": pid} if pid else {})}
-    row |= {"sources": 0, "recordings": [], "parked": [], "refused": [], "problems": [], "nearMisses": 0}
+    row |= {"sources": 0, "recordings": [], "ended": [], "parked": [], "refused": [], "problems": [], "nearMisses": 0}
     ledger = context.ledger()
     if ledger is None:
         return row
@@ -49,6 +54,7 @@ def _of_ledger(ledger: Ledger) -> dict[str, Any]:
     return {
         "sources": len(sources),
         "recordings": [_recording(output, sessions) for output in outputs if output.open],
+        "ended": [_recording(output, sessions) for output in outputs if not output.open],
         "parked": [_parked(output) for output in outputs if output.problem],
         "refused": [
             {"session": str(refusal.session), "time": refusal.time, "command": refusal.word, "reason": refusal.reason}
@@ -78,19 +84,24 @@ def _parked(output: OutputRow) -> dict[str, Any]:
 def _lines(row: dict[str, Any]) -> list[str]:
     daemon = row["daemon"]
     lines = [f"katod is running (process {daemon.get('pid', '?')})" if daemon["running"] else "katod is not running"]
-    lines.append(f"{row['sources']} session files known")
-    lines += _section(
-        "recording", [f"{item['id']}  {item['session']} → {item['output']}" for item in row["recordings"]]
-    )
-    lines += _section("parked", [f"{item['output']}: {item['problem']}" for item in row["parked"]])
-    lines += _section(
-        "refused",
-        [f"{item['time']}  ::{item['command']} in {item['session']}: {item['reason']}" for item in row["refused"]],
-    )
-    lines += _section("unreadable", [f"{item['path']}: {item['problem']}" for item in row["problems"]])
-    if row["nearMisses"]:
-        lines.append(f"{row['nearMisses']} lines looked like commands and were none")
+    lines.append(f"{_count(row['sources'], 'session file')} known")
+    lines += _section("recording", [f"{one['id']}  {one['session']} → {one['output']}" for one in row["recordings"]])
+    lines += _section("ended", [f"{one['id']}  {one['output']}" for one in row["ended"][-_LAST:]])
+    lines += _section("parked", [f"{one['output']}: {one['problem']}" for one in row["parked"]])
+    lines += _section("refused", [_refusal(one) for one in row["refused"]])
+    lines += _section("unreadable", [f"{one['path']}: {one['problem']}" for one in row["problems"]])
+    if near := row["nearMisses"]:
+        lines.append(f"{_count(near, 'line')} looked like a command and {'was' if near == 1 else 'were'} none")
     return lines
+
+
+def _refusal(row: dict[str, Any]) -> str:
+    when = When(local_zone()).stamp(row["time"], "") or "-"
+    return f"{when}  ::{row['command']} in {row['session']}: {row['reason']}"
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
 
 
 def _section(title: str, rows: list[str]) -> list[str]:

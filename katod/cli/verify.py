@@ -57,7 +57,7 @@ def _verify(ledger: Ledger, row: OutputRow, context: Context) -> Verdict:
     except SourceError as error:
         return Verdict(good=True, text=f"cannot be derived any more: {error.what}")
     except OSError as error:
-        return Verdict(good=False, text=f"{error.strerror}")
+        return Verdict(good=False, text=f"{error.strerror} (moved, renamed or deleted?)")
 
 
 def compare(content: bytes, pieces: Iterable[str]) -> Verdict:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from katod.agents import ADAPTERS
-from katod.command.grammar import WORDS, parse
+from katod.command.grammar import parse
 from katod.model import Identity, Line
 from katod.tail.decode import decode
 from katod.tail.framing import clean
@@ -13,7 +13,10 @@ from katod.tail.reader import Batch
 
 # Only where two colons stand is the pattern tried: a plain search is many times faster.
 _COLONS: Final = b"::"
-_CANDIDATE: Final = re.compile(rb"::(?:" + "|".join(WORDS).encode() + rb")", re.IGNORECASE)
+_CANDIDATE: Final = re.compile(rb"::[A-Za-z]")
+# A line of a JSON string begins behind its quote, or behind an escaped newline.
+_BEGINS: Final = re.compile(rb'(?:"|\\[nr]|\\u000[aAdD])::[A-Za-z]')
+_LONGEST_ESCAPE: Final = 6
 
 
 def find_command(identity: Identity, batch: Batch) -> tuple[Line | None, int]:
@@ -30,13 +33,13 @@ def find_command(identity: Identity, batch: Batch) -> tuple[Line | None, int]:
 
 
 def _candidates(batch: Batch) -> Iterator[Line]:
-    """Yield the lines in which a command's word follows two colons; lines are looked for only around them."""
+    """Yield the lines with a string in which a line begins like a command; they are looked for only around it."""
     data, at = batch.data, 0
     if not data:
-        yield from (line for line in batch.lines if _CANDIDATE.search(line.data))
+        yield from (line for line in batch.lines if _BEGINS.search(line.data))
         return
     while (at := data.find(_COLONS, at)) >= 0:
-        if not _CANDIDATE.match(data, at):
+        if not _CANDIDATE.match(data, at) or not _BEGINS.search(data, max(0, at - _LONGEST_ESCAPE), at + 3):
             at += 1
             continue
         begin, end = data.rfind(b"\n", 0, at) + 1, data.find(b"\n", at) + 1

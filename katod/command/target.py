@@ -31,12 +31,12 @@ class Places:
 
 def resolve(name: str, places: Places, *, formats: tuple[str, ...] = tuple(SUFFIXES.values())) -> Target:
     """Return the target that a typed name means; raises TargetRefused with the reason."""
-    name = unicodedata.normalize("NFC", name.strip())
+    name = unicodedata.normalize("NFC", name.strip()).removeprefix("@")  # as agents complete file names
     if _FORBIDDEN.search(name):
         raise TargetRefused("the name holds a control character, a backslash or a $", hint="use a plain name")
     if len(name.encode()) > _LONGEST:
         raise TargetRefused("the name is too long")
-    if re.match(r"[A-Za-z]:", name):
+    if re.match(r"[A-Za-z]:[/\\]", name):
         raise TargetRefused("drive letters are not taken")
     root, relative = _anchor(name, places)
     parts = tuple(relative.split("/"))
@@ -71,6 +71,8 @@ def _anchor(name: str, places: Places) -> tuple[Path, str]:
         name = f"{places.home}/{name[2:]}"
     if name.startswith("/"):
         return _inside(name, places)
+    if name.startswith("./"):
+        return _project(places), name[2:]
     if "/" not in name:
         return places.output, f"{places.project_folder}/{name}"
     return _project(places), name
@@ -110,7 +112,7 @@ def _check_part(part: str) -> None:
         raise TargetRefused("the path holds an empty part, `.` or `..`")
     if part.startswith("."):
         raise TargetRefused("hidden files and folders are not written to")
-    if part.startswith(("-", "~")) or part.split(".", maxsplit=1)[0].lower() in _RESERVED:
+    if part.startswith(("-", "+", "~")) or part.split(".", maxsplit=1)[0].lower() in _RESERVED:
         raise TargetRefused("the name is not a good file name")
     if len(part.encode()) > _LONGEST_PART:
         raise TargetRefused("the name is too long")

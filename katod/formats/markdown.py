@@ -10,7 +10,7 @@ from katod.agents.tools import one_line
 from katod.events import Event
 from katod.facts import Facts
 from katod.formats import toolview
-from katod.formats.mdtext import body, code, html, inline, quoted
+from katod.formats.mdtext import body, clean, code, html, inline, quoted
 from katod.formats.redact import redact
 from katod.formats.when import When
 from katod.model import Mark, Options
@@ -274,7 +274,7 @@ def _size(count: Any) -> str:
 
 
 def _yaml(value: str) -> str:
-    return json.dumps(" ".join(value.split()), ensure_ascii=False)
+    return json.dumps(" ".join(clean(value).split()), ensure_ascii=False)
 
 
 _PRINTERS: Final = {

@@ -51,7 +51,7 @@ class Desk:
             conversation.refusals.append((time, command.word, reason))
             self._journal.command_refused(command.word, session, reason)
             self._notify("katod: refused", f"::{command.word} was refused: {reason}")
-            return reason
+            return f"{refusal.path}: {reason}" if refusal.path else reason
         except OSError as error:
             conversation.refusals.append((time, command.word, error.strerror or str(error)))
             self._journal.command_refused(command.word, session, error.strerror or str(error))

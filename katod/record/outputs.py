@@ -112,11 +112,11 @@ class Outputs:
         """
         row = self._ledger.output_at(target.path)
         if row is not None and row.session != session.id:
-            raise TargetRefused("the file belongs to another session")
+            raise TargetRefused("the file belongs to another session", path=target.path)
         if row is not None and not fresh:
             return row
         if row is not None or examine(target.root, target.parts) == "taken":
-            raise TargetRefused("the file exists already", hint="name a new one")
+            raise TargetRefused("the file exists already", path=target.path, hint="name a new one")
         return None
 
     def make(self, session: SessionRow, target: Target, facts: Facts) -> OutputRow:

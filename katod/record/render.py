@@ -28,7 +28,7 @@ def render_all(stream: Stream, format_name: str, options: Options) -> Iterator[s
     for event, now in rest:
         waiting.append(event)
         facts = now
-        if now.title or len(waiting) >= _LOOK_AHEAD:
+        if (now.title and now.model) or len(waiting) >= _LOOK_AHEAD:
             break
     if facts is None:
         return

@@ -87,7 +87,7 @@ def test_sub_agents_are_not_searched():
 def test_lines_without_a_command_word_are_not_decoded():
     """A session that is only scanned costs no decoding: the bytes tell."""
     with mock.patch.object(scan, "decode", side_effect=AssertionError("decoded")):
-        found = find_command(CLAUDE, lines(claude("hello"), claude("std::cout << x"), claude("::strat")))
+        found = find_command(CLAUDE, lines(claude("hello"), claude("std::cout << x"), claude("Ruby ::Module")))
     assert found == (None, 0)
 
 
