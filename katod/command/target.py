@@ -142,7 +142,7 @@ def _is_within(path: Path, folder: Path) -> bool:
 
 
 def _tame(part: str) -> str:
-    part = _FORBIDDEN.sub("", part).strip(". -~")
+    part = _FORBIDDEN.sub("", part).strip(". -~+")
     while len(part.encode()) > _LONGEST_PART - 20:
         part = part[:-1]
     return part if part and part.split(".")[0].lower() not in _RESERVED else f"untitled{'-' + part if part else ''}"
