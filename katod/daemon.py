@@ -12,7 +12,7 @@ from katod import config, requests
 from katod.config import Settings
 from katod.discover.roots import Root, find_roots
 from katod.discover.watch import Hints, Watcher, folders_of
-from katod.errors import ConfigError, KatodError
+from katod.errors import ConfigError, KatodError, LedgerError
 from katod.journal import Journal, configure
 from katod.pipeline import Pipeline
 from katod.record.catalog import Catalog
@@ -28,6 +28,7 @@ FULL_EVERY: Final = 30.0
 FULL_EVERY_WHEN_QUIET: Final = 60.0
 HOT_FOR: Final = 600.0
 QUIET: Final = 1.0
+LONGEST_PAUSE: Final = 300.0
 
 
 class Daemon:
@@ -46,6 +47,7 @@ class Daemon:
         self._pipeline = Pipeline(self._ledger, self._catalog, journal, self._rules(), self._notify)
         self._due: dict[int, float] = {}
         self._stepped: dict[int, float] = {}
+        self._failures: dict[int, int] = {}
         self._hot: dict[tuple[Root, str], float] = {}
         self._last_step = 0.0
         self._stopping = ""
@@ -127,9 +129,18 @@ class Daemon:
                 more = True
             else:
                 del self._due[source_id]
+                self._try_again(source_id, now)
                 self._stepped[source_id] = now if now != float("inf") else 0.0
             self._last_step = time.monotonic()
         return more
+
+    def _try_again(self, source_id: int, now: float) -> None:
+        """Have a source that could not be read looked at again, with growing pauses, changed or not."""
+        if not self._catalog.sources[source_id].problem or now == float("inf"):
+            self._failures.pop(source_id, None)
+            return
+        failures = self._failures[source_id] = self._failures.get(source_id, 0) + 1
+        self._due[source_id] = now + min(LONGEST_PAUSE, 2.0**failures)
 
     def _queue(self, rows: Iterable[SourceRow]) -> None:
         now = time.monotonic()
@@ -171,9 +182,15 @@ class Daemon:
             if request is None:
                 requests.answer(path, "not a request")
                 continue
+            self._queue(self._catalog.sweep(self._roots))  # the session may be newer than the last sweep
             session = self._ledger.session_of(request.key)
+            if not self._catalog.of_session(session.id):
+                requests.answer(path, "no such session is known")
+                continue
             try:
-                refusal = self._pipeline.request(session.id, request.command, request.time)
+                refusal = self._pipeline.request(session.id, request.command, request.time, f"request:{path.stem}")
+            except LedgerError:
+                raise
             except KatodError as error:
                 refusal = str(error)
             while self._pipeline.follow(time.monotonic()):

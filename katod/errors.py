@@ -4,6 +4,7 @@ KatodError
 ├── ConfigError          the configuration file cannot be used
 ├── SelectionError       no session, recording or file is meant by what was typed
 ├── SourceError          a session file cannot be read
+│   ├── SourceGone       the session file is not there (any more)
 │   └── SourceChanged    the bytes before the cursor are not those that were read
 ├── TargetRefused        a name given in the chat or the shell leads where katod does not write
 ├── OutputError          an output cannot be written now: the recording is parked
@@ -36,6 +37,10 @@ class SelectionError(KatodError):
 
 class SourceError(KatodError):
     """A session file cannot be opened or read."""
+
+
+class SourceGone(SourceError):
+    """The session file is not there (any more): agents delete them, so this is normal."""
 
 
 class SourceChanged(SourceError):

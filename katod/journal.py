@@ -11,7 +11,7 @@ LEVELS: Final = ("debug", "info", "warning", "error")
 
 
 class Journal:
-    """The log of one process, and the counts that `katod status` shows."""
+    """The log of one process, and how often each event was logged."""
 
     def __init__(self) -> None:
         self._log: Any = structlog.get_logger("katod")
@@ -94,6 +94,10 @@ class Journal:
     def output_parked(self, output: str, problem: str, retry: float) -> None:
         """An output cannot be written now."""
         self._say("error", "output.parked", output=output, problem=problem, retry_seconds=round(retry, 1))
+
+    def asset_failed(self, path: str, problem: str) -> None:
+        """An attachment could not be saved; the text that links it is written all the same."""
+        self._say("warning", "asset.failed", path=path, problem=problem)
 
     def output_resumed(self, output: str) -> None:
         """A parked output can be written again."""

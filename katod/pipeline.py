@@ -15,7 +15,7 @@ from typing import Final
 from katod import events as ev
 from katod.agents import ADAPTERS
 from katod.command.scan import find_command
-from katod.errors import SourceChanged, SourceError
+from katod.errors import LedgerError, SourceChanged, SourceError, SourceGone
 from katod.events import Event
 from katod.journal import Journal
 from katod.model import Command
@@ -49,15 +49,18 @@ class Pipeline:
         self._partials: dict[int, Partial] = {}
         self._unsaved: dict[int, SourceRow] = {}
         self._near_misses: Counter[int] = Counter()
+        self._held: dict[int, Cursor] = {}  # where a source was when text began to be held back
         self.delivery = Delivery(ledger, journal)
         self._catch_up = CatchUp(ledger, catalog, journal, self.delivery)
         self.use(rules)
 
     def use(self, rules: Rules) -> None:
         """Obey these rules from the next step on; what they exclude now is ended."""
+        self._rules = rules
         self._desk = Desk(Outputs(self._ledger, rules), self._journal, self._notify, self._catch_up.add)
         for conversation in list(self._open.values()):
-            self._at_rest(conversation, self._desk.end_excluded)
+            if rules.excludes(conversation.row.cwd):
+                self._at_rest(conversation, self._desk.end_excluded)
 
     def step(self, source_id: int, budget: int = STEP_BYTES) -> bool:
         """Take one source forward by about `budget` bytes at the most; returns whether more is there now.
@@ -68,12 +71,17 @@ class Pipeline:
         try:
             with open_source(source.path) as file:
                 return self._step(source, file, budget)
+        except SourceGone:
+            return False
         except SourceError as error:
             self._note_problem(source, error.what)
             return False
-        except BaseException:
-            self.forget(source.session)
+        except LedgerError:
             raise
+        except Exception as error:  # noqa: BLE001 - one bad session must not stop all others; it is shown and tried again
+            self.forget(source.session)
+            self._note_problem(source, f"katod failed: {type(error).__name__}")
+            return False
 
     def _step(self, source: SourceRow, file: SourceFile, budget: int) -> bool:
         self._note_problem(source, "")
@@ -115,9 +123,14 @@ class Pipeline:
             if batch.partial:
                 self._partials[source.id] = batch.partial
             translation = conversation.reader.translation(source, source.state)
+            before = source.cursor
             for event in translation.feed(batch.lines):
                 if conversation.admit(event):
                     self._pass(conversation, source, event)
+            if translation.holding():
+                self._held.setdefault(source.id, before)
+            else:
+                self._held.pop(source.id, None)
             if batch.lines:
                 conversation.row.near_misses += translation.take_near_misses()
                 source.cursor, source.translated = batch.cursor, batch.cursor.offset
@@ -148,10 +161,19 @@ class Pipeline:
                 found.sources.append(source)
                 found.ready = False
             return found
-        first = source.cursor.offset == 0 and source.baseline == 0
+        first = source.cursor.offset == 0 and source.history == 0 and not source.after_ns
+        if first and source.identity.key.subagent:
+            self._read_parent(source)
         if first and self._desk.wants(self._ledger.session(source.session), self._ledger):
             return self._load(source.session)
         return None
+
+    def _read_parent(self, source: SourceRow) -> None:
+        """Read what a sub-agent's parent holds first: the recording that the sub-agent belongs to begins there."""
+        parent = self._ledger.session_of(source.identity.key._replace(subagent=""))
+        for other in self._catalog.of_session(parent.id):
+            while self.step(other.id):
+                pass
 
     def _load(self, session_id: int) -> Conversation:
         """Begin to translate a session: from what the ledger knows of it, else from its beginning."""
@@ -192,7 +214,7 @@ class Pipeline:
         except SourceError:
             return True  # gone: what it held before is not known, what comes after is translated all the same
         for event in translation.feed(batch.lines):
-            conversation.admit(event)
+            conversation.pass_by(event)
             conversation.facts.observe(event)
             conversation.facts.close(event)
             if event.kind == ev.USER_COMMAND:
@@ -208,7 +230,11 @@ class Pipeline:
             translation = conversation.reader.translation(source, source.state)
             source.state = translation.state() if keep else None
             source.version = translation.version if keep else None
+            here = source.cursor
+            if not keep:
+                source.cursor = self._held.get(source.id, here)  # held-back words are not kept: they are read again
             self._ledger.save_source(source)
+            source.cursor = here
             self._unsaved.pop(source.id, None)
         for outlet in conversation.live:
             self.delivery.save_assets(outlet)
@@ -239,6 +265,8 @@ class Pipeline:
         conversation = self._open.pop(session_id, None)
         if conversation is None:
             return
+        for output_id in conversation.outputs:
+            self.delivery.forget(output_id)
         for output_id in conversation.unsaved:
             self._catch_up.drop(output_id)
         for stored in self._ledger.sources_of(session_id):
@@ -263,7 +291,7 @@ class Pipeline:
                         pass
                     self._catch_up.detach(row, conversation)
             conversation.live = [o for o in conversation.live if o.row.behind is None]
-            self._at_rest(conversation, self._desk.end_excluded)
+        self.use(self._rules)
 
     def follow(self, now: float, budget: int = STEP_BYTES) -> bool:
         """Take the outputs that follow on their own forward; returns whether more is to be done now."""
@@ -273,7 +301,7 @@ class Pipeline:
         more = False
         for output_id, row in rows.items():
             more |= self._catch_up.step(output_id, budget)
-            if output_id in self._catch_up.rows():
+            if row.open and row.intent is None and output_id in self._catch_up.rows():
                 self._join(output_id, row)
         return more
 
@@ -290,15 +318,21 @@ class Pipeline:
                 outlet.row.recorder = outlet.recorder.state()
                 self._ledger.save_output(outlet.row)
 
-    def request(self, session_id: int, command: Command, time: str) -> str:
-        """Carry out a command from the shell at the end of what the session holds; returns a refusal or nothing."""
+    def request(self, session_id: int, command: Command, time: str, once: str) -> str:
+        """Carry out a command from the shell at the end of what the session holds; returns a refusal or nothing.
+
+        `once` names the request: one that was carried out before a crash is not carried out again.
+        """
         for source in self._catalog.of_session(session_id):
             while self.step(source.id):
                 pass
         conversation = self._load(session_id)
+        if conversation.is_applied(once):
+            return ""
         answer: list[str] = []
 
         def act(found: Conversation) -> None:
+            found.applied.append(once)
             at = found.facts.last
             answer.append(self._desk.carry_out(found, command, at, time=time, typed=False))
 
@@ -337,6 +371,7 @@ class Pipeline:
             self._journal.source_changed(source.path, change.what)
             realign(source, file, conversation, self._ledger, self._journal)
             self._unsaved[source.id] = source
+            self._catch_up.realigned(source)
             if conversation is not None:
                 self._at_rest(conversation, lambda _: None)
         source.read_ns = file.mtime_ns

@@ -88,15 +88,21 @@ def list_of(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-def attachment(kind: str, media_type: str, data: str, name: str = "") -> dict[str, Any]:
-    """Describe base64 data as an attachment: its decoded size in bytes and its SHA-256, never the data."""
-    import base64  # noqa: PLC0415 - images are rare; the daemon need not load it
-    from hashlib import sha256  # noqa: PLC0415
+def decoded(data: str) -> bytes:
+    """Return what base64 data holds; what is no base64 is kept as it is written."""
+    import base64  # noqa: PLC0415 - images are rare
 
     try:
-        content = base64.b64decode(data, validate=False)
+        return base64.b64decode(data, validate=False)
     except ValueError:
-        content = data.encode("utf-8", "replace")
+        return data.encode("utf-8", "replace")
+
+
+def attachment(kind: str, media_type: str, data: str, name: str = "") -> dict[str, Any]:
+    """Describe base64 data as an attachment: its decoded size in bytes and its SHA-256, never the data."""
+    from hashlib import sha256  # noqa: PLC0415 - images are rare
+
+    content = decoded(data)
     row: dict[str, Any] = {"type": kind}
     if media_type:
         row["mediaType"] = media_type

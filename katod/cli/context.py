@@ -5,6 +5,7 @@ from pathlib import Path
 
 from katod import config
 from katod.config import Settings
+from katod.discover.identity import identify
 from katod.discover.roots import Root, find_roots
 from katod.discover.sweep import sweep
 from katod.errors import SelectionError
@@ -71,8 +72,10 @@ class Context:
         """Return every session on the disk."""
         sessions: dict[SessionKey, Found] = {}
         for root in self.roots():
-            for path, identity, stat in sweep(root, {}):
-                sessions.setdefault(identity.key, Found(identity.key)).files.append((path, identity, stat))
+            for path, stat in sweep(root, {}):
+                identity = identify(root.agent, Path(path))
+                if identity is not None:
+                    sessions.setdefault(identity.key, Found(identity.key)).files.append((path, identity, stat))
         for session in sessions.values():
             session.files.sort(key=lambda file: (file[2].mtime_ns, file[0]))
         return sessions

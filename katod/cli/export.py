@@ -1,5 +1,6 @@
 """`katod export`: a session, a file, a recording or everything, in any format. Needs no daemon."""
 
+import os
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
@@ -184,7 +185,7 @@ def _options(context: Context, *, thinking: bool, tools: Any, redact: bool) -> O
 
 
 def _write(output: str, pieces: Iterator[str], suffix: str, *, say: bool = True) -> None:
-    """Write to standard output, a folder that exists (under the file's own name) or a new file."""
+    """Write to standard output, to `export.md` in a folder that exists, or to a new file that only its owner reads."""
     if output == "-":
         for piece in pieces:
             sys.stdout.buffer.write(piece.encode("utf-8", "replace"))
@@ -196,10 +197,10 @@ def _write(output: str, pieces: Iterator[str], suffix: str, *, say: bool = True)
     target.parent.mkdir(parents=True, exist_ok=True)
     first = next(pieces, "")
     try:
-        file = target.open("x", encoding="utf-8", errors="replace", newline="")
+        fd = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     except FileExistsError:
         raise SelectionError("exists already", path=target, hint="name a new file") from None
-    with file:
+    with open(fd, "w", encoding="utf-8", errors="replace", newline="") as file:
         file.write(first)
         file.writelines(pieces)
     if say:

@@ -31,7 +31,9 @@ def verify(context: Context, recording: int | None) -> None:
     ledger = context.ledger()
     rows = [row for row in (ledger.outputs() if ledger else []) if recording in (None, row.id)]
     if ledger is None or (recording is not None and not rows):
-        raise SelectionError(f"there is no recording {recording}" if recording else "nothing was recorded yet")
+        raise SelectionError(
+            f"there is no recording {recording}" if recording is not None else "nothing was recorded yet"
+        )
     failed = 0
     for row in rows:
         verdict = _verify(ledger, row, context)

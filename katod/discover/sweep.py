@@ -9,16 +9,18 @@ from katod.discover.roots import Root
 from katod.model import Identity, Stat
 
 
-def sweep(root: Root, problems: dict[str, str]) -> Iterator[tuple[str, Identity, Stat]]:
-    """Yield every session file below a root. `problems` gains the folders that cannot be read."""
+def sweep(root: Root, problems: dict[str, str]) -> Iterator[tuple[str, Stat]]:
+    """Yield every file below a root that may hold a session. `problems` gains the folders that cannot be read."""
     for folder in root.folders:
-        yield from sweep_folder(root.agent, str(folder), problems, deep=True)
+        yield from sweep_folder(str(folder), problems, deep=True)
 
 
-def sweep_folder(
-    agent: str, folder: str, problems: dict[str, str], *, deep: bool
-) -> Iterator[tuple[str, Identity, Stat]]:
-    """Yield the session files of one folder, and of those below it if `deep`; links are not followed."""
+def sweep_folder(folder: str, problems: dict[str, str], *, deep: bool) -> Iterator[tuple[str, Stat]]:
+    """Yield the files of one folder that may hold sessions, and of those below it if `deep`.
+
+    Links are not followed. Whose session a file holds is not asked here: for ten thousand known files that
+    would be most of the work.
+    """
     pending = [folder]
     while pending:
         current = pending.pop()
@@ -32,9 +34,9 @@ def sweep_folder(
         for entry in entries:
             name = entry.name
             if name.endswith(".jsonl"):
-                found = _file(agent, entry)
+                found = _stat_of(entry)
                 if found is not None:
-                    yield found
+                    yield entry.path, found
             elif deep and "." not in name and entry.is_dir(follow_symlinks=False):
                 pending.append(entry.path)
 
@@ -51,15 +53,12 @@ def look(agent: str, path: str) -> tuple[Identity, Stat] | None:
     return (identity, _stat(status)) if _is_regular(status) else None
 
 
-def _file(agent: str, entry: "os.DirEntry[str]") -> tuple[str, Identity, Stat] | None:
+def _stat_of(entry: "os.DirEntry[str]") -> Stat | None:
     try:
         status = entry.stat(follow_symlinks=False)
     except OSError:
         return None
-    if not _is_regular(status) or not _has_a_name(entry.path):
-        return None
-    identity = identify(agent, Path(entry.path))
-    return None if identity is None else (entry.path, identity, _stat(status))
+    return _stat(status) if _is_regular(status) and _has_a_name(entry.path) else None
 
 
 def _has_a_name(path: str) -> bool:

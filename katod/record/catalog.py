@@ -5,8 +5,10 @@ Decides where a new source's history ends (its baseline): what was there before 
 
 import time
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Final
 
+from katod.discover.identity import identify
 from katod.discover.roots import Root
 from katod.discover.sweep import look, sweep, sweep_folder
 from katod.journal import Journal
@@ -66,19 +68,19 @@ class Catalog:
         """Look at the files of single folders (the recently active ones)."""
         changed: list[SourceRow] = []
         for root, folder in folders:
-            for path, identity, seen in sweep_folder(root.agent, folder, {}, deep=False):
-                changed += self._notice(root, path, identity, seen)
+            for path, seen in sweep_folder(folder, {}, deep=False):
+                changed += self._notice(root, path, seen)
         return changed
 
     def hint(self, root: Root, path: str) -> list[SourceRow]:
         """Look at one path that the watcher named."""
         found = look(root.agent, path)
-        return self._notice(root, path, *found) if found else []
+        return self._notice(root, path, found[1]) if found else []
 
     def _sweep_root(self, root: Root, problems: dict[str, str]) -> list[SourceRow]:
-        found = sorted(sweep(root, problems), key=lambda item: (item[2].mtime_ns, item[0]))
-        changed = [row for path, identity, seen in found for row in self._notice(root, path, identity, seen)]
-        here = {path for path, _, _ in found}
+        found = sorted(sweep(root, problems), key=lambda item: (item[1].mtime_ns, item[0]))
+        changed = [row for path, seen in found for row in self._notice(root, path, seen)]
+        here = {path for path, _ in found}
         prefix = f"{root.path}/"
         for path, row in self._paths.items():
             if not row.gone and path.startswith(prefix) and path not in here:
@@ -86,10 +88,15 @@ class Catalog:
                 self._journal.source_vanished(path)
         return changed
 
-    def _notice(self, root: Root, path: str, identity: Identity, seen: Stat) -> list[SourceRow]:
-        row = self._paths.get(path) or self._moved(path, identity)
+    def _notice(self, root: Root, path: str, seen: Stat) -> list[SourceRow]:
+        row = self._paths.get(path)
         if row is None:
-            return [self._add(root, path, identity, seen)]
+            identity = identify(root.agent, Path(path))
+            if identity is None:
+                return []
+            row = self._moved(path, identity)
+            if row is None:
+                return [self._add(root, path, identity, seen)]
         if row.seen == seen and not row.gone:
             return []
         row.seen, row.gone = seen, False

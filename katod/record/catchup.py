@@ -6,8 +6,10 @@ the ranges; here nothing is obeyed.
 
 from typing import Any
 
+import orjson
+
 from katod.agents import ADAPTERS
-from katod.errors import SourceError
+from katod.errors import OutputError, SourceError, SourceGone
 from katod.events import Event
 from katod.journal import Journal
 from katod.record.catalog import Catalog
@@ -25,27 +27,48 @@ class Follower:
         behind: dict[str, Any] = row.behind or {}
         self.outlet = Outlet(row)
         self.session = ledger.session(row.session)
-        self.reader = Reader(self.session, journal, behind.get("facts"), behind.get("seq", 0))
+        self.reader = Reader(self.session, journal, behind.get("facts"), 0)
         self.offsets: dict[int, int] = {int(key): offset for key, offset in behind.get("offsets", {}).items()}
         self.states: dict[str, Any] = behind.get("states", {})
         self._native_ids = ADAPTERS[self.session.key.agent].native_ids
+        self._numbers: dict[int, int] = {int(key): seq for key, seq in behind.get("numbers", {}).items()}
+        self._passed: set[int] = set()
         self._ledger = ledger
 
-    def admit(self, event: Event) -> bool:
-        """Say whether this reader meets the event for the first time: events are numbered as they were first seen."""
+    def admit(self, source: SourceRow, event: Event) -> bool:
+        """Say whether this reader meets the event for the first time.
+
+        Events are numbered as they were first seen, and within one source the numbers rise.
+        """
         if not self._native_ids:
             return True
-        seq = self._ledger.place(self.session.id, id_hash(event.id))
-        if seq is None or seq < self.reader.seq:
+        hashed = id_hash(event.id)
+        seq = self._ledger.place(self.session.id, hashed)
+        if seq is None or seq < self._numbers.get(source.id, 0) or hashed in self._passed:
             return False
-        self.reader.seq = seq + 1
+        self._numbers[source.id] = seq + 1
+        self._passed.add(hashed)
         return True
+
+    def restart(self, source: SourceRow) -> None:
+        """Read a source that was rewritten from its beginning; what was passed is known by its number."""
+        self.reader.restart(source)
+        self.states.pop(str(source.id), None)
+        self.offsets[source.id] = 0
+        if not self._native_ids:
+            self.skip(source)
+
+    def skip(self, source: SourceRow) -> None:
+        """Go on where the session is; a mark says that a part is missing."""
+        self.outlet.recorder.interrupt("gap")
+        self.offsets[source.id] = source.cursor.offset
 
     def state(self) -> dict[str, Any]:
         """Return the reader's position, as JSON."""
         states = self.states | {str(key): state for key, state in self.reader.states().items()}
         offsets = {str(key): offset for key, offset in self.offsets.items()}
-        return {"facts": self.reader.facts.state(), "seq": self.reader.seq, "offsets": offsets, "states": states}
+        numbers = {str(key): seq for key, seq in self._numbers.items()}
+        return {"facts": self.reader.facts.state(), "offsets": offsets, "states": states, "numbers": numbers}
 
 
 class CatchUp:
@@ -66,18 +89,25 @@ class CatchUp:
         """Return the outputs that follow on their own."""
         return {output_id: follower.outlet.row for output_id, follower in self._followers.items()}
 
+    def realigned(self, source: SourceRow) -> None:
+        """Read a source that was rewritten anew, for all outputs that follow its session on their own."""
+        for follower in self._followers.values():
+            if follower.session.id == source.session:
+                follower.restart(source)
+
     def drop(self, output_id: int) -> None:
         """Follow an output no longer (the step that made it was undone)."""
         self._followers.pop(output_id, None)
 
     def detach(self, row: OutputRow, conversation: Conversation) -> None:
         """Let an output that cannot be written stay where it is while its session goes on."""
-        row.behind = {
+        behind = {
             "facts": conversation.facts.state(),
-            "seq": conversation.reader.seq,
             "offsets": {str(source.id): source.cursor.offset for source in conversation.sources},
             "states": {str(key): state for key, state in conversation.reader.states().items()},
+            "numbers": {str(source.id): conversation.reader.seq for source in conversation.sources},
         }
+        row.behind = orjson.loads(orjson.dumps(behind))  # a copy: the session's own states go on changing
         with self._ledger.transaction():
             self._ledger.save_output(row)
         self.add(row)
@@ -86,7 +116,7 @@ class CatchUp:
         """Take one output forward; returns whether there is more to do now."""
         follower = self._followers[output_id]
         row = follower.outlet.row
-        if row.intent is not None:
+        if row.intent is not None or self._delivery.is_parked(output_id):
             return False
         self._delivery.check(follower.outlet)
         with self._ledger.transaction():
@@ -94,9 +124,9 @@ class CatchUp:
             follower.outlet.add(follower.outlet.recorder.settle(facts.last, facts) if facts.last else "")
             arrived = self._advance(follower, budget)
             done = follower.outlet.recorder.done or (arrived and not row.open)
-            row.behind = None if done else follower.state()
             self._delivery.save_assets(follower.outlet)
             follower.outlet.stage()
+            row.behind = None if done and row.intent is None else follower.state()
             self._ledger.save_output(row)
         self._delivery.saved([row])
         written = self._delivery.deliver(row)
@@ -104,6 +134,7 @@ class CatchUp:
             with self._ledger.transaction():
                 self._ledger.save_output(row)
         if done and written:
+            row.behind = None  # stored with the end of the intent
             del self._followers[output_id]
             return False
         return written and not arrived
@@ -131,19 +162,22 @@ class CatchUp:
 
     def _read(self, follower: Follower, source: SourceRow, budget: int) -> None:
         at = follower.offsets.get(source.id, 0)
+        batch = None
         try:
             with open_source(source.path) as file:
                 batch = file.read(Cursor(at), budget)
-        except SourceError:
-            batch = None
+        except SourceGone:
+            pass  # what it held is lost to this output, and a mark says so
+        except SourceError as error:
+            self._delivery.postpone(follower.outlet.row, OutputError(f"its session cannot be read: {error.what}"))
+            return
         if batch is None or not batch.lines or batch.cursor.offset > source.cursor.offset:
-            follower.outlet.recorder.interrupt("gap")
-            follower.offsets[source.id] = source.cursor.offset
+            follower.skip(source)
             return
         translation = follower.reader.translation(source, follower.states.get(str(source.id)))
         facts = follower.reader.facts
         for event in translation.feed(batch.lines):
-            if follower.admit(event):
+            if follower.admit(source, event):
                 facts.observe(event)
                 follower.outlet.take(event, facts)
                 facts.close(event)

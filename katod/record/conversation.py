@@ -38,6 +38,7 @@ class Outlet:
 
     def stage(self) -> None:
         """Make what was printed in this step the open intent of the row."""
+        assert self.row.intent is None, "an intent that is not written yet would be lost"
         self.row.recorder = self.recorder.state()
         self.row.intent = b"".join(self.chunks) or None
         self.row.bounds = []
@@ -98,6 +99,7 @@ class Conversation:
         self._native_ids = ADAPTERS[row.key.agent].native_ids
         self._new: list[tuple[int, int]] = []
         self._fresh: set[int] = set()
+        self._attached = 0
 
     @property
     def facts(self) -> Facts:
@@ -139,6 +141,15 @@ class Conversation:
             self._new.append((hashed, self.reader.seq))
         self.reader.seq += 1
         return True
+
+    def pass_by(self, event: Event) -> None:
+        """Note an event that was only scanned before; positions are counted, so that none is noted twice."""
+        if self._native_ids:
+            self.admit(event)
+            return
+        if self._attached >= self.reader.seq:
+            self.admit(event)
+        self._attached += 1
 
     def is_applied(self, once: str) -> bool:
         """Say whether a command has acted already, in this session or any other."""

@@ -1,10 +1,10 @@
 """Brings intents to their outputs: checks, appends, parks what cannot be written, completes what a crash cut short."""
 
-import base64
 import time
 from collections.abc import Iterable
 from typing import Final
 
+from katod.agents.protocol import decoded
 from katod.errors import OutputError
 from katod.formats.markdown import asset_name
 from katod.journal import Journal
@@ -47,15 +47,15 @@ class Delivery:
         outlet.recorder.interrupt("edited" if seen.change == "edited" else "continued")
 
     def save_assets(self, outlet: Outlet) -> None:
-        """Write attachments before the text that links them; what fails is named in the log and linked all the same."""
+        """Write attachments before the text that links them; one that fails is named in the log, its link stays."""
         assets, outlet.assets = outlet.assets, []
         for media, data in assets:
-            content = base64.b64decode(data, validate=False)
+            content = decoded(data)
             name = asset_name({"sha256": _sha256(content), "mediaType": media})
             try:
                 save_asset(_place(outlet.row), outlet.row.options.assets, name, content)
             except OutputError as error:
-                self._journal.output_parked(str(error.path), error.what, 0)
+                self._journal.asset_failed(str(error.path), error.what)
 
     def deliver(self, row: OutputRow) -> bool:
         """Append the intent of one output; on failure it is parked and False returned."""
@@ -71,6 +71,7 @@ class Delivery:
 
     def retry(self, row: OutputRow) -> bool:
         """Complete an intent that may have been written in part (after a failure or a crash)."""
+        self._parked.pop(row.id, None)
         if row.intent is None:
             return True
         try:
@@ -85,6 +86,19 @@ class Delivery:
             self._journal.output_resumed(str(row.path))
         self._wrote(row, known)
         return True
+
+    def postpone(self, row: OutputRow, problem: OutputError) -> None:
+        """Try an output again later, with growing pauses."""
+        self._park(row, problem)
+
+    def is_parked(self, output_id: int) -> bool:
+        """Say whether an output waits for its next try."""
+        return output_id in self._parked
+
+    def forget(self, output_id: int) -> None:
+        """Drop what is known of an output whose step was undone; the ledger has what was true before."""
+        self._parked.pop(output_id, None)
+        self._written.pop(output_id, None)
 
     def due(self, now: float) -> list[int]:
         """Return the parked outputs whose next try has come."""

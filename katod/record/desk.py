@@ -64,7 +64,13 @@ class Desk:
         facts, row = conversation.facts, conversation.row
         if not facts.title or not facts.cwd:
             return
-        target = self._unasked_target(row, facts)
+        try:
+            target = self._unasked_target(row, facts)
+        except (TargetRefused, OSError) as error:
+            reason = error.what if isinstance(error, TargetRefused) else error.strerror or str(error)
+            conversation.refusals.append((facts.time, "start", f"recording by rule: {reason}"))
+            self._journal.command_refused("start", str(row.key), reason)
+            target = None
         row.auto = "no" if target is None else "yes"
         if target is not None:
             output = self._outputs.make(row, target, facts)

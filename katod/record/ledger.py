@@ -57,8 +57,12 @@ class Ledger:
         path = directory / FILE_NAME
         if not path.exists() or path.stat().st_size == 0:
             return None
-        connection = sqlite3.connect(f"file:{path}?mode=ro", uri=True, isolation_level=None, timeout=5)
-        version = connection.execute("PRAGMA user_version").fetchone()[0]
+        try:
+            connection = sqlite3.connect(f"file:{path}?mode=ro", uri=True, isolation_level=None, timeout=5)
+            version = connection.execute("PRAGMA user_version").fetchone()[0]
+        except sqlite3.DatabaseError as error:
+            hint = "`katod run` sets it aside and begins a new one"
+            raise LedgerError(f"cannot be read: {error}", path=path, hint=hint) from error
         if version > len(MIGRATIONS):
             connection.close()
             raise LedgerError("was written by a newer katod", path=path, hint="upgrade katod")

@@ -25,6 +25,13 @@ def realign(
     source: SourceRow, file: SourceFile, conversation: Conversation | None, ledger: Ledger, journal: Journal
 ) -> None:
     """Set the cursor of a changed source to where what is new begins."""
+    offset = 0
+    if conversation is not None and not ADAPTERS[source.identity.key.agent].native_ids:
+        offset = _repeated(source, file, ledger, journal)
+        if offset == 0:
+            offset = file.last_newline(file.size)
+            for outlet in conversation.live:
+                outlet.recorder.interrupt("gap")
     source.baseline = 0
     if conversation is None:
         # Nothing was translated, so nothing is known but the time: only what was typed later may command.
@@ -32,16 +39,9 @@ def realign(
         source.after_ns = source.read_ns
         return
     conversation.reader.restart(source)
-    source.translated, source.state, source.cursor = 0, None, Cursor()
-    if ADAPTERS[source.identity.key.agent].native_ids:
-        return
-    offset = _repeated(source, file, ledger, journal)
-    if offset == 0:
-        offset = file.last_newline(file.size)
-        for outlet in conversation.live:
-            outlet.recorder.interrupt("gap")
-    source.cursor = Cursor(offset, file.anchor(offset))
-    conversation.ready = False
+    source.translated, source.state = 0, None
+    source.cursor = Cursor(offset, file.anchor(offset)) if offset else Cursor()
+    conversation.ready = offset == 0
 
 
 def _repeated(source: SourceRow, file: SourceFile, ledger: Ledger, journal: Journal) -> int:

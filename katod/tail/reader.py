@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from hashlib import blake2b
 from typing import Final, NamedTuple
 
-from katod.errors import SourceChanged, SourceError
+from katod.errors import SourceChanged, SourceError, SourceGone
 from katod.model import Anchor, Line
 from katod.tail.framing import clean, frame
 
@@ -184,6 +184,8 @@ def open_source(path: str) -> Iterator[SourceFile]:
     """Open a session file for one step; raises SourceError for anything but a readable regular file."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOFOLLOW)
+    except FileNotFoundError as error:
+        raise SourceGone("is not there any more", path=path) from error
     except OSError as error:
         raise SourceError(f"cannot be opened: {error.strerror}", path=path) from error
     try:
