@@ -132,7 +132,7 @@ class Pipeline:
             else:
                 self._held.pop(source.id, None)
             if batch.lines:
-                conversation.row.near_misses += translation.take_near_misses()
+                self._near_misses[source.session] += translation.take_near_misses()
                 source.cursor, source.translated = batch.cursor, batch.cursor.offset
                 self._save(conversation)
         if batch.lines:
@@ -385,7 +385,7 @@ class Pipeline:
 
     def flush(self) -> None:
         """Store scan positions and close written intents: in a quiet second, and at the end."""
-        if self._unsaved:
+        if self._unsaved or self._near_misses:
             with self._ledger.transaction():
                 for source in self._unsaved.values():
                     self._ledger.save_source(source)

@@ -32,13 +32,14 @@ class Follower:
         self.states: dict[str, Any] = behind.get("states", {})
         self._native_ids = ADAPTERS[self.session.key.agent].native_ids
         self._numbers: dict[int, int] = {int(key): seq for key, seq in behind.get("numbers", {}).items()}
+        self._rewritten: set[int] = set(behind.get("rewritten", ()))
         self._passed: set[int] = set()
         self._ledger = ledger
 
     def admit(self, source: SourceRow, event: Event) -> bool:
         """Say whether this reader meets the event for the first time.
 
-        Events are numbered as they were first seen, and within one source the numbers rise.
+        Events are numbered as they were first seen; within a source that was not rewritten the numbers rise.
         """
         if not self._native_ids:
             return True
@@ -46,13 +47,15 @@ class Follower:
         seq = self._ledger.place(self.session.id, hashed)
         if seq is None or seq < self._numbers.get(source.id, 0) or hashed in self._passed:
             return False
-        self._numbers[source.id] = seq + 1
+        if source.id not in self._rewritten:
+            self._numbers[source.id] = seq + 1
         self._passed.add(hashed)
         return True
 
     def restart(self, source: SourceRow) -> None:
         """Read a source that was rewritten from its beginning; what was passed is known by its number."""
         self.reader.restart(source)
+        self._rewritten.add(source.id)
         self.states.pop(str(source.id), None)
         self.offsets[source.id] = 0
         if not self._native_ids:
@@ -68,7 +71,8 @@ class Follower:
         states = self.states | {str(key): state for key, state in self.reader.states().items()}
         offsets = {str(key): offset for key, offset in self.offsets.items()}
         numbers = {str(key): seq for key, seq in self._numbers.items()}
-        return {"facts": self.reader.facts.state(), "offsets": offsets, "states": states, "numbers": numbers}
+        position = {"offsets": offsets, "numbers": numbers, "rewritten": sorted(self._rewritten)}
+        return {"facts": self.reader.facts.state(), "states": states} | position
 
 
 class CatchUp:
@@ -94,6 +98,9 @@ class CatchUp:
         for follower in self._followers.values():
             if follower.session.id == source.session:
                 follower.restart(source)
+                follower.outlet.row.behind = follower.state()
+                with self._ledger.transaction():
+                    self._ledger.save_output(follower.outlet.row)
 
     def drop(self, output_id: int) -> None:
         """Follow an output no longer (the step that made it was undone)."""

@@ -120,11 +120,11 @@ class Ledger:
         return columns.to_session(row)
 
     def save_session(self, row: SessionRow) -> None:
-        """Store a session."""
+        """Store a session; near misses are only ever added to (`add_near_misses`)."""
         facts = None if row.facts is None else orjson.dumps(row.facts).decode()
         self.db.execute(
-            "UPDATE sessions SET cwd=?, facts=?, seq=?, output=?, auto=?, near_misses=? WHERE id=?",
-            (row.cwd, facts, row.seq, row.output, row.auto, row.near_misses, row.id),
+            "UPDATE sessions SET cwd=?, facts=?, seq=?, output=?, auto=? WHERE id=?",
+            (row.cwd, facts, row.seq, row.output, row.auto, row.id),
         )
 
     def add_near_misses(self, counts: Mapping[int, int]) -> None:

@@ -130,9 +130,7 @@ def test_hidden_component_is_refused(places, name):
     refused(name, places)
 
 
-@pytest.mark.parametrize(
-    "name", ["../a.md", "docs/../../a.md", "docs/./a.md", "docs//a.md", "docs/", "docs/..", ""]
-)
+@pytest.mark.parametrize("name", ["../a.md", "docs/../../a.md", "docs/./a.md", "docs//a.md", "docs/", "docs/..", ""])
 def test_path_that_steps_up_or_is_empty_is_refused(places, name):
     """Parts that are empty, `.` or `..` are refused, also where they would lead to a good place."""
     refused(name, places)

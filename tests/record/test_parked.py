@@ -1,0 +1,248 @@
+"""Outputs that cannot be written for a while, and sessions in which something odd happens meanwhile."""
+
+import os
+import time
+
+import pytest
+
+from katod import requests
+from katod.config import load
+from katod.daemon import Daemon
+from katod.errors import OutputError
+from katod.journal import Journal
+from katod.pipeline import Pipeline
+from katod.record import delivery
+from katod.requests import Request
+from tests.test_pipeline import counts, only
+from tests.world import SESSION, Claude, Codex, World, line
+
+
+class InProcess:
+    """A daemon in this process, turned by hand."""
+
+    def __init__(self, world: World) -> None:
+        self.daemon = Daemon(load(world.config), world.config, world.state, Journal())
+        self.daemon._pipeline.resume()
+        self.turn()
+
+    def turn(self, later: float = 0.0) -> None:
+        """Take everything as far as it goes, as if so many seconds had passed."""
+        daemon = self.daemon
+        daemon._queue(daemon._catalog.sweep(daemon._roots))
+        while daemon._due or daemon._pipeline.follow(time.monotonic() + later):
+            daemon._step_due(float("inf"))
+
+
+@pytest.fixture
+def full(monkeypatch):
+    """A disk that takes nothing until the returned function is called."""
+    real = delivery.append
+
+    def refuse(place, *_):
+        raise OutputError("full", path=place.path)
+
+    monkeypatch.setattr(delivery, "append", refuse)
+    return lambda: monkeypatch.setattr(delivery, "append", real)
+
+
+def test_a_capture_that_waits_and_goes_on_loses_nothing(world, full):
+    """A capture that ended while its file could not be written, and a later start to the same file, all stand there."""
+    make, source = Claude(), world.claude()
+    run = InProcess(world)
+    source.append(make.user("one"), make.says("two"), make.user("::capture n\nthree\n::stop"))
+    run.turn()
+    source.append(make.user("::start\nfour"))
+    run.turn()
+    full()
+    run.turn(later=1000)
+    source.append(make.says("five"))
+    run.turn(later=1000)
+    run.daemon.close()
+    assert counts(only(world), "one", "two", "three", "four", "five") == [1] * 5
+    world.assert_live_is_batch()
+
+
+def test_what_changes_meanwhile_does_not_reach_a_waiting_output_early(world, full):
+    """A parked output follows with states of its own: its text is that of the export."""
+    make, source = Claude(), world.claude()
+    run = InProcess(world)
+    source.append(make.user("::start n.jsonl\none"), make.calls("t1", "Bash", command="ls"))
+    run.turn()
+    source.append(make.says("two", gitBranch="feature"), make.result("t1", "boom", error=True))
+    run.turn()
+    full()
+    run.turn(later=1000)
+    source.append(make.says("three", gitBranch="main"))
+    run.turn(later=1000)
+    run.daemon.close()
+    world.assert_live_is_batch()
+
+
+def test_a_waiting_output_survives_a_rewrite_of_its_session(world):
+    """A session that is compacted while its output waits: what is left of it is printed, once."""
+    make, source = Claude(), world.claude()
+    source.append(make.user("::start n\none"))
+    world.once()
+    path = world.home / "katod" / "app" / "n.md"
+    os.link(path, world.home / "other")
+    source.append(make.says("two" + "x" * 3000))
+    world.once()
+    kept = line(make.says("three"))
+    source.append(kept)
+    world.once()
+    source.path.write_bytes(kept + line(make.says("four")))
+    world.once()
+    (world.home / "other").unlink()
+    world.once()
+    source.append(make.says("five"))
+    world.once()
+    assert counts(path.read_text(), "one", "three", "four", "five") == [1, 1, 1, 1]
+
+
+def test_a_waiting_export_costs_nothing_while_it_waits(world, full, monkeypatch):
+    """An export that cannot be written does not have its session translated again at each append."""
+    make, source = Claude(), world.claude()
+    run = InProcess(world)
+    source.append(*(make.says("x" * 1000) for _ in range(300)), make.user("::export e"))
+    run.turn()
+    translated = []
+    real = Pipeline._attach_source
+
+    def counted(self, conversation, found, budget):
+        translated.append(found.cursor.offset - found.translated)
+        return real(self, conversation, found, budget)
+
+    monkeypatch.setattr(Pipeline, "_attach_source", counted)
+    for _ in range(5):
+        source.append(make.says("more"))
+        run.turn()
+    run.daemon.close()
+    assert sum(translated) == 0
+
+
+def test_a_capture_of_two_files_of_one_session_holds_both(world):
+    """Where two files of a session grew in turns, a capture reads one after the other and leaves nothing out."""
+    make = Claude()
+    first, second = world.claude(), world.claude(folder="-home-me-other")
+    first.append(make.user("::start live\na1"))
+    world.once()
+    second.append(make.says("b1"))
+    world.once()
+    first.append(make.says("a2"))
+    world.once()
+    second.append(make.user("::capture whole"))
+    world.once()
+    assert counts(world.written()["whole.md"], "a1", "b1", "a2") == [1, 1, 1]
+
+
+def test_words_said_again_after_a_rewrite_are_new(world):
+    """Reading a session without ids again notes nothing twice, so that repeated words stay new ones."""
+    make, source = Codex(paginated=False), world.codex()
+    rows = [make.meta(), make.user("::start n\none"), make.says("ok"), make.user("::stop"), make.says("mid")]
+    records = [line(row) for row in rows]
+    source.append(*records)
+    world.once()
+    again = line(make.user("::start\ntwo"))
+    source.append(again)
+    world.once()
+    new = [line(make.says("three")), line(make.says("ok"))]
+    source.path.write_bytes(b"".join([line(make.meta(cli_version="0.170.0")), *records[1:], again, *new]))
+    world.once()
+    assert counts(only(world), "one", "two", "three", "ok") == [1, 1, 1, 2]
+
+
+def test_a_queued_command_acts_after_a_restart(world):
+    """A `::start` taken from the queue acts when its next record comes, though katod was restarted between."""
+    make, source = Claude(), world.claude()
+    queued = {"type": "queue-operation", "sessionId": SESSION, "timestamp": "2026-02-10T22:50:00.000Z"}
+    source.append(make.user("one"), queued | {"operation": "enqueue", "content": "::start"})
+    source.append(queued | {"operation": "remove"})
+    world.once()
+    source.append(make.says("three"))
+    world.once()
+    assert counts(only(world), "one", "three") == [0, 1]
+
+
+def test_a_sub_agent_that_ended_while_katod_was_down_is_recorded(world):
+    """The parent is read first, whichever file is older: its recording is what the sub-agent belongs to."""
+    world.config.write_text("[recording]\nsubagents = true\n")
+    make, source, agent = Claude(), world.claude(), Claude()
+    source.append(make.user("::start notes\ngo"), make.calls("t1", "Task", description="look"))
+    child = world.claude("x")
+    child.path = source.path.parent / SESSION / "subagents" / "agent-abc123.jsonl"
+    child.append(agent.user("look", isSidechain=True, agentId="abc123"), agent.says("found it", isSidechain=True))
+    os.utime(child.path, ns=(source.path.stat().st_mtime_ns - 5_000_000, source.path.stat().st_mtime_ns - 5_000_000))
+    world.once()
+    assert counts(world.written()["agent-abc123.md"], "found it") == [1]
+
+
+def test_one_bad_session_stops_no_other(world):
+    """Where the automatic output cannot be placed, images are no base64 and a path holds NUL, katod goes on."""
+    world.config.write_text('[recording]\nauto = true\n[content]\nattachments = "save"\n')
+    (world.home / "katod").mkdir()
+    (world.home / "katod" / "app").symlink_to(world.home)
+    bad = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "abcde"}}
+    make, other = Claude(), Claude("7a8b9c0d-1111-4222-8333-444455556666", cwd="/home/me/no\0where")
+    world.claude().append(make.user([{"type": "text", "text": "look"}, bad]))
+    world.claude(other.session, folder="-b").append(other.user("::start a/b"), other.user([bad]))
+    third = Claude("8b9c0d1e-1111-4222-8333-444455556666", cwd="/home/me/fine")
+    world.claude(third.session, folder="-c").append(third.user("fine"))
+    world.once()
+    assert any(counts(text, "fine") == [1] for text in world.written().values())
+
+
+def test_history_that_is_rewritten_is_not_recorded_by_rule(world):
+    """An old session that its agent rewrites is still an old one."""
+    make, source = Claude(), world.claude()
+    source.append(make.user("old one"), make.says("old two"), make.says("old three"))
+    os.utime(source.path, (1, 1))
+    world.once()
+    world.config.write_text("[recording]\nauto = true\n")
+    world.once()
+    source.path.write_bytes(source.path.read_bytes().split(b"\n")[0] + b"\n" + line(make.user("new")))
+    world.once()
+    assert world.written() == {}
+
+
+def test_a_request_for_a_session_that_was_not_swept_begins_at_its_end(world):
+    """`katod record start` records what comes from then on, however new the session's file is."""
+    make, source = Claude(), world.claude()
+    run = InProcess(world)
+    source.append(make.user("private"))
+    requests.leave(world.state, Request(("claude", SESSION, ""), "start", "", "2026-02-10T23:00:00.000Z"))
+    run.daemon._take_requests()
+    source.append(make.says("later"))
+    run.turn()
+    run.daemon.close()
+    assert counts(only(world), "private", "later") == [0, 1]
+
+
+def test_a_request_is_carried_out_once(world):
+    """A request that is found again after a crash is answered and not carried out again."""
+    make = Claude()
+    world.claude().append(make.user("one"))
+    world.once()
+    answer = requests.leave(world.state, Request(("claude", SESSION, ""), "capture", "n", "2026-02-10T23:00:00.000Z"))
+    asked = answer.with_suffix(".request")
+    saved = asked.read_bytes()
+    world.once()
+    asked.write_bytes(saved)
+    answer.unlink()
+    world.once()
+    assert answer.read_text() == ""
+    assert counts(only(world), "one") == [1]
+
+
+def test_a_file_that_is_gone_is_no_problem(world):
+    """Agents delete their files: a vanished one, read to its end or not, shows nowhere as an error."""
+    source = world.claude().append(Claude().user("one"), b'{"partial')
+    world.once()
+    source.path.unlink()
+    world.once()
+    assert '"problems":[]' in world.cli("status", "--json")
+
+
+def test_a_damaged_ledger_is_named_by_status(world):
+    """`katod status` says in one line that the ledger cannot be read."""
+    (world.state / "ledger.db").write_bytes(b"garbage" * 1000)
+    world.cli("status", code=1)
