@@ -38,7 +38,7 @@ def _export(report: Report, folder: Path, path: Path, agent: str, suffix: str) -
     began = time.monotonic()
     process = subprocess.Popen(
         [sys.executable, "-m", "katod", "export", str(path), "-o", str(output)],
-        stdin=subprocess.DEVNULL, cwd=folder, env=environment(folder),
+        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, cwd=folder, env=environment(folder),
     )  # fmt: skip
     try:
         peak = _peak(process)
