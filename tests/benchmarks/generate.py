@@ -12,7 +12,7 @@ import orjson
 from tests.benchmarks.texts import Texts
 
 Row = dict[str, Any]
-CWD: Final = "/home/dev/work/lantern"
+CWD: Final = "/home/me/lantern"
 _START: Final = datetime(2026, 1, 5, 8, 0, tzinfo=UTC)
 _POOL_SEED: Final = 7
 
