@@ -137,7 +137,7 @@ class Pipeline:
                 self._save(conversation)
         if batch.lines:
             self._deliver(conversation)
-        self._release(conversation)
+            self._release(conversation)
         return batch.more
 
     def _pass(self, conversation: Conversation, source: SourceRow, event: Event) -> None:

@@ -13,7 +13,7 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from tests.live import ROOT, Daemon, until
-from tests.world import SESSION, Claude, World
+from tests.world import SESSION, Claude, Codex, World
 
 
 def said(world: World, words: str) -> bool:
@@ -187,3 +187,15 @@ def test_outputs_and_state_are_private(world: World) -> None:
     made = [path for base in (world.state, world.home / "katod") for path in [base, *Path(base).rglob("*")]]
     assert made
     assert [path for path in made if path.stat().st_mode & 0o077] == []
+
+
+def test_a_command_in_the_second_file_of_a_session_is_obeyed(world: World) -> None:
+    """A session that goes on in another file is recorded from the command there, and from nothing before it."""
+    make, rollout = Codex(), "01a1f89e-eea5-7302-86e3-f8e0f7059999"
+    with Daemon(world):
+        world.codex().append(make.meta(), make.user("before"))
+        until(lambda: json.loads(world.cli("status", "--json"))["sources"] == 1, "the first file")
+        world.codex(rollout=rollout).append(make.meta(), make.user("::start\nin the second"))
+        until(lambda: said(world, "in the second"), "the recording")
+    (text,) = world.written().values()
+    assert "before" not in text.partition("*Recording started")[2], "it may name the conversation, no more"
