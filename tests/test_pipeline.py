@@ -275,6 +275,16 @@ def test_new_sessions_are_recorded_by_rule_until_a_stop(world: World) -> None:
     world.assert_live_is_batch()
 
 
+def test_a_start_before_the_first_words_is_the_only_recording(world: World) -> None:
+    """With `recording.auto`, a session that a command records already is not recorded by rule as well."""
+    world.config.write_text("[recording]\nauto = true\n")
+    make, source = Claude(), world.claude()
+    source.append(make.user("::start"), make.user("one"), make.user("::start"), make.user("::stop"), make.says("two"))
+    world.once()
+    assert counts(only(world), "one", "two") == [1, 0]
+    world.assert_live_is_batch()
+
+
 def test_an_excluded_project_is_never_recorded(world: World) -> None:
     """A command in an excluded project is refused; excluding it later ends the recording with a mark."""
     make, source = Claude(), world.claude()

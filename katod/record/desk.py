@@ -60,8 +60,11 @@ class Desk:
         return ""
 
     def begin_unasked(self, conversation: Conversation) -> None:
-        """Begin a recording by rule, once the session's project and first words are known."""
+        """Begin a recording by rule, once the session's project and first words are known and nobody was quicker."""
         facts, row = conversation.facts, conversation.row
+        if conversation.recording is not None:
+            row.auto = "no"  # a command was typed before: two recordings of one session would be one too many
+            return
         if not facts.title or not facts.cwd:
             return
         try:
