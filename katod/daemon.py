@@ -147,7 +147,7 @@ class Daemon:
         for row in rows:
             self._due.setdefault(row.id, self._stepped.get(row.id, 0.0) + COALESCE)
             root = self._root_of(row.path)
-            if root is not None:
+            if root is not None and time.time() - row.seen.mtime_ns / 1e9 < HOT_FOR:
                 self._hot[root, os.path.dirname(row.path)] = now
 
     # -- where to look ----------------------------------------------------------------------------

@@ -11,12 +11,9 @@ from katod.tail.decode import decode
 from katod.tail.framing import clean
 from katod.tail.reader import Batch
 
-# Only where two colons stand is the pattern tried: a plain search is many times faster.
-_COLONS: Final = b"::"
-# A line of a JSON string begins behind its quote, or behind an escaped newline.
-_BEGINS: Final = re.compile(rb'(?:"|\\[nr]|\\u000[aAdD])::[A-Za-z]')
-_LONGEST_ESCAPE: Final = 6
-_BEFORE: Final = frozenset(b'"nraAdD')
+# A line of a JSON string begins behind its quote, or behind an escaped newline. What stands before the colons is
+# looked at last: to two plain characters in front `re` leaps, and faster than `bytes.find` does.
+_BEGINS: Final = re.compile(rb'::(?:(?<="::)|(?<=\\[nr]::)|(?<=\\u000[aAdD]::))[A-Za-z]')
 
 
 def find_command(identity: Identity, batch: Batch) -> tuple[Line | None, int]:
@@ -38,11 +35,8 @@ def _candidates(batch: Batch) -> Iterator[Line]:
     if not data:
         yield from (line for line in batch.lines if _BEGINS.search(line.data))
         return
-    while (at := data.find(_COLONS, at)) >= 0:
-        if data[at - 1] not in _BEFORE or not _BEGINS.search(data, max(0, at - _LONGEST_ESCAPE), at + 3):
-            at += 2  # C++, Rust and Ruby are full of colons: most end here, at one look
-            continue
-        begin, end = data.rfind(b"\n", 0, at) + 1, data.find(b"\n", at) + 1
+    while match := _BEGINS.search(data, at):
+        begin, end = data.rfind(b"\n", 0, match.start()) + 1, data.find(b"\n", match.end()) + 1
         offset = batch.start + begin
         yield Line(offset, batch.start + end, clean(data[begin : end - 1], offset))
         at = end
