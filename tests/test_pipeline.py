@@ -208,6 +208,16 @@ def test_text_taken_from_the_queue_commands_where_it_stands_nowhere_else(world: 
 # -- ranges and outputs ----------------------------------------------------------------------------
 
 
+def test_an_ended_recording_can_be_derived_while_words_wait_in_the_queue(world: World) -> None:
+    """Words that are queued in a session that is no longer recorded hide nothing of what was recorded before."""
+    make, source = Claude(), world.claude()
+    queued = {"type": "queue-operation", "operation": "enqueue", "content": "later", "sessionId": SESSION}
+    source.append(queued | {"timestamp": "2026-02-10T22:36:00.000Z"}, make.user("::start\none"), make.user("::stop"))
+    world.once()
+    assert world.assert_live_is_batch() == 1
+    assert "as recorded" in world.cli("verify")
+
+
 def test_starting_to_another_output_ends_the_first(world: World) -> None:
     """`::start other` ends the recording and begins one there; a bare `::start` stays with the present output."""
     make, source = Claude(), world.claude()

@@ -130,7 +130,7 @@ def _recording(context: Context, recording: int) -> tuple[OutputRow, Iterator[st
         raise SelectionError(f"there is no recording {recording}", hint="`katod status --json` lists them")
     row = rows[recording]
     key = ledger.session(row.session).key
-    stretches = [Stretch(s.path, s.identity, s.cursor.offset) for s in ledger.sources_of(row.session)]
+    stretches = [Stretch(s.path, s.identity, row.limit(s)) for s in ledger.sources_of(row.session)]
     ledger.close()
     return row, render_recording(row, key, stretches, context.journal)
 

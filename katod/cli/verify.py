@@ -51,7 +51,7 @@ def _verify(ledger: Ledger, row: OutputRow, context: Context) -> Verdict:
     sources = ledger.sources_of(row.session)
     limits = (row.behind or {}).get("offsets")
     stretches = [
-        Stretch(s.path, s.identity, s.cursor.offset if limits is None else limits.get(str(s.id), 0)) for s in sources
+        Stretch(s.path, s.identity, row.limit(s) if limits is None else limits.get(str(s.id), 0)) for s in sources
     ]
     try:
         content = row.path.read_bytes()

@@ -78,6 +78,13 @@ class OutputRow:
         """Say whether its last range has no end."""
         return bool(self.ranges) and not self.ranges[-1].end
 
+    def limit(self, source: SourceRow) -> int | None:
+        """Return how far a source counts for it: where katod is, or without limit when it has ended.
+
+        Where katod is in a session that it no longer records says nothing: it goes back for words that it held.
+        """
+        return source.cursor.offset if self.open else None
+
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
