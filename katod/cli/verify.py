@@ -49,10 +49,7 @@ def _verify(ledger: Ledger, row: OutputRow, context: Context) -> Verdict:
         return Verdict(good=True, text="nothing written yet")
     key = ledger.session(row.session).key
     sources = ledger.sources_of(row.session)
-    limits = (row.behind or {}).get("offsets")
-    stretches = [
-        Stretch(s.path, s.identity, row.limit(s) if limits is None else limits.get(str(s.id), 0)) for s in sources
-    ]
+    stretches = [Stretch(s.path, s.identity, row.reached(s)) for s in sources]
     try:
         content = row.path.read_bytes()
         return compare(content, render_recording(row, key, stretches, context.journal))

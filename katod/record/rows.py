@@ -85,6 +85,11 @@ class OutputRow:
         """
         return source.cursor.offset if self.open else None
 
+    def reached(self, source: SourceRow) -> int | None:
+        """Return how far a source was printed: less than `limit` while the output is behind its session."""
+        offsets = (self.behind or {}).get("offsets")
+        return self.limit(source) if offsets is None else offsets.get(str(source.id), 0)
+
 
 @dataclass(frozen=True, slots=True)
 class Refusal:

@@ -13,11 +13,7 @@ def rebuild(row: OutputRow, conversation: Conversation, catalog: Catalog, journa
     version = FORMATS[row.format].version
     if row.version == version or not row.open:
         return
-    offsets = (row.behind or {}).get("offsets")
-    stretches = [
-        Stretch(s.path, s.identity, s.cursor.offset if offsets is None else offsets.get(str(s.id), 0))
-        for s in catalog.of_session(row.session)
-    ]
+    stretches = [Stretch(s.path, s.identity, row.reached(s)) for s in catalog.of_session(row.session)]
     row.version, row.recorder = version, None
     outlet = Outlet(row)
     for event, facts in replay(conversation.row.key, stretches, journal, skip_missing=True):
