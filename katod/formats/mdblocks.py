@@ -7,14 +7,17 @@ leaves open is closed at its end. Code is never changed. Pure.
 import re
 from typing import Final
 
-_STRUCTURE: Final = re.compile(r"<|^[ \t>*+\-\d.)]*(?:#|```|~~~|\[|(?:=+|-+)[ \t]*$)", re.MULTILINE)
+_STRUCTURE: Final = re.compile(r"<|^[ \t>*+\-0-9.)]*(?:#|```|~~~|\[|(?:=+|-+)[ \t]*$)", re.MULTILINE)
 _HEADING: Final = re.compile(r"(#{1,6})(?=[ \t]|$)")
 _UNDERLINE: Final = re.compile(r"(?:=+|-+)[ \t]*")
 _RULE: Final = re.compile(r"(?:(?:\*[ \t]*){3,}|(?:-[ \t]*){3,}|(?:_[ \t]*){3,})")
 _FENCE: Final = re.compile(r"(`{3,}(?=[^`]*$)|~{3,})")
-_ITEM: Final = re.compile(r"(?:[-*+]|(\d{1,9})[.)])(?= |$)")
+_ITEM: Final = re.compile(r"(?:[-*+]|([0-9]{1,9})[.)])(?= |$)")
 _DEFINITION: Final = re.compile(r"\[[^\]]+\]:")
-_MARKERS: Final = re.compile(r"(?:[ \t]|>|(?:[-*+]|\d{1,9}[.)])(?=[ \t]))*")
+_MARKERS: Final = re.compile(r"(?:[ \t]|>|(?:[-*+]|[0-9]{1,9}[.)])(?=[ \t]))*")
+# How most lines begin: with words, at which no block can begin, or with a list item of words.
+_WORDS: Final = re.compile(r"[^\s#`~<*_+>=\[0-9-]|\*\*(?=[^\W_])|`(?=[^`])")
+_PLAIN_ITEM: Final = re.compile(rf"(?:[-*+]|([0-9]{{1,9}})[.)]) (?={_WORDS.pattern})")
 _DEEPEST: Final = 100
 
 # Blocks of HTML: how they begin, what ends them (None: a blank line), and what closes them.
@@ -78,7 +81,7 @@ class _Blocks:
         return "\n".join(self._out)
 
     def _line(self, line: str) -> None:
-        if not self._containers and self._is_plain(line):
+        if not self._bare and self._is_plain(line):
             self._out.append(line)
             return
         flat = line.expandtabs(4)
@@ -94,13 +97,37 @@ class _Blocks:
             self._begin(line, flat, at, depth)
 
     def _is_plain(self, line: str) -> bool:
-        """Say whether a line at the left margin is plainly text or code: most are, and need no second look."""
+        """Take a line that is plainly words, a list item of words, code or blank: most are, a second look is dear."""
         if self._leaf == "fence":
-            return line[:1] not in ("", " ", "\t", self._fence[0])
-        if self._leaf not in ("", "paragraph") or not line[:1].isalpha() or "<" in line:
+            return not self._containers and line.lstrip(" ")[:1] != self._fence[0]
+        if self._leaf not in ("", "paragraph") or "<" in line:
             return False
+        if not line:
+            return self._take_blank()
+        if self._leaf == "paragraph" and _WORDS.match(line.lstrip()):
+            self._reached = self._enter(line.expandtabs(4))[1] if self._containers else 0
+            return True
+        if _WORDS.match(line):
+            self._leave(0, "paragraph")
+            self._reached = 0
+            return True
+        item = _PLAIN_ITEM.match(line)
+        return item is not None and self._take_item(item)
+
+    def _take_blank(self) -> bool:
+        if 0 in self._containers:
+            return False
+        self._leaf = ""
+        self._reached = len(self._containers)
+        return True
+
+    def _take_item(self, item: re.Match[str]) -> bool:
+        """Begin a list item at the left margin; within a paragraph only a number 1 may."""
+        if item[1] not in (None, "1") and self._leaf and not self._containers:
+            return False
+        self._containers[:] = [item.end()]
         self._leaf = "paragraph"
-        self._reached = 0
+        self._reached = 1
         return True
 
     def _enter(self, flat: str) -> tuple[int, int]:

@@ -91,10 +91,13 @@ def edit_size(payload: dict[str, Any]) -> str:
     """Return how many lines an edit added and removed, empty for anything else."""
     if payload["family"] != "edit":
         return ""
-    added = removed = 0
-    for sign in (line[:1] for line in diff(payload)):
-        added += sign == "+"
-        removed += sign == "-"
+    given = payload.get("input")
+    if isinstance(given, str):
+        removed, added = (f"\n{given}".count(f"\n{sign}") for sign in "-+")
+    else:
+        changes = [_change(edit) for edit in _edits(given)]
+        removed = sum(len(before) for before, _ in changes)
+        added = sum(len(after) for _, after in changes)
     return f"+{added} −{removed}" if added or removed else ""  # noqa: RUF001 - the minus sign is meant
 
 
@@ -102,26 +105,35 @@ def diff(payload: dict[str, Any]) -> list[str]:
     """Return the changed lines of an edit: removed ones first, each with its sign."""
     given = payload.get("input")
     if isinstance(given, str):
-        return [line for line in given.splitlines() if line.startswith(("+", "-", "@@"))]
-    if not isinstance(given, dict):
-        return []
-    edits = given.get("edits") if isinstance(given.get("edits"), list) else [given]
+        return [line for line in given.split("\n") if line.startswith(("+", "-", "@@"))]
     lines: list[str] = []
-    for edit in edits or []:
-        if isinstance(edit, dict):
-            lines += _changed(edit)
+    for edit in _edits(given):
+        before, after = _change(edit)
+        lines += [f"-{line}" for line in before] + [f"+{line}" for line in after]
     return lines
 
 
-def _changed(edit: dict[str, Any]) -> list[str]:
+def _edits(given: Any) -> list[dict[str, Any]]:
+    if not isinstance(given, dict):
+        return []
+    edits = given.get("edits")
+    return [edit for edit in edits if isinstance(edit, dict)] if isinstance(edits, list) else [given]
+
+
+def _change(edit: dict[str, Any]) -> tuple[list[str], list[str]]:
+    """Return the lines that an edit removes and those that it adds, without what stays at both ends."""
     old, new = edit.get("old_string"), edit.get("new_string", edit.get("content"))
     before = old.splitlines() if isinstance(old, str) else []
     after = new.splitlines() if isinstance(new, str) else []
-    while before and after and before[0] == after[0]:
-        del before[0], after[0]
-    while before and after and before[-1] == after[-1]:
-        del before[-1], after[-1]
-    return [f"-{line}" for line in before] + [f"+{line}" for line in after]
+    first = _same(before, after)
+    before, after = before[first:], after[first:]
+    last = _same(before[::-1], after[::-1])
+    return before[: len(before) - last], after[: len(after) - last]
+
+
+def _same(one: list[str], other: list[str]) -> int:
+    """Count the equal lines at the beginning of both."""
+    return next((n for n, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
 
 
 def _body(payload: dict[str, Any], redact: Clean) -> str:
@@ -153,8 +165,8 @@ def _pretty(given: Any) -> str:
 
 
 def _short(text: str) -> str:
-    """Return a text as one line, cut where it is longer than a line shows."""
-    return one_line(" ".join(text.split()), LINE)
+    """Return a text cut where it is longer than a line shows; what prints it makes one line of it."""
+    return text if len(text) <= LINE else one_line(" ".join(text.split()), LINE)
 
 
 def _seconds(milliseconds: float) -> str:

@@ -40,7 +40,8 @@ class Claude:
         self._started: bool = state.get("started", False)
         self.now: dict[str, str] = state.get("now", {})
         self._calls: dict[str, dict[str, Any]] = state.get("calls", {})
-        self._usage: dict[str, Any] | None = state.get("usage")
+        self._usage = usage.Waiting(*state["usage"]) if "usage" in state else None
+        self._settled: tuple[Any, ...] = ()
         self._queue = Queue(state.get("queue"))
         self._blobs: list[tuple[str, str, str]] = []
 
@@ -48,7 +49,7 @@ class Claude:
         """Return the session's settings so far, open calls, usage and queued texts not yet decided."""
         row: dict[str, Any] = {"started": self._started, "now": self.now, "calls": self._calls}
         if self._usage:
-            row["usage"] = self._usage
+            row["usage"] = self._usage.state()
         return row | ({"queue": queue} if (queue := self._queue.state()) else {})
 
     def holding(self) -> bool:
@@ -302,12 +303,14 @@ class Claude:
         if not self._started and "cwd" in value:
             self._started = True
             return [self._start(value, offset)]
+        settings = (value.get("cwd"), value.get("gitBranch"), value.get("permissionMode"))
+        if settings == self._settled:
+            return []
         out: list[Event] = []
-        now = self.now
-        for what, key in _CHANGES:
-            after = value.get(key)
-            if after and after != now.get(what):
+        for (what, _), after in zip(_CHANGES, settings, strict=True):
+            if after:
                 out += self._change(what, after, value, offset)
+        self._settled = settings
         return out
 
     def _start(self, value: dict[str, Any], offset: int) -> Event:
@@ -323,6 +326,7 @@ class Claude:
         if not isinstance(after, str) or after == before:
             return []
         self.now[what] = after
+        self._settled = ()
         payload = {"what": what, "before": before, "after": after} if before else {"what": what, "after": after}
         if before is None and what != "title":
             return []

@@ -21,6 +21,7 @@ _SPILL_PATH: Final = re.compile(r"saved to: (\S+)")
 _EXIT: Final = re.compile(r"Exit code (\d+)\b")
 _REJECTED: Final = "The user doesn't want to proceed with this tool use"
 _DURATIONS: Final = ("durationMs", "totalDurationMs")
+_ASKING: Final = ("ExitPlanMode", "AskUserQuestion")
 
 
 def call(
@@ -38,8 +39,9 @@ def call(
     out = [claude.event(ev.TOOL_CALL, payload, value, record, n, model=model)]
     if call_id:
         remembered = claude.open_call(call_id, text_of(dict_of(value.get("message")).get("id")))
-        prompts = _prompts(claude, value, record, payload, n, remembered)
-        out += [prompt._replace(model=model) for prompt in prompts]
+        if name in _ASKING:
+            prompts = _prompts(claude, value, record, payload, n, remembered)
+            out += [prompt._replace(model=model) for prompt in prompts]
     return out
 
 
@@ -50,16 +52,16 @@ def results(claude: "Claude", value: dict[str, Any], record: Record, block: dict
     text, images = _text(claude, block.get("content"))
     if text.startswith(SPILLED):
         text = _unspill(claude, text, extra) or text
-    payload: dict[str, Any] = {"toolCallId": call_id, "text": text} | _outcome(block, text, extra)
+    payload = _outcome(block, text, extra, {"toolCallId": call_id, "text": text})
     if images:
         payload["attachments"] = images
     result = claude.event(ev.TOOL_RESULT, payload, value, record, n)
-    if images:
-        result = result._replace(blobs=claude.take_blobs())
+    out = [result._replace(blobs=claude.take_blobs()) if images else result]
     call = claude.close_call(call_id)
-    answers = _answers(claude, value, record, call, payload, n)
-    agent = _agent(claude, value, record, dict_of(extra), n)
-    return [result, *answers, *agent]
+    if "plan" in call or isinstance(extra, dict):
+        out += _answers(claude, value, record, call, payload, n)
+        out += _agent(claude, value, record, dict_of(extra), n)
+    return out
 
 
 def _prompts(
@@ -74,8 +76,6 @@ def _prompts(
             "decisionId": f"{call_id}:plan", "decisionKey": "plan", "prompt": plan, "options": []
         }  # fmt: skip
         return [claude.event(ev.DECISION_PROMPT, payload, value, record, f"{n}q0")]
-    if name != "AskUserQuestion":
-        return []
     questions = [q for q in list_of(arguments.get("questions")) if isinstance(q, dict)]
     open_call["questions"] = [text_of(q.get("question")) for q in questions]
     open_call["labels"] = [[o["label"] for o in _options(q)] for q in questions]
@@ -118,19 +118,19 @@ def _text(claude: "Claude", content: Any) -> tuple[str, list[dict[str, Any]]]:
     return "\n".join(texts), images
 
 
-def _outcome(block: dict[str, Any], text: str, extra: Any) -> dict[str, Any]:
-    row: dict[str, Any] = {}
-    failed = block.get("is_error") is True
-    if failed:
+def _outcome(block: dict[str, Any], text: str, extra: Any, row: dict[str, Any]) -> dict[str, Any]:
+    """Add to a result's payload how the call went."""
+    if block.get("is_error") is True:
         row["isError"] = True
         if match := _EXIT.match(text):
             row["exitCode"] = int(match[1])
         if text.startswith(_REJECTED) or extra == "User rejected tool use":
             row["denied"] = True
     if isinstance(extra, dict):
-        duration = next((extra[k] for k in _DURATIONS if isinstance(extra.get(k), int)), None)
-        if duration is not None:
-            row["durationMs"] = duration
+        for key in _DURATIONS:
+            if isinstance(duration := extra.get(key), int):
+                row["durationMs"] = duration
+                break
         if extra.get("interrupted") is True:
             row["status"] = "interrupted"
     return row

@@ -5,7 +5,7 @@ given out at the first record that is neither of that message nor a result of it
 record with a stop reason.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from katod import events as ev
 from katod.agents.protocol import list_of, text_of
@@ -20,37 +20,56 @@ _NAMES = (
 )
 
 
-def noted(value: dict[str, Any], message: dict[str, Any], model: str) -> dict[str, Any] | None:
+class Waiting(NamedTuple):
+    """What has to wait of a message: its id, its model, its latest usage and the record that this stands in."""
+
+    id: str
+    model: str
+    usage: dict[str, Any]
+    record: dict[str, Any]
+
+    def state(self) -> list[Any]:
+        """Return the same without anything that was said."""
+        usage = {key: self.usage[key] for _, key in _NAMES if isinstance(self.usage.get(key), int)}
+        return [self.id, self.model, usage, {key: self.record[key] for key in _KEPT if key in self.record}]
+
+
+def noted(value: dict[str, Any], message: dict[str, Any], model: str) -> Waiting | None:
     """Return what has to wait of a record's usage, None where it has none."""
     usage, message_id = message.get("usage"), message.get("id")
     if not isinstance(usage, dict) or not isinstance(message_id, str):
         return None
-    counts = {name: usage[key] for name, key in _NAMES if isinstance(usage.get(key), int)}
-    record = {key: value[key] for key in _KEPT if key in value}
-    return {"id": message_id, "model": model, "counts": counts, "record": record}
+    return Waiting(message_id, model, usage, value)
 
 
-def event(waiting: dict[str, Any], ref: SessionRef, prefix: str) -> Event:
+def event(waiting: Waiting, ref: SessionRef, prefix: str) -> Event:
     """Return the usage of one message; it has no record of its own, so the message names it."""
-    record, message_id = waiting["record"], waiting["id"]
+    message_id, model, usage, record = waiting
     source = {"providerEventType": "assistant", "messageId": message_id}
     if "requestId" in record:
         source["requestId"] = record["requestId"]
     if record.get("isSidechain") and not ref.subagent:
         ref = ref._replace(subagent=text_of(record.get("agentId")) or "sidechain")
     time = text_of(record.get("timestamp"))
-    payload = {"scope": "message", **waiting["counts"]}
+    payload: dict[str, Any] = {"scope": "message"}
+    for name, key in _NAMES:
+        if isinstance(count := usage.get(key), int):
+            payload[name] = count
     recorded = "recorded" if time else ""
-    return Event(f"{prefix}{message_id}:usage", ev.USAGE, ref, payload, source, time, recorded, model=waiting["model"])
+    return Event(f"{prefix}{message_id}:usage", ev.USAGE, ref, payload, source, time, recorded, model=model)
 
 
-def belongs(waiting: dict[str, Any], value: dict[str, Any], calls: dict[str, dict[str, Any]]) -> bool:
+def belongs(waiting: Waiting, value: dict[str, Any], calls: dict[str, dict[str, Any]]) -> bool:
     """Say whether a record belongs to the message whose usage waits: its blocks and its calls' results."""
     message = value.get("message")
     if not isinstance(message, dict):
         return False
     if value.get("type") == "assistant":
-        return bool(message.get("id") == waiting["id"])
-    blocks = [block for block in list_of(message.get("content")) if isinstance(block, dict)]
-    owners = [calls.get(text_of(block.get("tool_use_id")), {}).get("message") for block in blocks]
-    return bool(owners) and all(owner == waiting["id"] for owner in owners)
+        return bool(message.get("id") == waiting.id)
+    owner, message_id = None, waiting.id
+    for block in list_of(message.get("content")):
+        if isinstance(block, dict):
+            owner = calls.get(text_of(block.get("tool_use_id")), {}).get("message")
+            if owner != message_id:
+                return False
+    return bool(owner == message_id)

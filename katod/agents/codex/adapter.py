@@ -51,10 +51,12 @@ class Codex:
         self._turn: str = state.get("turn", "")
         self.now: dict[str, str] = state.get("now", {})
         self._calls: dict[str, Any] = state.get("calls", {})
-        self._totals: str = state.get("totals", "")
+        self._totals: dict[str, Any] | None = state.get("totals")
         self._counted: bool = state.get("counted", False)
+        self._paginated = False
         if self._meta:
             self._ref = self._ref._replace(parent=self._meta["parent"])
+            self._paginated = self._meta["paginated"]
 
     def state(self) -> dict[str, Any]:
         """Return the thread's identity, its present turn and settings, open calls and the usage so far."""
@@ -100,6 +102,7 @@ class Codex:
             "parent": parent,
         }
         self._ref = self._ref._replace(parent=parent)
+        self._paginated = self._meta["paginated"]
         git = dict_of(row.get("git"))
         spawned = isinstance(row.get("source"), dict) or row.get("thread_source") == "subagent"
         start = {
@@ -308,7 +311,7 @@ class Codex:
 
     def _token_count(self, row: dict[str, Any], value: dict[str, Any], record: Record) -> list[Event]:
         info = dict_of(row.get("info"))
-        totals = repr(sorted(dict_of(info.get("total_token_usage")).items()))
+        totals = dict_of(info.get("total_token_usage"))
         if not info or self._counted or totals == self._totals:
             return []
         self._totals = totals
@@ -321,27 +324,26 @@ class Codex:
 
     # -- what records have in common --------------------------------------------------------------
 
-    @property
-    def _paginated(self) -> bool:
-        return bool(self._meta and self._meta["paginated"])
-
     def event(
         self, kind: str, payload: dict[str, Any], value: dict[str, Any], record: Record, native_type: str,
         n: int | str, *, said: bool = False,
     ) -> Event:  # fmt: skip
         """Make an event of a record; `n` is its number within the record."""
-        at: Any = value.get("ordinal")
-        if not self._paginated or not isinstance(at, int):
+        at: Any = value.get("ordinal") if self._paginated else None
+        if not isinstance(at, int):
             at = f"{record.offset}+{record.part}" if record.part else record.offset
         source: dict[str, Any] = {"providerEventType": native_type}
-        body = dict_of(value.get("payload"))
-        native = dict_of(body.get("item")).get("id") or body.get("id")
-        if isinstance(native, str):
-            source["providerEventId"] = source["messageId"] = native
+        body = value.get("payload")
+        if isinstance(body, dict):
+            native = dict_of(body.get("item")).get("id") if "item" in body else None
+            native = native or body.get("id")
+            if isinstance(native, str):
+                source["providerEventId"] = source["messageId"] = native
         source["offset"] = record.offset
-        time = text_of(value.get("timestamp"))
+        time = value.get("timestamp")
+        recorded = isinstance(time, str) and time
         return Event(
-            f"{self._prefix}{at}:{n}", kind, self._ref, payload, source, time, "recorded" if time else "",
+            f"{self._prefix}{at}:{n}", kind, self._ref, payload, source, recorded or "", "recorded" if recorded else "",
             self._turn, self.now.get("model", "") if said else "", f"codex:{self._rollout}@{at}:{n}",
         )  # fmt: skip
 
