@@ -6,9 +6,11 @@ from typing import Final
 
 from katod.agents.protocol import decoded
 from katod.errors import OutputError
+from katod.formats import open_format
 from katod.formats.markdown import asset_name
 from katod.journal import Journal
-from katod.record.conversation import Outlet
+from katod.model import Mark
+from katod.record.conversation import Outlet, head_facts
 from katod.record.ledger import Ledger
 from katod.record.rows import OutputRow
 from katod.write.output import Known, Place, append, complete, look, save_asset
@@ -75,6 +77,8 @@ class Delivery:
         if row.intent is None:
             return True
         try:
+            if look(_place(row), _known(row)).change == "gone":
+                self._begin_anew(row, row.intent)
             known, foreign = complete(_place(row), _known(row), row.intent, row.bounds)
         except OutputError as error:
             self._park(row, error)
@@ -86,6 +90,18 @@ class Delivery:
             self._journal.output_resumed(str(row.path))
         self._wrote(row, known)
         return True
+
+    def _begin_anew(self, row: OutputRow, intent: bytes) -> None:
+        """Let an intent whose file went away begin the next file: below a head and the mark that says so."""
+        printer = open_format(row.format, row.options)
+        facts = head_facts(row)
+        head = (printer.head(facts, facts.started) + printer.mark(Mark("continued"))).encode("utf-8", "replace")
+        row.intent = head + intent
+        row.bounds = [len(head), *(len(head) + end for end in row.bounds)]
+        self._journal.output_edited(str(row.path), "gone")
+        _adopt(row, Known())
+        with self._ledger.transaction():
+            self._ledger.save_output(row)
 
     def postpone(self, row: OutputRow, problem: OutputError) -> None:
         """Try an output again later, with growing pauses."""

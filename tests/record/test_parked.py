@@ -246,3 +246,29 @@ def test_a_damaged_ledger_is_named_by_status(world):
     """`katod status` says in one line that the ledger cannot be read."""
     (world.state / "ledger.db").write_bytes(b"garbage" * 1000)
     world.cli("status", code=1)
+
+
+def test_an_output_deleted_while_words_wait_for_it_is_begun_anew(world, monkeypatch):
+    """What could not be written to a file that then went away stands in the next one, below a head and a mark."""
+    make, source = Claude(), world.claude()
+    source.append(make.user("::start notes\none"))
+    run = InProcess(world)
+    path = world.home / "katod" / "app" / "notes.md"
+
+    def deleted_just_now(place, *_):
+        place.path.unlink()
+        raise OutputError("the file went away", path=place.path)
+
+    with monkeypatch.context() as failing:
+        failing.setattr(delivery, "append", deleted_just_now)
+        source.append(make.says("two"))
+        run.turn()
+    assert not path.exists()
+    run.turn(later=1000)
+    source.append(make.says("three"))
+    run.turn()
+    run.daemon.close()
+    text = path.read_text()
+    assert text.startswith("---\ntitle:")
+    assert text.count("---\ntitle:") == text.count("The file before this one is gone") == 1
+    assert counts(text, "one", "two", "three") == [0, 1, 1]
