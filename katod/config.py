@@ -14,7 +14,7 @@ import platformdirs
 
 from katod.errors import ConfigError
 from katod.journal import LEVELS
-from katod.model import Attachments, Tools
+from katod.model import SUFFIXES, Attachments, Tools
 
 FILE_NAME: Final = "katod.toml"
 AGENTS: Final = ("claude", "codex")
@@ -204,15 +204,23 @@ class _Reader:
             raise self._wrong(("output", "directory"), "must be an absolute path, or begin with ~/")
         if not all(_is_absolute(root) for root in settings.output.allowed_roots):
             raise self._wrong(("output", "allowed_roots"), "must be absolute paths, or begin with ~/")
+        self._check_filename(settings)
+
+    def _check_filename(self, settings: Settings) -> None:
+        where, parts = ("output", "filename"), settings.output.filename.split("/")
+        if any(not part or part.startswith(".") for part in parts):
+            raise self._wrong(where, "must be a name below the output directory, no part of it hidden")
+        if settings.output.filename.endswith(tuple(SUFFIXES)):
+            raise self._wrong(where, "needs no suffix: `output.format` gives it")
         try:
             fields_used = [part for part in Formatter().parse(settings.output.filename) if part[1] is not None]
         except ValueError as error:
-            raise self._wrong(("output", "filename"), f"is no template: {error}") from error
+            raise self._wrong(where, f"is no template: {error}") from error
         for _, name, specification, conversion in fields_used:
             if not name:
-                raise self._wrong(("output", "filename"), "is no template: braces hold a name")
+                raise self._wrong(where, "is no template: braces hold a name")
             if name not in TEMPLATE_FIELDS or specification or conversion:
-                raise self._wrong(("output", "filename"), f"{{{name}}} is not one of {', '.join(TEMPLATE_FIELDS)}")
+                raise self._wrong(where, f"{{{name}}} is not one of {', '.join(TEMPLATE_FIELDS)}")
 
     def _unknown(self, key: str, names: list[str], where: tuple[str, ...]) -> ConfigError:
         near = difflib.get_close_matches(key, names, n=1, cutoff=0.5)

@@ -36,6 +36,7 @@ class Daemon:
 
     def __init__(self, settings: Settings, config_path: Path, state: Path, journal: Journal) -> None:
         self._config_path = config_path
+        self._has_config = config_path.exists()  # a file that is gone is a mistake, not a wish for the defaults
         self._state = state
         self._journal = journal
         self._hints = Hints()
@@ -200,12 +201,13 @@ class Daemon:
     def _reload(self) -> None:
         self._reloading = False
         try:
-            settings = config.load(self._config_path)
+            settings = config.load(self._config_path, required=self._has_config)
         except ConfigError as error:
             self._journal.settings_rejected(str(self._config_path), str(error))
             tell_manager(f"STATUS=the new settings are bad, the old ones stay: {error}")
             return
         self._settings = settings
+        self._has_config = self._config_path.exists()
         configure(settings.log.level)
         self._roots = find_roots(settings)
         self._pipeline.use(self._rules())

@@ -1,6 +1,7 @@
 """Every log event by name. Log lines hold names, paths, offsets and counts, never what was said."""
 
 import logging
+import os
 import sys
 from collections import Counter
 from typing import Any, Final
@@ -113,8 +114,10 @@ class Journal:
 
 
 def configure(level: str = "info") -> None:
-    """Send log lines to stderr, one JSON object a line (key=value on a terminal)."""
-    renderer: Any = structlog.dev.ConsoleRenderer() if sys.stderr.isatty() else structlog.processors.JSONRenderer()
+    """Send log lines to stderr, one JSON object a line (on a terminal, lines for people)."""
+    renderer: Any = structlog.processors.JSONRenderer()
+    if sys.stderr.isatty():
+        renderer = structlog.dev.ConsoleRenderer(colors=not os.environ.get("NO_COLOR"))
     structlog.configure(
         processors=[
             structlog.processors.add_log_level,

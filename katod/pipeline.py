@@ -10,7 +10,8 @@ intents), and then the appends. From the transaction on the bytes will be writte
 
 from collections import Counter
 from collections.abc import Callable
-from typing import Final
+from functools import partial
+from typing import Final, TypeVar
 
 from katod import events as ev
 from katod.agents import ADAPTERS
@@ -19,6 +20,7 @@ from katod.errors import LedgerError, SourceChanged, SourceError, SourceGone
 from katod.events import Event
 from katod.journal import Journal
 from katod.model import Command
+from katod.record.attach import Attaching
 from katod.record.catalog import Catalog
 from katod.record.catchup import CatchUp
 from katod.record.conversation import Conversation
@@ -26,13 +28,13 @@ from katod.record.delivery import Delivery
 from katod.record.desk import Desk
 from katod.record.ledger import Ledger
 from katod.record.outputs import Outputs, Rules
-from katod.record.realign import realign
 from katod.record.rows import OutputRow, SourceRow
 from katod.record.upgrade import rebuild
 from katod.tail.reader import Cursor, Partial, SourceFile, open_source
 
 STEP_BYTES: Final = 512 * 1024  # larger reads cost more a byte: their memory is mapped anew each time
 Notify = Callable[[str, str], None]
+T = TypeVar("T")
 
 
 class Pipeline:
@@ -49,18 +51,21 @@ class Pipeline:
         self._partials: dict[int, Partial] = {}
         self._unsaved: dict[int, SourceRow] = {}
         self._near_misses: Counter[int] = Counter()
+        self._failed: set[int] = set()  # sessions to be taken up again from the ledger
         self._held: dict[int, Cursor] = {}  # where a source was when text began to be held back
         self.delivery = Delivery(ledger, journal)
         self._catch_up = CatchUp(ledger, catalog, journal, self.delivery)
+        self._attaching = Attaching(ledger, journal, self._catch_up)
         self.use(rules)
 
     def use(self, rules: Rules) -> None:
         """Obey these rules from the next step on; what they exclude now is ended."""
         self._rules = rules
-        self._desk = Desk(Outputs(self._ledger, rules), self._journal, self._notify, self._catch_up.add)
+        self._desk = Desk(Outputs(self._ledger, rules), self._journal, self._notify, self._catch_up.add, self._catalog)
         for conversation in list(self._open.values()):
             if rules.excludes(conversation.row.cwd):
-                self._at_rest(conversation, self._desk.end_excluded)
+                end = partial(self._at_rest, conversation, self._desk.end_excluded)
+                self._contained(conversation.row.id, end)
 
     def step(self, source_id: int, budget: int = STEP_BYTES) -> bool:
         """Take one source forward by about `budget` bytes at the most; returns whether more is there now.
@@ -70,27 +75,40 @@ class Pipeline:
         source = self._catalog.sources[source_id]
         try:
             with open_source(source.path) as file:
-                return self._step(source, file, budget)
+                more = self._contained(source.session, lambda: self._step(source, file, budget))
         except SourceGone:
             return False
         except SourceError as error:
             self._note_problem(source, error.what)
             return False
-        except LedgerError:
-            raise
-        except Exception as error:  # noqa: BLE001 - one bad session must not stop all others; it is shown and tried again
-            self.forget(source.session)
-            self._note_problem(source, f"katod failed: {type(error).__name__}")
+        if more is None:
             return False
+        self._note_problem(source, "")
+        return more
+
+    def _contained(self, session_id: int, act: Callable[[], T]) -> T | None:
+        """Do something to one session; None where katod failed. One bad session must not stop all others.
+
+        It is shown as a problem of its sources, and taken up again from the ledger when one of them is stepped.
+        """
+        try:
+            return act()
+        except (LedgerError, SourceError):
+            raise
+        except Exception as error:  # noqa: BLE001 - whatever it is, it is shown and tried again
+            self.forget(session_id)
+            self._failed.add(session_id)
+            for source in self._catalog.of_session(session_id):
+                self._note_problem(source, f"katod failed: {type(error).__name__}")
+            return None
 
     def _step(self, source: SourceRow, file: SourceFile, budget: int) -> bool:
-        self._note_problem(source, "")
         self._set_baseline(source, file)
         conversation = self._conversation(source)
         self._prove(source, file, conversation)
         if conversation is None:
             return self._scan(source, file, budget)
-        if not self._attach(conversation, budget):
+        if not self._attaching.attach(conversation, budget):
             return True
         for older in [other for other in conversation.sources if other.id < source.id]:
             while self.step(older.id, budget):
@@ -125,7 +143,7 @@ class Pipeline:
             translation = conversation.reader.translation(source, source.state)
             before = source.cursor
             for event in translation.feed(batch.lines):
-                if conversation.admit(event):
+                if conversation.admit(event, source):
                     self._pass(conversation, source, event)
             if translation.holding():
                 self._held.setdefault(source.id, before)
@@ -161,6 +179,10 @@ class Pipeline:
                 found.sources.append(source)
                 found.ready = False
             return found
+        if source.session in self._failed:
+            self._failed.discard(source.session)
+            if source.session in self._ledger.busy_sessions():
+                return self._take_up(source.session)
         first = source.cursor.offset == 0 and source.history == 0 and not source.after_ns
         if first and source.identity.key.subagent:
             self._read_parent(source)
@@ -194,34 +216,11 @@ class Pipeline:
         for source, kept in zip(sources, stored, strict=True):
             source.state, source.translated = (kept.state, kept.translated) if whole else (None, 0)
         row.facts = row.facts if whole else None
-        self._open[session_id] = Conversation(row, sources, rows, self._ledger, self._journal)
-        return self._open[session_id]
-
-    def _attach(self, conversation: Conversation, budget: int) -> bool:
-        """Translate up to the cursors what was only scanned, writing nothing; returns whether all is done."""
-        if not conversation.ready:
-            conversation.ready = all(self._attach_source(conversation, s, budget) for s in conversation.sources)
-        return conversation.ready
-
-    def _attach_source(self, conversation: Conversation, source: SourceRow, budget: int) -> bool:
-        translation = conversation.reader.translation(source, source.state)
-        left = source.cursor.offset - source.translated
-        if left <= 0:
-            return True
-        try:
-            with open_source(source.path) as file:
-                batch = file.read(Cursor(source.translated), min(budget, left))
-        except SourceError:
-            return True  # gone: what it held before is not known, what comes after is translated all the same
-        for event in translation.feed(batch.lines):
-            conversation.pass_by(event)
-            conversation.facts.observe(event)
-            conversation.facts.close(event)
-            if event.kind == ev.USER_COMMAND:
-                conversation.applied.append(event.once)
-        translation.take_near_misses()  # counted when they were scanned
-        source.translated = batch.cursor.offset if batch.lines else source.cursor.offset
-        return source.translated >= source.cursor.offset
+        conversation = Conversation(row, sources, rows, self._ledger, self._journal)
+        for output in rows.values():
+            rebuild(output, conversation, self._catalog, self._journal)
+        self._open[session_id] = conversation
+        return conversation
 
     def _save(self, conversation: Conversation) -> None:
         """Store the step, intents included. Of a session that nobody records, no state is kept."""
@@ -265,10 +264,10 @@ class Pipeline:
         conversation = self._open.pop(session_id, None)
         if conversation is None:
             return
-        for output_id in conversation.outputs:
-            self.delivery.forget(output_id)
         for output_id in conversation.unsaved:
             self._catch_up.drop(output_id)
+        for output_id in conversation.outputs.keys() - self._catch_up.rows().keys():
+            self.delivery.forget(output_id)
         for stored in self._ledger.sources_of(session_id):
             source = self._catalog.sources[stored.id]
             source.cursor, source.baseline = stored.cursor, stored.baseline
@@ -280,18 +279,21 @@ class Pipeline:
     def resume(self) -> None:
         """After a start: complete open intents, and take up the sessions that were being recorded."""
         for session_id in self._ledger.busy_sessions():
-            conversation = self._load(session_id)
-            for row in conversation.outputs.values():
-                rebuild(row, conversation, self._catalog, self._journal)
-                written = self.delivery.retry(row)
-                if row.behind is not None:
-                    self._catch_up.add(row)
-                elif not written:
-                    while not self._attach(conversation, STEP_BYTES):
-                        pass
-                    self._catch_up.detach(row, conversation)
-            conversation.live = [o for o in conversation.live if o.row.behind is None]
+            self._contained(session_id, partial(self._take_up, session_id))
         self.use(self._rules)
+
+    def _take_up(self, session_id: int) -> Conversation:
+        """Load a session that is being recorded, and complete its open intents."""
+        conversation = self._load(session_id)
+        for row in conversation.outputs.values():
+            written = self.delivery.retry(row)
+            if row.behind is not None:
+                self._catch_up.add(row)
+            elif not written:
+                self._attaching.attach_all(conversation, STEP_BYTES)
+                self._catch_up.detach(row, conversation)
+        conversation.live = [o for o in conversation.live if o.row.behind is None]
+        return conversation
 
     def follow(self, now: float, budget: int = STEP_BYTES) -> bool:
         """Take the outputs that follow on their own forward; returns whether more is to be done now."""
@@ -300,16 +302,15 @@ class Pipeline:
             self.delivery.retry(rows[output_id])
         more = False
         for output_id, row in rows.items():
-            more |= self._catch_up.step(output_id, budget)
+            more |= self._catch_up.contained_step(output_id, budget)
             if row.open and row.intent is None and output_id in self._catch_up.rows():
-                self._join(output_id, row)
+                self._contained(row.session, partial(self._join, output_id, row))
         return more
 
     def _join(self, output_id: int, row: OutputRow) -> None:
         """Let an output that has come as far as its session follow it live."""
         conversation = self._load(row.session)
-        while not self._attach(conversation, STEP_BYTES):
-            pass
+        self._attaching.attach_all(conversation, STEP_BYTES)
         outlet = self._catch_up.arrived(output_id)
         if outlet is not None:
             conversation.outputs[output_id] = outlet.row
@@ -326,6 +327,10 @@ class Pipeline:
         for source in self._catalog.of_session(session_id):
             while self.step(source.id):
                 pass
+        refusal = self._contained(session_id, lambda: self._carry_out(session_id, command, time, once))
+        return "katod failed to read this session: see `katod status`" if refusal is None else refusal
+
+    def _carry_out(self, session_id: int, command: Command, time: str, once: str) -> str:
         conversation = self._load(session_id)
         if conversation.is_applied(once):
             return ""
@@ -341,8 +346,7 @@ class Pipeline:
 
     def _at_rest(self, conversation: Conversation, act: Callable[[Conversation], None]) -> None:
         """Do something to a session between two events, as a step of its own."""
-        while not self._attach(conversation, STEP_BYTES):
-            pass
+        self._attaching.attach_all(conversation, STEP_BYTES)
         for outlet in conversation.live:
             self.delivery.check(outlet)
         try:
@@ -368,10 +372,8 @@ class Pipeline:
         try:
             file.prove(source.cursor)
         except SourceChanged as change:
-            self._journal.source_changed(source.path, change.what)
-            realign(source, file, conversation, self._ledger, self._journal)
+            self._attaching.realign(source, file, conversation, change.what)
             self._unsaved[source.id] = source
-            self._catch_up.realigned(source)
             if conversation is not None:
                 self._at_rest(conversation, lambda _: None)
         source.read_ns = file.mtime_ns

@@ -28,6 +28,7 @@ class World:
         self.state = home / "state"
         self.config = home / "katod.toml"
         self.project = home / "app"
+        self.said = ""
         self.project.mkdir(parents=True)
         self.config.write_text('[output]\ntime_zone = "Europe/Berlin"\n')
         for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "NOTIFY_SOCKET", "TZ"):
@@ -45,12 +46,13 @@ class World:
         in_new_process(lambda: start(load(self.config), self.config, self.state, once=True))
 
     def cli(self, *arguments: str, code: int = 0) -> str:
-        """What a command prints; its exit code is checked."""
+        """What a command prints; its exit code is checked, and `said` is what it told on stderr."""
         result = CliRunner().invoke(app, list(arguments))
         failed = result.exception if result.exit_code != code else None
         if code == 0 and failed is not None and not isinstance(failed, SystemExit):
             raise failed
         assert result.exit_code == code, result.output
+        self.said = result.stderr + (str(result.exception) if result.exception else "")
         return result.stdout
 
     def outputs(self) -> list[OutputRow]:

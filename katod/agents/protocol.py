@@ -65,7 +65,15 @@ def fingerprint(event: Event) -> str:
     """Return what an event without a native id is known by when its file was rewritten: its kind and words."""
     payload = event.payload
     words = payload.get("text") or payload.get("toolCallId") or payload.get("line")
-    return f"{event.kind}\0{words if isinstance(words, str) else repr(payload)}"
+    return f"{event.kind}\0{words if isinstance(words, str) else spelled(payload)}"
+
+
+def spelled(value: Any) -> str:
+    """Return a value spelled out; for one that is nested deeper than Python goes, words that say so."""
+    try:
+        return repr(value)
+    except RecursionError:
+        return "nested too deep"
 
 
 def digest(*parts: str) -> str:

@@ -38,6 +38,7 @@ class Context:
     def __init__(self, given: Path | None) -> None:
         self._given = given
         self.journal = Journal()
+        self.problems: dict[str, str] = {}  # the folders that could not be read
         quiet()
 
     @property
@@ -71,8 +72,9 @@ class Context:
     def found(self) -> dict[SessionKey, Found]:
         """Return every session on the disk."""
         sessions: dict[SessionKey, Found] = {}
+        self.problems = {}
         for root in self.roots():
-            for path, stat in sweep(root, {}):
+            for path, stat in sweep(root, self.problems):
                 identity = identify(root.agent, Path(path))
                 if identity is not None:
                     sessions.setdefault(identity.key, Found(identity.key)).files.append((path, identity, stat))
@@ -99,7 +101,8 @@ class Context:
         if len(chosen) == 1:
             return chosen[0]
         if not chosen:
-            raise SelectionError(f"no session is called {text!r}", hint="`katod sessions` lists them")
+            closed = "".join(f"; {folder}: {problem}" for folder, problem in self.problems.items())
+            raise SelectionError(f"no session is called {text!r}{closed}", hint="`katod sessions` lists them")
         some = ", ".join(str(session.key) for session in chosen[:3])
         raise SelectionError(f"{len(chosen)} sessions begin with {text!r}: {some} …", hint="type more of the id")
 

@@ -57,8 +57,9 @@ def _daemon(home: Path) -> Iterator[None]:
     environment = kept | {"HOME": str(home), "KATOD_STATE_DIR": str(state), "XDG_CONFIG_HOME": str(home / ".config")}
     log = (home / "katod.log").open("wb")
     process = subprocess.Popen(
-        [sys.executable, "-m", "katod", "run"], env=environment, cwd=home, stdin=subprocess.DEVNULL, stderr=log
-    )
+        [sys.executable, "-m", "katod", "run"],
+        env=environment, cwd=home, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=log,
+    )  # fmt: skip
     try:
         _until(
             lambda: holder(state) is not None and b"daemon.started" in (home / "katod.log").read_bytes(),
@@ -88,8 +89,9 @@ def _play(home: Path) -> None:
 def _show(record: dict[str, Any]) -> None:
     content = record["message"]["content"]
     if isinstance(content, str):
-        for line in content.splitlines():
-            click.echo(f"  you     {click.style(line, bold=True) if line.startswith('::') else line}")
+        for number, line in enumerate(content.splitlines()):
+            who = "" if number else "you"
+            click.echo(f"  {who:<6}  {click.style(line, bold=True) if line.startswith('::') else line}")
         return
     for block in content:
         if block["type"] == "text":

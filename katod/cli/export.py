@@ -61,32 +61,35 @@ def export(
         if format_name or thinking or tools or no_redact:
             raise click.UsageError("a recording is exported as it was made: no format options with --recording")
         row, pieces = _recording(context, recording)
-        _write(output, pieces, FORMATS[row.format].suffix)
+        _write(output, pieces, row.path.name)
         return
     options = _options(context, thinking=thinking, tools=tools, redact=not no_redact)
     chosen = format_name or _by_suffix(Path(output), everything=everything)
     if everything:
         _all(context, Path(output), chosen, options)
         return
-    _write(output, _one(context, str(what), chosen, options), FORMATS[chosen].suffix)
+    name, pieces = _one(context, str(what), chosen, options)
+    _write(output, pieces, f"{name}{FORMATS[chosen].suffix}")
 
 
 def _by_suffix(output: Path, *, everything: bool) -> str:
     """Return the format that the output's name asks for; raises UsageError for a suffix of none."""
-    if everything or output.is_dir() or not output.suffix:
+    if everything or not output.suffix or output.is_dir():
         return "markdown"
     if output.suffix not in SUFFIXES:
         raise click.UsageError(f"{output.suffix} names no format (known: {', '.join(SUFFIXES)}); say it with -f")
     return SUFFIXES[output.suffix]
 
 
-def _one(context: Context, what: str, format_name: str, options: Options) -> Iterator[str]:
+def _one(context: Context, what: str, format_name: str, options: Options) -> tuple[str, Iterator[str]]:
+    """Return what the export is called in a folder, and its text."""
     path = Path(what).expanduser()
     if path.is_file():
-        return _file(context, path, format_name, options)
+        return path.stem, _file(context, path, format_name, options)
     if "/" in what or path.suffix == ".jsonl":
         raise SelectionError("there is no such file", path=what)
-    return _session(context, context.select(what), format_name, options)
+    found = context.select(what)
+    return _file_name(found.key), _session(context, found, format_name, options)
 
 
 def _session(context: Context, found: Found, format_name: str, options: Options) -> Iterator[str]:
@@ -144,7 +147,7 @@ def _all(context: Context, folder: Path, format_name: str, options: Options) -> 
     for found in _progress(sessions):
         target = folder / found.key.agent / f"{_file_name(found.key)}{suffix}"
         try:
-            _write(str(target), _session(context, found, format_name, options), suffix, say=False)
+            _write(str(target), _session(context, found, format_name, options), target.name, say=False)
             written += 1
         except SelectionError:
             continue  # exported before: an existing file is never overwritten
@@ -184,24 +187,28 @@ def _options(context: Context, *, thinking: bool, tools: Any, redact: bool) -> O
     )
 
 
-def _write(output: str, pieces: Iterator[str], suffix: str, *, say: bool = True) -> None:
-    """Write to standard output, to `export.md` in a folder that exists, or to a new file that only its owner reads."""
+def _write(output: str, pieces: Iterator[str], name: str, *, say: bool = True) -> None:
+    """Write to standard output, to a file of this name in a folder, or to a new file; only its owner reads it."""
     if output == "-":
         for piece in pieces:
             sys.stdout.buffer.write(piece.encode("utf-8", "replace"))
         sys.stdout.buffer.flush()
         return
     target = Path(output).expanduser()
-    if target.is_dir():
-        target = target / f"export{suffix}"
+    if target.is_dir() or output.endswith("/"):
+        target = target / name
     target.parent.mkdir(parents=True, exist_ok=True)
     first = next(pieces, "")
     try:
         fd = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     except FileExistsError:
         raise SelectionError("exists already", path=target, hint="name a new file") from None
-    with open(fd, "w", encoding="utf-8", errors="replace", newline="") as file:
-        file.write(first)
-        file.writelines(pieces)
+    try:
+        with open(fd, "w", encoding="utf-8", errors="replace", newline="") as file:
+            file.write(first)
+            file.writelines(pieces)
+    except BaseException:
+        target.unlink(missing_ok=True)  # half an export would be in the way of the next one
+        raise
     if say:
         click.echo(f"wrote {target}")

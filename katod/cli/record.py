@@ -12,6 +12,7 @@ from katod.cli.context import Context
 from katod.errors import AlreadyRunning, KatodError, TargetRefused
 from katod.record.ledger import Ledger
 from katod.requests import Request
+from katod.service.lock import holder
 
 _PATIENCE = 10.0
 
@@ -56,12 +57,13 @@ def _ask(context: Context, session: str, word: Literal["start", "stop", "capture
     if refusal:
         raise TargetRefused(refusal)
     click.echo(_result(context, request))
+    if word != "stop" and holder(context.state) is None:
+        click.echo("katod is not running: `katod run` goes on with it", err=True)
 
 
 def _answered(context: Context, answer: Path) -> str:
     """Wait for the daemon's answer; without a daemon, act here."""
     from katod.daemon import start as run_daemon  # noqa: PLC0415 - the watcher's libraries load only here
-    from katod.service.lock import holder  # noqa: PLC0415
 
     deadline = time.monotonic() + _PATIENCE
     while not answer.exists():

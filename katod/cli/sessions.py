@@ -20,6 +20,9 @@ from katod.journal import Journal
 from katod.record.replay import Stretch, replay
 
 _LOOK_AHEAD = 400
+_COLUMNS = ("changed", "agent", "session", "project", "title")
+_WIDEST = 24
+_LEAST_TITLE = 12
 
 
 @click.command()
@@ -47,6 +50,8 @@ def sessions(
         rows.append(row)
         if most is not None and len(rows) >= most:
             break
+    for folder, problem in context.problems.items():
+        click.echo(f"katod: {folder}: {problem}", err=True)
     if as_json:
         for row in rows:
             click.echo(orjson.dumps(row))
@@ -109,18 +114,16 @@ def _table(rows: list[dict[str, Any]]) -> None:
     from rich.table import Table  # noqa: PLC0415
     from rich.text import Text  # noqa: PLC0415 - a title may look like markup
 
+    console = Console()
     table = Table(box=None, pad_edge=False)
-    for name in ("changed", "agent", "session", "project"):
-        table.add_column(name, no_wrap=True, min_width=max((len(c) for c in _column(cells, name)), default=0))
-    table.add_column("title", no_wrap=True, overflow="ellipsis", ratio=1)
-    for line in cells:
-        table.add_row(*map(Text, line))
-    Console().print(table if rows else "no sessions found")
-
-
-def _column(cells: list[tuple[str, ...]], name: str) -> list[str]:
-    at = ("changed", "agent", "session", "project").index(name)
-    return [line[at] for line in cells]
+    left = console.width
+    for name, column in zip(_COLUMNS, zip(*cells, strict=True), strict=False):
+        width = min(_WIDEST, max(map(len, (name, *column)))) if name != "title" else max(_LEAST_TITLE, left)
+        table.add_column(name, no_wrap=True, overflow="ellipsis", max_width=width)
+        left -= width + 2
+    for row in cells:
+        table.add_row(*map(Text, row))
+    console.print(table if rows else "no sessions found")
 
 
 def _cells(row: dict[str, Any], zone: When) -> tuple[str, ...]:

@@ -1,6 +1,7 @@
 """`katod status`: what katod does, and what went wrong."""
 
 import time
+from contextlib import suppress
 from typing import Any
 
 import click
@@ -8,6 +9,7 @@ import orjson
 
 from katod.cli.context import Context
 from katod.config import local_zone
+from katod.errors import ConfigError
 from katod.formats.when import When
 from katod.record.ledger import Ledger
 from katod.record.rows import OutputRow, SessionRow
@@ -28,23 +30,26 @@ def status(context: Context, as_json: bool, watch: bool) -> None:
             click.clear()
         click.echo(orjson.dumps(row) if as_json else "\n".join(_lines(row)))
         if not watch:
+            _ = context.settings  # a bad configuration is said, once all else was
             return
         time.sleep(2)
 
 
 def collect(context: Context) -> dict[str, Any]:
     """Return the status as plain data; the shape of `--json` (see the README)."""
-    _ = context.settings  # a bad configuration is said at once
     pid = holder(context.state)
     row: dict[str, Any] = {"daemon": {"running": pid is not None} | ({"pid": pid} if pid else {})}
     row |= {"sources": 0, "recordings": [], "ended": [], "parked": [], "refused": [], "problems": [], "nearMisses": 0}
     ledger = context.ledger()
-    if ledger is None:
-        return row
-    try:
-        return row | _of_ledger(ledger)
-    finally:
-        ledger.close()
+    if ledger is not None:
+        try:
+            row |= _of_ledger(ledger)
+        finally:
+            ledger.close()
+    with suppress(ConfigError):
+        context.found()
+    row["problems"] += [{"path": folder, "problem": problem} for folder, problem in context.problems.items()]
+    return row
 
 
 def _of_ledger(ledger: Ledger) -> dict[str, Any]:
@@ -87,6 +92,8 @@ def _lines(row: dict[str, Any]) -> list[str]:
     lines.append(f"{_count(row['sources'], 'session file')} known")
     lines += _section("recording", [f"{one['id']}  {one['session']} → {one['output']}" for one in row["recordings"]])
     lines += _section("ended", [f"{one['id']}  {one['output']}" for one in row["ended"][-_LAST:]])
+    if (more := len(row["ended"]) - _LAST) > 0:
+        lines.append(f"  and {more} before (--json shows them all)")
     lines += _section("parked", [f"{one['output']}: {one['problem']}" for one in row["parked"]])
     lines += _section("refused", [_refusal(one) for one in row["refused"]])
     lines += _section("unreadable", [f"{one['path']}: {one['problem']}" for one in row["problems"]])

@@ -52,7 +52,11 @@ def _verify(ledger: Ledger, row: OutputRow, context: Context) -> Verdict:
     stretches = [Stretch(s.path, s.identity, row.reached(s)) for s in sources]
     try:
         content = row.path.read_bytes()
-        return compare(content, render_recording(row, key, stretches, context.journal))
+        verdict = compare(content + (row.intent or b""), render_recording(row, key, stretches, context.journal))
+        if not row.intent or content.endswith(row.intent):
+            return verdict
+        waiting = f"{len(row.intent)} bytes wait to be written{f' ({row.problem})' if row.problem else ''}"
+        return Verdict(verdict.good, f"{verdict.text}; {waiting}")
     except SourceError as error:
         return Verdict(good=True, text=f"cannot be derived any more: {error.what}")
     except OSError as error:

@@ -160,10 +160,8 @@ class Markdown:
         prompt = self._redact(payload["prompt"])
         call = payload["decisionId"].rpartition(":")[0]
         self._questions = {known: key for known, key in self._questions.items() if known.rpartition(":")[0] == call}
-        self._questions[payload["decisionId"]] = payload["decisionKey"]
-        shown = (
-            f"**{inline(prompt)}**" if "\n" not in prompt else f"**{inline(payload['decisionKey'])}**\n\n{body(prompt)}"
-        )
+        key = self._questions[payload["decisionId"]] = self._redact(payload["decisionKey"])
+        shown = f"**{inline(prompt)}**" if "\n" not in prompt else f"**{inline(key)}**\n\n{body(prompt)}"
         options = "\n".join(self._option(option) for option in payload["options"])
         text = f"{shown}\n\n{options}" if options else shown
         return self._agent_heading(event, facts) + self._block(text)

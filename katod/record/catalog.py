@@ -117,7 +117,7 @@ class Catalog:
         swept = self._swept.get(str(root.path))
         history = seen.size if swept is None or seen.mtime_ns < swept else 0
         session = self._ledger.session_of(identity.key)
-        row = self._ledger.add_source(session.id, path, identity, seen, history)
+        row = self._ledger.add_source(session.id, path, identity, seen, history, 0 if history else swept or 0)
         self.sources[row.id] = row
         self._paths[path] = self._identities[identity] = row
         self._journal.source_found(path, history)

@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 
 from katod.agents import ADAPTERS
-from katod.errors import OutputError, SourceError, SourceGone
+from katod.errors import LedgerError, OutputError, SourceError, SourceGone
 from katod.events import Event
 from katod.journal import Journal
 from katod.record.catalog import Catalog
@@ -23,7 +23,7 @@ from katod.tail.reader import Cursor, open_source
 class Follower:
     """One output and its own reader."""
 
-    def __init__(self, row: OutputRow, ledger: Ledger, journal: Journal) -> None:
+    def __init__(self, row: OutputRow, ledger: Ledger, journal: Journal, sources: dict[int, SourceRow]) -> None:
         behind: dict[str, Any] = row.behind or {}
         self.outlet = Outlet(row)
         self.session = ledger.session(row.session)
@@ -33,7 +33,8 @@ class Follower:
         self._native_ids = ADAPTERS[self.session.key.agent].native_ids
         self._numbers: dict[int, int] = {int(key): seq for key, seq in behind.get("numbers", {}).items()}
         self._rewritten: set[int] = set(behind.get("rewritten", ()))
-        self._passed: set[int] = set()
+        self._passed: set[int] = set(behind.get("passed", ()))
+        self._sources = sources
         self._ledger = ledger
 
     def admit(self, source: SourceRow, event: Event) -> bool:
@@ -44,13 +45,18 @@ class Follower:
         if not self._native_ids:
             return True
         hashed = id_hash(event.id)
-        seq = self._ledger.place(self.session.id, hashed)
-        if seq is None or seq < self._numbers.get(source.id, 0) or hashed in self._passed:
+        seq, home = self._ledger.place(self.session.id, hashed) or (-1, 0)
+        if seq < self._numbers.get(source.id, 0) or hashed in self._passed or self._stands_in(home, source):
             return False
         if source.id not in self._rewritten:
             self._numbers[source.id] = seq + 1
         self._passed.add(hashed)
         return True
+
+    def _stands_in(self, home: int, source: SourceRow) -> bool:
+        """Say whether an event is a copy of one in another source, which is there to be read."""
+        other = self._sources.get(home) if home != source.id else None
+        return other is not None and not other.gone
 
     def restart(self, source: SourceRow) -> None:
         """Read a source that was rewritten from its beginning; what was passed is known by its number."""
@@ -71,7 +77,9 @@ class Follower:
         states = self.states | {str(key): state for key, state in self.reader.states().items()}
         offsets = {str(key): offset for key, offset in self.offsets.items()}
         numbers = {str(key): seq for key, seq in self._numbers.items()}
-        position = {"offsets": offsets, "numbers": numbers, "rewritten": sorted(self._rewritten)}
+        position: dict[str, Any] = {"offsets": offsets, "numbers": numbers, "rewritten": sorted(self._rewritten)}
+        if self._rewritten:  # elsewhere the numbers tell
+            position["passed"] = sorted(self._passed)
         return {"facts": self.reader.facts.state(), "states": states} | position
 
 
@@ -87,7 +95,7 @@ class CatchUp:
 
     def add(self, row: OutputRow) -> None:
         """Follow an output from its own position on."""
-        self._followers[row.id] = Follower(row, self._ledger, self._journal)
+        self._followers[row.id] = Follower(row, self._ledger, self._journal, self._catalog.sources)
 
     def rows(self) -> dict[int, OutputRow]:
         """Return the outputs that follow on their own."""
@@ -105,6 +113,23 @@ class CatchUp:
     def drop(self, output_id: int) -> None:
         """Follow an output no longer (the step that made it was undone)."""
         self._followers.pop(output_id, None)
+
+    def contained_step(self, output_id: int, budget: int) -> bool:
+        """Take one output forward; where katod fails, only this output waits, and is tried again later."""
+        try:
+            return self.step(output_id, budget)
+        except LedgerError:
+            raise
+        except Exception as error:  # noqa: BLE001 - whatever it is, it is shown and tried again
+            self._failed(output_id, error)
+            return False
+
+    def _failed(self, output_id: int, error: Exception) -> None:
+        """Go back to what the ledger knows of an output whose step failed."""
+        session = self._followers.pop(output_id).session.id
+        row = next(row for row in self._ledger.outputs(session) if row.id == output_id)
+        self.add(row)
+        self._delivery.postpone(row, OutputError(f"katod failed: {type(error).__name__}"))
 
     def detach(self, row: OutputRow, conversation: Conversation) -> None:
         """Let an output that cannot be written stay where it is while its session goes on."""

@@ -12,7 +12,7 @@ from katod.tail.reader import Cursor
 SESSION: Final = "id, agent, session, subagent, cwd, facts, seq, output, auto, near_misses"
 SOURCE: Final = (
     "sources.id, sources.session, path, rollout, size, mtime_ns, dev, ino, history, baseline, offset, anchor_size,"
-    " anchor, translated, version, read_ns, after_ns, gone, problem"
+    " anchor, translated, version, read_ns, after_ns, gone, problem, since_ns"
 )
 KEYED: Final = "agent, sessions.session, subagent FROM sources JOIN sessions ON sessions.id = sources.session"
 OUTPUT: Final = (
@@ -32,12 +32,12 @@ def to_source(row: tuple[Any, ...]) -> SourceRow:
     """Return the source that a row of `SOURCE` columns, its state and its key holds."""
     (
         source_id, session, path, rollout, size, mtime_ns, dev, ino, history, baseline, offset, anchor_size, anchor,
-        translated, version, read_ns, after_ns, gone, problem, state, *key,
+        translated, version, read_ns, after_ns, gone, problem, since_ns, state, *key,
     ) = row  # fmt: skip
     return SourceRow(
         source_id, session, path, Identity(SessionKey(*key), rollout), Stat(size, mtime_ns, dev, ino), history,
         baseline, Cursor(offset, Anchor(anchor_size, anchor)), translated,
-        orjson.loads(state) if state else None, version, read_ns, after_ns, bool(gone), problem,
+        orjson.loads(state) if state else None, version, read_ns, after_ns, bool(gone), problem, since_ns,
     )  # fmt: skip
 
 

@@ -97,7 +97,7 @@ class Conversation:
         self.unsaved: dict[int, OutputRow] = {}
         self._ledger = ledger
         self._native_ids = ADAPTERS[row.key.agent].native_ids
-        self._new: list[tuple[int, int]] = []
+        self._new: list[tuple[int, int, int]] = []
         self._fresh: set[int] = set()
         self._attached = 0
 
@@ -125,30 +125,30 @@ class Conversation:
         self.outputs[output.id] = self.unsaved[output.id] = output
         return output
 
-    def admit(self, event: Event) -> bool:
-        """Say whether an event is seen for the first time, and remember that it was.
+    def admit(self, event: Event, source: SourceRow) -> bool:
+        """Say whether an event is seen for the first time, and remember that it was, and in which source.
 
         Where ids are native, a record that was written again is told by its id. Elsewhere an id is a
         position and cannot come again: what is remembered then is the words, for `realign`.
         """
         if not self._native_ids:
-            self._new.append((id_hash(fingerprint(event)), self.reader.seq))
+            self._new.append((id_hash(fingerprint(event)), self.reader.seq, source.id))
         else:
             hashed = id_hash(event.id)
             if hashed in self._fresh or self._ledger.place(self.row.id, hashed) is not None:
                 return False
             self._fresh.add(hashed)
-            self._new.append((hashed, self.reader.seq))
+            self._new.append((hashed, self.reader.seq, source.id))
         self.reader.seq += 1
         return True
 
-    def pass_by(self, event: Event) -> None:
+    def pass_by(self, event: Event, source: SourceRow) -> None:
         """Note an event that was only scanned before; positions are counted, so that none is noted twice."""
         if self._native_ids:
-            self.admit(event)
+            self.admit(event, source)
             return
         if self._attached >= self.reader.seq:
-            self.admit(event)
+            self.admit(event, source)
         self._attached += 1
 
     def is_applied(self, once: str) -> bool:

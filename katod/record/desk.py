@@ -1,8 +1,7 @@
 """Obeys commands: from what was typed (or asked from the shell) to ranges and outputs."""
 
 from collections.abc import Callable
-from datetime import datetime
-from typing import Final, Literal
+from typing import Literal
 
 from katod.agents.protocol import SPAWNED
 from katod.command.machine import Action, Standing, decide
@@ -12,12 +11,12 @@ from katod.events import Event
 from katod.facts import Facts
 from katod.journal import Journal
 from katod.model import Command, Range, SessionKey, Target
+from katod.record.catalog import Catalog
 from katod.record.conversation import Conversation, Outlet
+from katod.record.copies import is_copy, typed_ns
 from katod.record.ledger import Ledger
 from katod.record.outputs import Outputs
 from katod.record.rows import OutputRow, SessionRow, SourceRow
-
-_NS: Final = 1_000_000_000
 
 
 class Desk:
@@ -25,12 +24,13 @@ class Desk:
 
     def __init__(
         self, outputs: Outputs, journal: Journal, notify: Callable[[str, str], None],
-        follow: Callable[[OutputRow], None],
+        follow: Callable[[OutputRow], None], catalog: Catalog,
     ) -> None:  # fmt: skip
         self._outputs = outputs
         self._journal = journal
         self._notify = notify
         self._follow = follow
+        self._catalog = catalog
 
     def obey(self, conversation: Conversation, source: SourceRow, event: Event) -> None:
         """Carry out one typed command, once and for all; a refusal is kept where the person looks."""
@@ -38,6 +38,8 @@ class Desk:
             return
         conversation.applied.append(event.once)
         if event.source.get("offset", 0) < (source.baseline or 0) or _too_old(event, source):
+            return
+        if is_copy(event, source, self._catalog):
             return
         self.carry_out(conversation, command_of(event), event.id, time=event.time)
 
@@ -105,7 +107,8 @@ class Desk:
         """End what is recorded of a project that the settings exclude."""
         output = conversation.recording
         if output is not None and self._outputs.rules.excludes(conversation.facts.cwd):
-            self._end(conversation, output, conversation.facts.last, mark="excluded")
+            last = conversation.facts
+            self._end(conversation, output, last.last, time=last.time, mark="excluded")
             self._settle(conversation, output)
 
     def _act(self, conversation: Conversation, command: Command, at: str, time: str, *, typed: bool) -> None:
@@ -177,7 +180,7 @@ class Desk:
     ) -> None:  # fmt: skip
         """Close the open range of an output."""
         ended = output.ranges[-1]
-        ended.end, ended.end_time, ended.end_mark = at, time, mark
+        ended.end, ended.end_time, ended.end_mark = at or "?", time, mark  # "?": behind what is not known any more
         conversation.keep(output)
         self._journal.recording_ended(str(conversation.row.key), str(output.path))
         self._notify("katod: stopped", output.path.name)
@@ -194,10 +197,5 @@ class Desk:
 
 
 def _too_old(event: Event, source: SourceRow) -> bool:
-    """Say whether a command in a rewritten file was typed before the rewrite."""
-    if not source.after_ns:
-        return False
-    try:
-        return datetime.fromisoformat(event.time).timestamp() * _NS <= source.after_ns
-    except ValueError:
-        return True
+    """Say whether a command in a rewritten file was typed before the rewrite; without a time it was."""
+    return source.after_ns > 0 and typed_ns(event, 0) <= source.after_ns

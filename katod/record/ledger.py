@@ -82,7 +82,7 @@ class Ledger:
         except BaseException as error:
             with suppress(sqlite3.Error):
                 self.db.execute("ROLLBACK")
-            if isinstance(error, sqlite3.Error):
+            if isinstance(error, sqlite3.Error) and not isinstance(error, sqlite3.IntegrityError):
                 raise LedgerError(f"the ledger cannot be written: {error}", hint="is the disk full?") from error
             raise
 
@@ -147,15 +147,20 @@ class Ledger:
         rows = self.db.execute(query, (session_id,))
         return [columns.to_source(row) for row in rows]
 
-    def add_source(self, session_id: int, path: str, identity: Identity, seen: Stat, history: int) -> SourceRow:
-        """Remember a source; `history` says how many of its bytes never command (0: none)."""
+    def add_source(
+        self, session_id: int, path: str, identity: Identity, seen: Stat, history: int, since_ns: int = 0
+    ) -> SourceRow:
+        """Remember a source; `history` says how many of its bytes never command (0: none).
+
+        At `since_ns` it was not there yet: what is older in it was copied from elsewhere.
+        """
         baseline = None if history else 0
         made = self.db.execute(
-            "INSERT INTO sources (session, path, rollout, size, mtime_ns, dev, ino, history, baseline,"
-            " offset, anchor_size, anchor) VALUES (?,?,?,?,?,?,?,?,?,0,0,'')",
-            (session_id, path, identity.rollout, *seen, history, baseline),
+            "INSERT INTO sources (session, path, rollout, size, mtime_ns, dev, ino, history, baseline, since_ns,"
+            " offset, anchor_size, anchor) VALUES (?,?,?,?,?,?,?,?,?,?,0,0,'')",
+            (session_id, path, identity.rollout, *seen, history, baseline, since_ns),
         ).lastrowid
-        return SourceRow(made or 0, session_id, path, identity, seen, history, baseline)
+        return SourceRow(made or 0, session_id, path, identity, seen, history, baseline, since_ns=since_ns)
 
     def save_source(self, row: SourceRow) -> None:
         """Store where a source was read to."""
@@ -215,10 +220,10 @@ class Ledger:
         return columns.to_output(row) if row else None
 
     def busy_sessions(self) -> list[int]:
-        """Return the sessions that have an output with an open range, an intent or a reader of its own."""
+        """Return the sessions with an output that is open, has an intent or its own reader, or that wait for one."""
         query = (
-            "SELECT DISTINCT session FROM outputs WHERE intent IS NOT NULL OR behind IS NOT NULL OR id IN"
-            " (SELECT output FROM ranges WHERE finish = '')"
+            "SELECT session FROM outputs WHERE intent IS NOT NULL OR behind IS NOT NULL OR id IN"
+            " (SELECT output FROM ranges WHERE finish = '') UNION SELECT id FROM sessions WHERE auto = 'wanted'"
         )
         return [row[0] for row in self.db.execute(query)]
 
@@ -232,11 +237,11 @@ class Ledger:
 
     # -- ids, commands, refusals ------------------------------------------------------------------
 
-    def place(self, session_id: int, hashed: int) -> int | None:
-        """Return when an event of a session was first seen (its number), None if never."""
-        query = "SELECT seq FROM seen WHERE session = ? AND id = ? ORDER BY seq LIMIT 1"
-        row = self.db.execute(query, (session_id, hashed)).fetchone()
-        return row[0] if row else None
+    def place(self, session_id: int, hashed: int) -> tuple[int, int] | None:
+        """Return when an event of a session was first seen (its number) and in which source, None if never."""
+        query = "SELECT seq, source FROM seen WHERE session = ? AND id = ? ORDER BY seq LIMIT 1"
+        row: tuple[int, int] | None = self.db.execute(query, (session_id, hashed)).fetchone()
+        return row
 
     def places(self, session_id: int) -> dict[int, list[int]]:
         """Return the hashes of all events seen of a session, each with its numbers in rising order."""
@@ -246,11 +251,9 @@ class Ledger:
             found.setdefault(hashed, []).append(seq)
         return found
 
-    def add_places(self, session_id: int, rows: Iterable[tuple[int, int]]) -> None:
-        """Remember (hash, number) of events."""
-        self.db.executemany(
-            "INSERT OR IGNORE INTO seen VALUES (?, ?, ?)", ((session_id, hashed, seq) for hashed, seq in rows)
-        )
+    def add_places(self, session_id: int, rows: Iterable[tuple[int, int, int]]) -> None:
+        """Remember (hash, number, source) of events."""
+        self.db.executemany("INSERT OR IGNORE INTO seen VALUES (?, ?, ?, ?)", ((session_id, *row) for row in rows))
 
     def is_applied(self, once: str) -> bool:
         """Say whether a command has acted already."""

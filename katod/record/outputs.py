@@ -88,7 +88,9 @@ class Outputs:
     def generated(self, facts: Facts) -> Target:
         """Return the first free target of the template."""
         fields = self._fields(facts)
-        first = generated(self.rules.settings.output.filename, fields, self.places(facts))
+        return self._free(generated(self.rules.settings.output.filename, fields, self.places(facts)))
+
+    def _free(self, first: Target) -> Target:
         for number in range(1, _MOST_NUMBERS):
             target = first if number == 1 else numbered(first, number)
             if self._ledger.output_at(target.path) is None and examine(target.root, target.parts) != "taken":
@@ -103,7 +105,7 @@ class Outputs:
     def of_subagent(self, parent: OutputRow, subagent: str) -> Target:
         """Return where a sub-agent of a recorded session is recorded: beside its parent's output."""
         name = f"agent-{slug(subagent, 100)}{parent.path.suffix}"
-        return Target(parent.root, (*parent.parts[:-1], parent.options.agents, name), parent.format)
+        return self._free(Target(parent.root, (*parent.parts[:-1], parent.options.agents, name), parent.format))
 
     def claim(self, session: SessionRow, target: Target, *, fresh: bool) -> OutputRow | None:
         """Return the session's own output at a target, None where a new one may be made; raises TargetRefused.

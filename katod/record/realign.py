@@ -8,6 +8,7 @@ show how far the new content repeats the old; if nothing does, reading goes on a
 from pathlib import Path
 from typing import Final
 
+from katod import events as ev
 from katod.agents import ADAPTERS
 from katod.agents.protocol import Origin, fingerprint
 from katod.facts import Facts
@@ -19,6 +20,8 @@ from katod.record.translation import Translation
 from katod.tail.reader import Cursor, SourceFile
 
 _CHUNK: Final = 4 * 1024 * 1024
+# What has words, or an id, of its own: the beginning of one turn is like that of any other.
+_TELLING: Final = frozenset({ev.USER_MESSAGE, ev.USER_COMMAND, ev.ASSISTANT_MESSAGE, ev.TOOL_CALL, ev.TOOL_RESULT})
 
 
 def realign(
@@ -53,6 +56,8 @@ def _repeated(source: SourceRow, file: SourceFile, ledger: Ledger, journal: Jour
         batch = file.read(cursor, _CHUNK)
         for line in batch.lines:
             for event in translation.feed([line]):
+                if event.kind not in _TELLING:
+                    continue
                 numbers = known.get(id_hash(fingerprint(event)), [])
                 following = next((seq for seq in numbers if seq > at), None)
                 if following is not None:

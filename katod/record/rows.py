@@ -41,6 +41,7 @@ class SourceRow:
     after_ns: int = 0
     gone: bool = False
     problem: str = ""
+    since_ns: int = 0
 
 
 @dataclass(slots=True)

@@ -72,6 +72,10 @@ MIGRATIONS: Final = (
     );
     CREATE TABLE projects (name TEXT PRIMARY KEY, path TEXT NOT NULL UNIQUE) WITHOUT ROWID;
     """,
+    """
+    ALTER TABLE sources ADD COLUMN since_ns INTEGER NOT NULL DEFAULT 0;  -- it was not there yet then
+    ALTER TABLE seen ADD COLUMN source INTEGER NOT NULL DEFAULT 0;       -- where the event was first seen
+    """,
 )
 
 

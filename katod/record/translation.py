@@ -14,7 +14,7 @@ from katod.model import Line, Record
 from katod.tail.decode import decode
 
 # What an adapter may trip over in a record of a shape that nobody has seen.
-_SURPRISES: Final = (AttributeError, IndexError, KeyError, TypeError, ValueError)
+_SURPRISES: Final = (AttributeError, IndexError, KeyError, OSError, RecursionError, TypeError, ValueError)
 
 
 class Translation:
@@ -56,7 +56,7 @@ class Translation:
             for record in decode(line):
                 if record.value is None:
                     self._journal.record_malformed(self._path, record.offset, record.problem)
-                for event in self._adapt(record):
+                for event in self._adapt(record, line):
                     if event.kind == ev.USER_MESSAGE:
                         yield from self._split(event)
                     else:
@@ -72,12 +72,13 @@ class Translation:
         """Return what was held back, for a source that is complete."""
         return self._adapter.finish()
 
-    def _adapt(self, record: Record) -> list[Event]:
+    def _adapt(self, record: Record, line: Line) -> list[Event]:
         try:
             return self._adapter.feed(record)
         except _SURPRISES as error:
             self._journal.record_surprising(self._path, record.offset, type(error).__name__)
-            return self._adapter.feed(Record(record.offset, None, record.part, repr(record.value), "unexpected shape"))
+            raw = line.data.decode("utf-8", "replace")
+            return self._adapter.feed(Record(record.offset, None, record.part, raw, "unexpected shape"))
 
     def _split(self, event: Event) -> list[Event]:
         parts = split(event)

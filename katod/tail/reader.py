@@ -119,6 +119,15 @@ class SourceFile:
             end = begin
         return 0
 
+    def find(self, needle: bytes, limit: int) -> bool:
+        """Say whether some bytes stand before `limit`."""
+        at = 0
+        while at < min(limit, self.size):
+            if needle in self._pread(CHUNK + len(needle), at):
+                return True
+            at += CHUNK
+        return False
+
     def rest(self, offset: int) -> Line | None:
         """Return what stands behind the last newline as a line (`export` takes it), None if nothing does."""
         if not 0 < self.size - offset <= LINE_CAP:

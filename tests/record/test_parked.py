@@ -10,8 +10,8 @@ from katod.config import load
 from katod.daemon import Daemon
 from katod.errors import OutputError
 from katod.journal import Journal
-from katod.pipeline import Pipeline
 from katod.record import delivery
+from katod.record.attach import Attaching
 from katod.requests import Request
 from tests.test_pipeline import counts, only
 from tests.world import SESSION, Claude, Codex, World, line
@@ -106,13 +106,13 @@ def test_a_waiting_export_costs_nothing_while_it_waits(world, full, monkeypatch)
     source.append(*(make.says("x" * 1000) for _ in range(300)), make.user("::export e"))
     run.turn()
     translated = []
-    real = Pipeline._attach_source
+    real = Attaching._source
 
     def counted(self, conversation, found, budget):
         translated.append(found.cursor.offset - found.translated)
         return real(self, conversation, found, budget)
 
-    monkeypatch.setattr(Pipeline, "_attach_source", counted)
+    monkeypatch.setattr(Attaching, "_source", counted)
     for _ in range(5):
         source.append(make.says("more"))
         run.turn()
@@ -272,3 +272,77 @@ def test_an_output_deleted_while_words_wait_for_it_is_begun_anew(world, monkeypa
     assert text.startswith("---\ntitle:")
     assert text.count("---\ntitle:") == text.count("The file before this one is gone") == 1
     assert counts(text, "one", "two", "three") == [0, 1, 1]
+
+
+def test_a_recording_that_the_settings_end_equals_its_export(world):
+    """The mark of an exclusion tells when, live as in the export."""
+    make, source = Claude(), world.claude()
+    source.append(make.user("::start n\none"))
+    world.once()
+    world.config.write_text('[recording]\nexclude = ["/home/me/app"]\n')
+    world.once()
+    source.append(make.says("two"))
+    world.once()
+    assert world.assert_live_is_batch() == 1
+    assert "this project is excluded 2" in (world.home / "katod" / "app" / "n.md").read_text()
+
+
+def test_a_capture_of_copied_records_survives_a_restart(world, monkeypatch):
+    """A record that stands in two files of a session is captured once, also when katod ends in between."""
+    make = Claude()
+    first, second = world.claude(), world.claude(folder="-home-me-other")
+    first.append(make.user("a1"), make.says("a2"))
+    world.once()
+    second.append(first.path.read_bytes(), make.says("b1"))
+    world.once()
+    second.append(make.user("::capture whole"))
+
+    def refuse(place, *_):
+        raise OutputError("full", path=place.path)
+
+    with monkeypatch.context() as failing:
+        failing.setattr(delivery, "append", refuse)
+        world.once()
+    world.once()
+    assert counts(world.written()["whole.md"], "a1", "a2", "b1") == [1, 1, 1]
+
+
+def test_recording_by_rule_outlives_a_restart_before_the_first_words(world):
+    """A session that began while katod ran is recorded though its first words came after a restart."""
+    world.config.write_text("[recording]\nauto = true\n")
+    make, source = Codex(), world.codex()
+    source.append(make.meta())
+    world.once()
+    source.append(make.user("hello"), make.says("hi"))
+    world.once()
+    assert counts(only(world), "hello", "hi") == [1, 1]
+
+
+def test_a_restored_file_gives_its_new_turns(world):
+    """Codex went back to a backup and on from there: new turns are no old ones because a turn begins like any other."""
+    make, source = Codex(paginated=False), world.codex()
+
+    def turn(number, said, answer):
+        ids = {"turn_id": f"t{number}"}
+        begin, end = ({"type": kind} | ids for kind in ("task_started", "task_complete"))
+        return [make.record("event_msg", begin), make.user(said), make.says(answer), make.record("event_msg", end)]
+
+    head = b"".join(line(record) for record in [make.meta(), *turn(1, "::start n\none", "a")])
+    source.append(head, *(record for n in range(2, 6) for record in turn(n, f"u{n}", f"s{n}")))
+    world.once()
+    source.path.write_bytes(head)
+    source.append(*turn(7, "new1", "new2"), *turn(8, "new3", "new4"))
+    world.once()
+    assert counts(only(world), "new1", "new2", "new3", "new4") == [1, 1, 1, 1]
+
+
+def test_without_its_file_the_configuration_stays(world):
+    """A reload that finds no file any more changes nothing: an exclusion holds."""
+    world.config.write_text('[recording]\nexclude = ["/home/me/app"]\n')
+    run = InProcess(world)
+    world.config.unlink()
+    run.daemon._reload()
+    world.claude().append(Claude().user("::start n\none"))
+    run.turn()
+    run.daemon.close()
+    assert world.written() == {}

@@ -1,12 +1,16 @@
 """An upgrade of katod in the middle of a recording: adapters and formats whose version rose."""
 
+import os
+
 import pytest
 
+from katod import requests
 from katod.agents.claude.adapter import Claude as ClaudeAdapter
 from katod.agents.codex.adapter import Codex as CodexAdapter
 from katod.formats.markdown import Markdown
+from katod.requests import Request
 from tests.test_pipeline import counts, only
-from tests.world import Claude, Codex, World
+from tests.world import SESSION, Claude, Codex, World, line
 
 
 @pytest.mark.parametrize("agent", ["claude", "codex"])
@@ -45,3 +49,58 @@ def test_the_state_of_another_version_is_not_trusted(world: World, monkeypatch: 
     assert only(world).count("## ") == 2
     assert [row.version for row in world.outputs()] == [2]
     world.assert_live_is_batch()
+
+
+def test_an_upgrade_after_a_compaction_goes_on(world, monkeypatch):
+    """A recording whose start the agent has dropped since goes on where it was."""
+    make, source = Claude(), world.claude()
+    records = [line(record) for record in (make.user("::start\none"), make.says("two"), make.says("three"))]
+    source.append(*records)
+    world.once()
+    new = source.path.with_suffix(".tmp")
+    new.write_bytes(records[-1] + line(make.says("four")))
+    os.replace(new, source.path)
+    world.once()
+    monkeypatch.setattr(Markdown, "version", 2)
+    source.append(make.says("five"))
+    world.once()
+    assert counts(only(world), "one", "two", "three", "four", "five") == [1, 1, 1, 1, 1]
+
+
+def test_an_ended_recording_that_begins_again_is_of_the_present_version(world, monkeypatch):
+    """Its format's state is brought up to date, as if the present version had printed all of it."""
+    make, source = Claude(), world.claude()
+    with monkeypatch.context() as before:
+        before.setattr(Markdown, "state", lambda _: {})
+        source.append(make.user("::start n\none"), make.says("two"), make.user("::stop"))
+        world.once()
+    monkeypatch.setattr(Markdown, "version", 2)
+    source.append(make.user("::start\nthree"), make.says("four"))
+    world.once()
+    assert [row.version for row in world.outputs()] == [2]
+    world.assert_live_is_batch()
+
+
+def test_a_file_rewritten_before_an_upgrade_is_no_history(world, monkeypatch):
+    """What stands anew in another file of the session is recorded, though the session is read from its beginning."""
+    make = Claude()
+    first, second = world.claude(), world.claude(folder="-home-me-other")
+    first.append(make.user("::start live\na1"))
+    second.append(make.says("b1"), make.says("b2"))
+    world.once()
+    second.path.write_bytes(line(make.says("c1")) + line(make.says("c2")))
+    first.append(make.says("a2"))
+    monkeypatch.setattr(ClaudeAdapter, "version", 99)
+    world.once()
+    assert counts(world.written()["live.md"], "a1", "b1", "a2", "c1", "c2") == [1, 1, 1, 1, 1]
+
+
+def test_a_stop_from_the_shell_ends_what_can_no_longer_be_read(world, monkeypatch):
+    """The session's file is gone and its state of another version: the recording ends all the same."""
+    source = world.claude().append(Claude().user("::start\none"))
+    world.once()
+    monkeypatch.setattr(ClaudeAdapter, "version", 99)
+    source.path.rename(world.home / "aside")
+    requests.leave(world.state, Request(("claude", SESSION, ""), "stop", "", "2026-02-10T23:00:00.000Z"))
+    world.once()
+    assert not world.outputs()[0].open

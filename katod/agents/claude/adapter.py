@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any, ClassVar, Final
 
 from katod import events as ev
-from katod.agents.claude import queued, system, tools, usage
+from katod.agents.claude import queued, system, tools, usage, user
 from katod.agents.claude.left_out import ATTACHMENTS, RECORDS
 from katod.agents.claude.queue import Queue
-from katod.agents.claude.text import INTERRUPTED, Said, classify, cut_reminder, is_person, other_sender
-from katod.agents.protocol import Origin, attachment, dict_of, digest, list_of, text_of
+from katod.agents.claude.text import is_person
+from katod.agents.protocol import Origin, attachment, dict_of, digest, list_of, spelled, text_of
 from katod.events import Event
 from katod.model import Record
 
@@ -28,7 +28,7 @@ class Claude:
     """Translates the records of one Claude Code session file."""
 
     agent: ClassVar[str] = "claude"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     native_ids: ClassVar[bool] = True
 
     def __init__(self, origin: Origin, state: dict[str, Any] | None = None) -> None:
@@ -43,13 +43,16 @@ class Claude:
         self._usage = usage.Waiting(*state["usage"]) if "usage" in state else None
         self._settled: tuple[Any, ...] = ()
         self._queue = Queue(state.get("queue"))
+        self._repeats: dict[str, int] = state.get("repeats", {})
         self._blobs: list[tuple[str, str, str]] = []
 
     def state(self) -> dict[str, Any]:
-        """Return the session's settings so far, open calls, usage and queued texts not yet decided."""
+        """Return the session's settings so far, open calls, usage, repeated names and queued texts not yet decided."""
         row: dict[str, Any] = {"started": self._started, "now": self.now, "calls": self._calls}
         if self._usage:
             row["usage"] = self._usage.state()
+        if self._repeats:
+            row["repeats"] = self._repeats
         return row | ({"queue": queue} if (queue := self._queue.state()) else {})
 
     def holding(self) -> bool:
@@ -60,10 +63,10 @@ class Claude:
         """Translate one record."""
         value = record.value
         if value is None:
-            return [self._raw(record, record.problem, record.raw)]
+            return [self.raw(record, record.problem, record.raw)]
         kind = value.get("type")
         out: list[Event] = []
-        if self._queue.removed and kind != "queue-operation":
+        if self._queue.removed and kind != "queue-operation" and kind not in RECORDS:
             out += self._release(value, record.offset)
         if self._usage and not usage.belongs(self._usage, value, self._calls):
             out.append(self._emit_usage())
@@ -73,7 +76,7 @@ class Claude:
         if handler is not None:
             out += handler(self, value, record)
         elif kind not in RECORDS:
-            out.append(self._raw(record, text_of(kind) or "unknown", value))
+            out.append(self.raw(record, text_of(kind) or "unknown", value))
         return out
 
     def finish(self) -> list[Event]:
@@ -82,51 +85,6 @@ class Claude:
         return out + ([self._emit_usage()] if self._usage else [])
 
     # -- one kind of record each ------------------------------------------------------------------
-
-    def _user(self, value: dict[str, Any], record: Record) -> list[Event]:
-        content = dict_of(value.get("message")).get("content")
-        if isinstance(content, str):
-            return self._user_text(value, record, content, "0")
-        if not isinstance(content, list):
-            return [self._raw(record, "user", value)]
-        out: list[Event] = []
-        images: list[dict[str, Any]] = []
-        self._blobs = []
-        for n, block in enumerate(content):
-            block_type = block.get("type") if isinstance(block, dict) else None
-            if block_type == "text":
-                out += self._user_text(value, record, text_of(block.get("text")), str(n))
-            elif block_type == "tool_result":
-                out += tools.results(self, value, record, block, n)
-            elif block_type in ("image", "document"):
-                images.append(self.image(block))
-            else:
-                out.append(self._raw(record, f"user/{block_type}", block, f"{n}", value))
-        return self.with_images(out, images, value, record) if images else out
-
-    def _user_text(self, value: dict[str, Any], record: Record, text: str, n: str) -> list[Event]:
-        if text.strip() in INTERRUPTED:
-            return [self.event(ev.TURN_END, {"reason": "aborted"}, value, record, n)]
-        if not text.strip():
-            return []
-        if value.get("isCompactSummary"):
-            return [self.system(value, record, text, "compact-summary", n)]
-        if value.get("isMeta"):
-            return [self.system(value, record, text, "meta", n)]
-        said = classify(text)
-        if said.subtype and said.subtype not in ("slash-command", "shell"):
-            return [self.system(value, record, text, said.subtype, n)]
-        if sender := other_sender(value):
-            return [self.system(value, record, text, sender, n)]
-        words, reminder = cut_reminder(said.text) if said.plain else (said.text, "")
-        out = [self._user_event(value, record, words, said, n)]
-        return [*out, self.system(value, record, reminder, "reminder", f"{n}r")] if reminder else out
-
-    def _user_event(self, value: dict[str, Any], record: Record, text: str, said: Said, n: str) -> Event:
-        person = is_person(value, subagent=self.subagent)
-        typed = said.plain and (said.shape if person is None else person)
-        payload = {"text": text, "subtype": said.subtype} if said.subtype else {"text": text}
-        return self.event(ev.USER_MESSAGE, payload, value, record, n, typed=typed)
 
     def _assistant(self, value: dict[str, Any], record: Record) -> list[Event]:
         message = dict_of(value.get("message"))
@@ -140,7 +98,7 @@ class Claude:
             if isinstance(block, dict):
                 out += self._block(value, record, block, n, model, bool(synthetic))
             else:
-                out.append(self._raw(record, "assistant/block", block, str(n), value))
+                out.append(self.raw(record, "assistant/block", block, str(n), value))
         if not synthetic:
             self._usage = usage.noted(value, message, model) or self._usage
             if message.get("stop_reason") is not None and self._usage:
@@ -175,7 +133,7 @@ class Claude:
             return tools.results(self, value, record, block, n)
         if kind == "fallback":
             return self._fallback(value, record, block, n)
-        return [self._raw(record, f"assistant/{kind}", block, str(n), value)]
+        return [self.raw(record, f"assistant/{kind}", block, str(n), value)]
 
     def _fallback(self, value: dict[str, Any], record: Record, block: dict[str, Any], n: int) -> list[Event]:
         before, after = (text_of(dict_of(block.get(side)).get("model")) for side in ("from", "to"))
@@ -187,7 +145,7 @@ class Claude:
         if row.get("type") == "queued_command":
             return queued.prompt(self, value, record, row)
         known = row.get("type") in ATTACHMENTS
-        return [] if known else [self._raw(record, f"attachment/{row.get('type')}", row, "0", value)]
+        return [] if known else [self.raw(record, f"attachment/{row.get('type')}", row, "0", value)]
 
     def _queue_operation(self, value: dict[str, Any], _: Record) -> list[Event]:
         self._queue.operate(value)
@@ -229,7 +187,7 @@ class Claude:
         if isinstance(uuid, str) and uuid:
             native = source["providerEventId"] = uuid
         else:
-            native = f"~{digest(str(value.get('timestamp')), kind, repr(payload))}"
+            native = self._name(value, kind, payload)
         message = value.get("message")
         if isinstance(message, dict) and isinstance(message.get("id"), str):
             source["messageId"] = message["id"]
@@ -247,6 +205,15 @@ class Claude:
             time if isinstance(time, str) else "", "recorded" if time else "",
             turn if isinstance(turn, str) else "", model, f"claude:{native}:{n}", typed,
         )  # fmt: skip
+
+    def _name(self, value: dict[str, Any], kind: str, payload: dict[str, Any]) -> str:
+        """Return a name for what has no id: a hash of it, and a number where not even a time tells two of it apart."""
+        time = value.get("timestamp")
+        name = f"~{digest(str(time), kind, spelled(payload))}"
+        if time:
+            return name
+        number = self._repeats[name] = self._repeats.get(name, 0) + 1
+        return f"{name}.{number}" if number > 1 else name
 
     def image(self, block: dict[str, Any]) -> dict[str, Any]:
         """Describe an image or document block, and keep its data for outputs that save attachments."""
@@ -290,7 +257,8 @@ class Claude:
         """Make a message that the client said by itself."""
         return self.event(ev.SYSTEM_MESSAGE, {"text": text, "subtype": subtype}, value, record, n)
 
-    def _raw(self, record: Record, raw_type: str, raw: Any, n: str = "0", value: dict[str, Any] | None = None) -> Event:
+    def raw(self, record: Record, raw_type: str, raw: Any, n: str = "0", value: dict[str, Any] | None = None) -> Event:
+        """Keep what is not understood as it is."""
         payload = {"rawType": raw_type, "raw": raw}
         return self.event(
             ev.PROVIDER_RAW, payload, value or record.value or {"uuid": f"@{record.offset}.{record.part}"}, record, n
@@ -383,8 +351,8 @@ def _text_of_record(value: dict[str, Any]) -> str:
 
 
 _HANDLERS: Final = {
-    "user": Claude._user,  # noqa: SLF001 - the table belongs to the class
-    "assistant": Claude._assistant,  # noqa: SLF001
+    "user": user.translate,
+    "assistant": Claude._assistant,  # noqa: SLF001 - the table belongs to the class
     "system": system.translate,
     "attachment": Claude._attachment,  # noqa: SLF001
     "queue-operation": Claude._queue_operation,  # noqa: SLF001

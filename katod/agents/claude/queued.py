@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from katod import events as ev
-from katod.agents.claude.text import is_person, other_sender
+from katod.agents.claude.text import classify, is_person, other_sender
 from katod.agents.protocol import list_of, text_of
 from katod.events import Event
 from katod.model import Record
@@ -18,12 +18,13 @@ def prompt(claude: "Claude", value: dict[str, Any], record: Record, row: dict[st
     mode = row.get("commandMode")
     if not text.strip() and not images:
         return []
-    if mode not in (None, "prompt") or (mode is None and text.lstrip().startswith("<")):
-        return [claude.system(value, record, text, text_of(mode) or "queued", "0")]
+    said = classify(text)
+    if mode not in (None, "prompt") or not said.plain or (mode is None and not said.shape):
+        return [claude.system(value, record, text, said.subtype or text_of(mode) or "queued", "0")]
     if sender := other_sender(row):
         return [claude.system(value, record, text, sender, "0")]
     person = is_person(row, subagent=claude.subagent or bool(value.get("isSidechain")))
-    typed = mode == "prompt" and person is not False
+    typed = mode == "prompt" and (said.shape if person is None else person)
     out = [claude.event(ev.USER_MESSAGE, {"text": text}, value, record, "0", typed=typed)]
     return claude.with_images(out, images, value, record) if images else out
 

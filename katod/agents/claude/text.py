@@ -27,6 +27,7 @@ ENVELOPES: Final = {
 INTERRUPTED: Final = ("[Request interrupted by user]", "[Request interrupted by user for tool use]")
 _INTERRUPTION: Final = "[Request interrupted by user"
 REMINDER: Final = "<system-reminder>"
+REMINDER_END: Final = "</system-reminder>"
 _TAG: Final = re.compile(r"<[a-z][a-z0-9_-]*[ >]")
 _COMMAND_NAME: Final = re.compile(r"<command-name>(.*?)</command-name>", re.DOTALL)
 _COMMAND_ARGS: Final = re.compile(r"<command-args>(.*?)</command-args>", re.DOTALL)
@@ -65,13 +66,23 @@ def classify(text: str) -> Said:
 
 def is_person(record: dict[str, Any], *, subagent: bool) -> bool | None:
     """Say whether a person sent this record; None when only the form of the text can tell."""
-    if subagent or any(record.get(flag) for flag in NOT_A_PERSON):
+    if subagent or any(record.get(flag) for flag in NOT_A_PERSON) or _answers_a_call(record):
         return False
     source, origin = record.get("promptSource"), record.get("origin")
     kind = origin.get("kind") if isinstance(origin, dict) else None
     if source is None and kind is None:
         return None
     return (source is None or source in PERSON_SOURCES) and kind in (None, PERSON_ORIGIN)
+
+
+def _answers_a_call(record: dict[str, Any]) -> bool:
+    """Say whether a record brings a tool's result: what else stands in it is not the person's either."""
+    message = record.get("message")
+    content = message.get("content") if isinstance(message, dict) else None
+    blocks = content if isinstance(content, list) else ()
+    return "toolUseResult" in record or any(
+        isinstance(block, dict) and block.get("type") == "tool_result" for block in blocks
+    )
 
 
 def other_sender(record: dict[str, Any]) -> str:

@@ -153,6 +153,8 @@ def _unspill(claude: "Claude", text: str, extra: Any) -> str:
         if not stat.S_ISREG(os.fstat(fd).st_mode):
             return ""
         return os.pread(fd, SPILL_CAP, 0).decode("utf-8", "replace")
+    except OSError:
+        return ""
     finally:
         os.close(fd)
 

@@ -38,7 +38,7 @@ class Codex:
     """Translates the records of one Codex rollout."""
 
     agent: ClassVar[str] = "codex"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     native_ids: ClassVar[bool] = False
 
     def __init__(self, origin: Origin, state: dict[str, Any] | None = None) -> None:

@@ -28,7 +28,7 @@ class Words(NamedTuple):
 
 def unwrap(text: str) -> Words:
     """Cut the context off: what follows the last request heading was typed."""
-    at = text.rfind(REQUEST)
+    at = f"\n{text}".rfind(f"\n{REQUEST}")
     if at < 0:
         return Words(text)
     return Words(text[at + len(REQUEST) :].strip("\n"), text[:at])

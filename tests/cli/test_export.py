@@ -1,0 +1,49 @@
+"""`katod export`: where it writes."""
+
+import pytest
+
+from tests.world import SESSION, Claude, line
+
+
+@pytest.fixture
+def spoken(world):
+    """A world in which something was said."""
+    world.claude().append(Claude().user("hello"))
+    return world
+
+
+@pytest.mark.parametrize("made", [True, False])
+def test_a_folder_gets_a_file_named_after_the_session(spoken, made):
+    """Whether the folder is there or named by its slash: two sessions find room in it."""
+    folder = spoken.home / "out"
+    if made:
+        folder.mkdir()
+    spoken.cli("export", "latest", "-o", f"{folder}/")
+    assert [path.name for path in folder.iterdir()] == [f"{SESSION}.md"]
+
+
+def test_a_file_is_never_overwritten(spoken):
+    """An existing file is refused by name."""
+    target = spoken.home / "mine.md"
+    target.write_text("mine")
+    spoken.cli("export", "latest", "-o", str(target), code=1)
+    assert "exists already" in spoken.said
+    assert target.read_text() == "mine"
+
+
+def test_an_unknown_suffix_is_wrong_usage(spoken):
+    """The suffix names the format."""
+    spoken.cli("export", "latest", "-o", str(spoken.home / "x.pdf"), code=2)
+    assert "names no format" in spoken.said
+
+
+def test_a_failed_export_leaves_nothing(world):
+    """Half an export would be in the way of the next one."""
+    make, source = Claude(), world.claude()
+    source.append(make.user("::start n\none"), make.says("two"))
+    world.once()
+    source.path.write_bytes(line(make.says("three")))
+    world.once()
+    target = world.home / "out.md"
+    world.cli("export", "--recording", "1", "-o", str(target), code=1)
+    assert not target.exists()

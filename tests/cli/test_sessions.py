@@ -1,0 +1,62 @@
+"""`katod sessions`: what is listed, to people and to programs."""
+
+import io
+import sys
+
+import click
+import orjson
+import pytest
+
+from katod.cli import sessions
+from katod.cli.context import Context
+from tests.world import Claude
+
+
+class Terminal(io.StringIO):
+    """What people look at."""
+
+    def isatty(self) -> bool:
+        """It is one."""
+        return True
+
+
+@pytest.mark.parametrize("width", [60, 80, 200])
+def test_a_terminal_shows_every_column(world, monkeypatch, width):
+    """However narrow it is, agent and session id are there: the title gives way."""
+    terminal = Terminal()
+    monkeypatch.setenv("COLUMNS", str(width))
+    world.claude().append(Claude().user("words " * 30))
+    row = orjson.loads(world.cli("sessions", "--json"))
+    with monkeypatch.context() as shown_to_people:
+        shown_to_people.setattr(sys, "stdout", terminal)
+        sessions._table([row])
+    shown = terminal.getvalue()
+    assert "claude" in shown
+    assert "6f1c2c1e" in shown
+    assert "…" in shown
+    assert all(len(line.rstrip()) <= width for line in click.unstyle(shown).splitlines())
+
+
+def test_a_pipe_gets_one_line_a_session(world):
+    """Fields stand between tabs, and nothing is cut."""
+    world.claude().append(Claude().user("What is this?"))
+    assert world.cli("sessions").split("\t")[1:] == ["claude", "6f1c2c1e", "app", "What is this?\n"]
+
+
+def test_a_wrong_date_is_wrong_usage(world):
+    """`--since` takes a date or a number of days."""
+    world.cli("sessions", "--since", "yesterday", code=2)
+    assert "neither a date" in world.said
+
+
+def test_a_description_leaves_out_what_is_not_known(world):
+    """Absent stays absent."""
+    world.claude().append(Claude().user("x"))
+    assert '"subagent"' not in world.cli("sessions", "--json")
+
+
+def test_a_folder_that_cannot_be_read_is_told(world, monkeypatch):
+    """An empty list for want of permission says so."""
+    monkeypatch.setattr(Context, "found", lambda self: self.problems.update({"/closed": "Permission denied"}) or {})
+    world.cli("sessions")
+    assert "/closed: Permission denied" in world.said

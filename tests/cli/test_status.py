@@ -1,0 +1,34 @@
+"""`katod status`: what went wrong is shown where one looks."""
+
+import orjson
+
+from katod.cli import status
+from katod.cli.context import Context
+from tests.world import Claude
+
+
+def test_a_bad_configuration_hides_nothing(world):
+    """What katod does is shown all the same; the reason follows, and the exit code tells."""
+    world.claude().append(Claude().user("::start notes\none"))
+    world.once()
+    world.config.write_text("[output]\ndirectroy = '/x'\n")
+    assert "notes.md" in world.cli("status", code=1)
+    assert "unknown key `output.directroy`" in world.said
+
+
+def test_a_folder_that_cannot_be_read_is_named(world, monkeypatch):
+    """An agent's folder that is closed is a problem like an unreadable file."""
+    monkeypatch.setattr(Context, "found", lambda self: self.problems.update({"/closed": "Permission denied"}))
+    assert orjson.loads(world.cli("status", "--json"))["problems"] == [
+        {"path": "/closed", "problem": "Permission denied"}
+    ]
+
+
+def test_more_ended_recordings_than_are_shown_are_counted(world, monkeypatch):
+    """The list for people is short, and says so."""
+    monkeypatch.setattr(status, "_LAST", 1)
+    make, source = Claude(), world.claude()
+    for name in "abc":
+        source.append(make.user(f"::start {name}\none\n::stop"))
+    world.once()
+    assert "and 2 before (--json shows them all)" in world.cli("status")

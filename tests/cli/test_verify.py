@@ -1,0 +1,29 @@
+"""`katod verify`: what is missing, and what only waits."""
+
+import os
+
+from tests.world import Claude
+
+
+def test_a_parked_output_is_no_loss(world):
+    """What waits to be written is not called missing: it is counted, with the reason."""
+    make, source = Claude(), world.claude()
+    source.append(make.user("::start n\none"))
+    world.once()
+    path = world.home / "katod" / "app" / "n.md"
+    os.link(path, world.home / "other")
+    source.append(make.says("two"))
+    world.once()
+    assert "wait to be written (" in world.cli("verify")
+    (world.home / "other").unlink()
+    world.once()
+    assert world.cli("verify").endswith("as recorded\n")
+
+
+def test_a_changed_part_fails(world):
+    """Exit code 1, and how many parts differ."""
+    world.claude().append(Claude().user("::start n\nsome words"))
+    world.once()
+    path = world.home / "katod" / "app" / "n.md"
+    path.write_text(path.read_text().replace("some", "other"))
+    assert "parts are missing or changed" in world.cli("verify", code=1)
