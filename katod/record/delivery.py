@@ -13,7 +13,7 @@ from katod.model import Mark
 from katod.record.conversation import Outlet, head_facts
 from katod.record.ledger import Ledger
 from katod.record.rows import OutputRow
-from katod.write.output import Known, Place, append, complete, look, save_asset
+from katod.write.output import Known, Place, append, complete, look, make, save_asset
 
 _FIRST_RETRY: Final = 1.0
 _LONGEST_RETRY: Final = 300.0
@@ -64,7 +64,8 @@ class Delivery:
         if row.intent is None:
             return True
         try:
-            known = append(_place(row), _known(row), row.intent)
+            self._make(row)
+            known = append(_place(row), row.intent)
         except OutputError as error:
             self._park(row, error)
             return False
@@ -79,6 +80,7 @@ class Delivery:
         try:
             if look(_place(row), _known(row)).change == "gone":
                 self._begin_anew(row, row.intent)
+            self._make(row)
             known, foreign = complete(_place(row), _known(row), row.intent, row.bounds)
         except OutputError as error:
             self._park(row, error)
@@ -91,6 +93,13 @@ class Delivery:
         self._wrote(row, known)
         return True
 
+    def _make(self, row: OutputRow) -> None:
+        """Make the file of a new output, known to the ledger before anything stands in it."""
+        if not row.ino:
+            _adopt(row, make(_place(row)))
+            with self._ledger.transaction():
+                self._ledger.save_output(row)
+
     def _begin_anew(self, row: OutputRow, intent: bytes) -> None:
         """Let an intent whose file went away begin the next file: below a head and the mark that says so."""
         printer = open_format(row.format, row.options)
@@ -100,8 +109,6 @@ class Delivery:
         row.bounds = [len(head), *(len(head) + end for end in row.bounds)]
         self._journal.output_edited(str(row.path), "gone")
         _adopt(row, Known())
-        with self._ledger.transaction():
-            self._ledger.save_output(row)
 
     def postpone(self, row: OutputRow, problem: OutputError) -> None:
         """Try an output again later, with growing pauses."""

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
 from katod.errors import OutputError, TargetRefused
-from katod.write.recover import is_begun, plan
+from katod.write.recover import plan
 from katod.write.safe import open_file, open_parent
 
 TAIL_SIZE: Final = 1024
@@ -63,21 +63,32 @@ def look(place: Place, known: Known) -> Look:
         return Look("gone", Known())
 
 
-def append(place: Place, known: Known, data: bytes) -> Known:
+def make(place: Place) -> Known:
+    """Make an output, or take an empty file that has its name already; raises OutputError for any other file.
+
+    The ledger knows it by its inode before anything is written to it: what stands there after a crash is then known
+    to be katod's, however little of it, and whoever wrote there since.
+    """
+    try:
+        with _opened(place, create=True) as fd:
+            return _known(fd)
+    except FileExistsError:
+        return _take_empty(place)
+
+
+def append(place: Place, data: bytes) -> Known:
     """Append all of `data` and sync it to the disk; returns the output as it is now.
 
     What stands there beyond what is known is left alone: the data goes behind it. Raises OutputError.
     """
     try:
-        with _opened(place, create=not known.ino) as fd:
+        with _opened(place, create=False) as fd:
             if _ends_mid_line(fd):
                 data = b"\n" + data
             _write(fd, data, place.path)
             return _known(fd)
     except FileNotFoundError:
-        raise OutputError("the file went away", path=place.path) from None
-    except FileExistsError:
-        return _append_to_empty(place, data)
+        raise _away(place) from None
 
 
 def complete(place: Place, known: Known, intent: bytes, bounds: list[int]) -> tuple[Known, bool]:
@@ -92,8 +103,6 @@ def complete(place: Place, known: Known, intent: bytes, bounds: list[int]) -> tu
             anchored = start is not None
             start = max(0, size - _LOOK_BACK) if start is None else start
             behind = os.pread(fd, size - start, start)
-            if not known.ino and not is_begun(behind, intent):
-                raise _taken(place)
             if not behind and _ends_mid_line(fd):
                 intent = b"\n" + intent  # behind a line that someone else left open
             todo = plan(behind, intent, bounds, anchored=anchored)
@@ -102,7 +111,7 @@ def complete(place: Place, known: Known, intent: bytes, bounds: list[int]) -> tu
             _write(fd, todo.data, place.path)
             return _known(fd), todo.foreign
     except FileNotFoundError:
-        return append(place, Known(), intent), False
+        raise _away(place) from None
 
 
 def save_asset(place: Place, folder: str, name: str, content: bytes) -> None:
@@ -119,13 +128,15 @@ def save_asset(place: Place, folder: str, name: str, content: bytes) -> None:
             _write(fd, content[os.fstat(fd).st_size :], there.path)
 
 
-def _append_to_empty(place: Place, data: bytes) -> Known:
+def _take_empty(place: Place) -> Known:
     """Take an empty file that has the name already; any other was made by someone else."""
-    with _opened(place, create=False) as fd:
-        if os.fstat(fd).st_size:
-            raise _taken(place)
-        _write(fd, data, place.path)
-        return _known(fd)
+    try:
+        with _opened(place, create=False) as fd:
+            if os.fstat(fd).st_size:
+                raise OutputError("another file has this name now", path=place.path, hint="move it away")
+            return _known(fd)
+    except FileNotFoundError:
+        raise _away(place) from None
 
 
 def _committed_end(fd: int, size: int, known: Known) -> int | None:
@@ -133,7 +144,7 @@ def _committed_end(fd: int, size: int, known: Known) -> int | None:
 
     An edit further up moves it: then it is found by its last bytes.
     """
-    if not known.ino or (size >= known.size and _tail(fd, known.size) == known.tail):
+    if size >= known.size and _tail(fd, known.size) == known.tail:
         return known.size
     length = min(known.size, TAIL_SIZE)
     begin = max(0, size - _LOOK_AROUND)
@@ -145,8 +156,8 @@ def _committed_end(fd: int, size: int, known: Known) -> int | None:
     return None
 
 
-def _taken(place: Place) -> OutputError:
-    return OutputError("another file has this name now", path=place.path, hint="move it away")
+def _away(place: Place) -> OutputError:
+    return OutputError("the file went away", path=place.path)
 
 
 @contextmanager

@@ -48,14 +48,6 @@ def plan(behind: bytes, intent: bytes, bounds: list[int], *, anchored: bool = Tr
     return Plan(newline + rest, foreign=True)
 
 
-def is_begun(content: bytes, intent: bytes) -> bool:
-    """Say whether a file that the ledger does not know yet was begun with this intent, whatever became of it since."""
-    if intent.startswith(content.rstrip(b"\0")) or _is_hole(content, intent, _common(content, intent)):
-        return True
-    lines = content.split(b"\n")
-    return all(line in lines for line in intent.split(b"\n", 2)[:2])
-
-
 def _is_hole(behind: bytes, intent: bytes, same: int) -> bool:
     """Say whether power loss left NUL bytes, from `same` on, where bytes of the intent should be."""
     rest = behind[same:]

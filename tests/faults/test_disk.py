@@ -162,9 +162,9 @@ def test_an_output_that_goes_between_a_look_and_the_append_goes_on_in_a_new_file
     path = pair.outputs[0].path
     append = delivery.append
 
-    def late(place, known, data):
+    def late(place, data):
         place.path.unlink(missing_ok=True)
-        return append(place, known, data)
+        return append(place, data)
 
     def cut():
         delivery.append = late

@@ -9,7 +9,7 @@ import pytest
 
 from katod.errors import OutputError
 from katod.write import output
-from katod.write.output import Known, Place, append, complete, look, save_asset
+from katod.write.output import Known, Place, append, complete, look, make, save_asset
 
 EVENTS = [b"---\ntitle: x\n---\n", b"\n## User\n\nhello\n", b"\n- `Read` a.md\n"]
 INTENT = b"".join(EVENTS)
@@ -26,6 +26,12 @@ def no_descriptor_is_left():
     before = set(os.listdir("/dev/fd"))
     yield
     assert set(os.listdir("/dev/fd")) == before
+
+
+def append_new(place, data):
+    """Make an output and append to it."""
+    make(place)
+    return append(place, data)
 
 
 def put(place, data):
@@ -62,7 +68,7 @@ def failing_writes(monkeypatch, error, after=0):
 
 def test_new_output_is_made_with_its_folders(place):
     """The first append makes the file and its folders, readable by the owner alone."""
-    known = append(place, Known(), INTENT)
+    known = append_new(place, INTENT)
     status = place.path.stat()
     assert place.path.read_bytes() == INTENT
     assert (stat.S_IMODE(status.st_mode), stat.S_IMODE(place.path.parent.stat().st_mode)) == (0o600, 0o700)
@@ -71,7 +77,8 @@ def test_new_output_is_made_with_its_folders(place):
 
 def test_appends_follow_each_other(place):
     """Each append goes behind the one before, and what is known afterwards is what stands there."""
-    known = append(place, append(place, Known(), b"one\n"), b"two\n")
+    append_new(place, b"one\n")
+    known = append(place, b"two\n")
     assert place.path.read_bytes() == b"one\ntwo\n"
     assert look(place, known) == ("same", known)
 
@@ -80,7 +87,7 @@ def test_appends_follow_each_other(place):
 def test_short_writes_are_gone_on_with(place, monkeypatch, size):
     """A write that takes less than it was given is repeated until all is written."""
     short_writes(monkeypatch, size)
-    known = append(place, Known(), INTENT)
+    known = append_new(place, INTENT)
     assert (place.path.read_bytes(), known.size) == (INTENT, len(INTENT))
 
 
@@ -88,7 +95,7 @@ def test_write_that_takes_nothing_is_an_error(place, monkeypatch):
     """A disk that takes no more bytes without an error does not hold katod for ever."""
     short_writes(monkeypatch, 0)
     with pytest.raises(OutputError, match="nothing more"):
-        append(place, Known(), INTENT)
+        append_new(place, INTENT)
 
 
 def test_what_was_written_is_synced_with_its_folder(place, monkeypatch):
@@ -97,7 +104,7 @@ def test_what_was_written_is_synced_with_its_folder(place, monkeypatch):
     monkeypatch.setattr(output, "_sync", lambda fd: synced.append(os.fstat(fd).st_ino))
     real = os.fsync
     monkeypatch.setattr(os, "fsync", lambda fd: (synced.append(os.fstat(fd).st_ino), real(fd)))
-    append(place, Known(), INTENT)
+    append_new(place, INTENT)
     assert place.path.stat().st_ino == synced[-1]
     assert place.path.parent.stat().st_ino in synced
 
@@ -106,7 +113,7 @@ def test_what_was_written_is_synced_with_its_folder(place, monkeypatch):
 def test_disk_error_names_the_output(place, monkeypatch, error):
     """A full, broken or read-only disk is an error of the output, with its path and the reason."""
     with failing_writes(monkeypatch, error), pytest.raises(OutputError) as caught:
-        append(place, Known(), INTENT)
+        append_new(place, INTENT)
     assert str(place.path) in str(caught.value)
     assert os.strerror(error) in str(caught.value)
 
@@ -115,36 +122,35 @@ def test_file_that_someone_made_is_not_taken(place):
     """A new output never goes into a file that holds something."""
     put(place, b"a note\n")
     with pytest.raises(OutputError, match="another file"):
-        append(place, Known(), INTENT)
+        append_new(place, INTENT)
     assert place.path.read_bytes() == b"a note\n"
 
 
 def test_empty_file_is_taken(place):
     """An empty file under the name, which a command may name, is written to at once."""
     put(place, b"")
-    known = append(place, Known(), INTENT)
+    known = append_new(place, INTENT)
     assert (place.path.read_bytes(), known.size) == (INTENT, len(INTENT))
 
 
 def test_output_deleted_since_the_look_is_an_output_error(place):
     """A file that goes away between the look and the append is an error that can be tried again."""
-    known = append(place, Known(), INTENT)
+    append_new(place, INTENT)
     place.path.unlink()
     with pytest.raises(OutputError):
-        append(place, known, b"more\n")
+        append(place, b"more\n")
 
 
 def test_note_without_newline_is_not_glued_to(place):
     """Behind foreign words that end within a line the append begins on a line of its own."""
-    known = append(place, Known(), b"one\n")
+    append_new(place, b"one\n")
     put(place, b"one\nmy note")
-    append(place, known, b"two\n")
+    append(place, b"two\n")
     assert place.path.read_bytes() == b"one\nmy note\ntwo\n"
 
 
 @pytest.mark.parametrize("kind", ["link", "linked folder", "hard link", "fifo", "directory"])
-@pytest.mark.parametrize("known", [Known(), Known(1, 1, 1, "x")], ids=["new", "known"])
-def test_odd_file_is_refused_as_an_output_error(place, kind, known, tmp_path):
+def test_odd_file_is_refused_as_an_output_error(place, kind, tmp_path):
     """What was put in the place of an output is not written to, and the output can be tried again later."""
     precious = tmp_path / "precious.md"
     precious.write_bytes(b"precious")
@@ -154,12 +160,18 @@ def test_odd_file_is_refused_as_an_output_error(place, kind, known, tmp_path):
         place.path.parent.symlink_to(tmp_path / "elsewhere")
     else:
         place.path.parent.mkdir(parents=True)
-        make = {"link": place.path.symlink_to, "hard link": place.path.hardlink_to}.get(kind)
-        if make:
-            make(precious)
+        link = {"link": place.path.symlink_to, "hard link": place.path.hardlink_to}.get(kind)
+        if link:
+            link(precious)
         else:
             {"fifo": os.mkfifo, "directory": os.mkdir}[kind](place.path)
-    for act in (lambda: append(place, known, INTENT), lambda: complete(place, known, INTENT, BOUNDS)):
+    known = Known(1, 1, 1, "x")
+    acts = (
+        lambda: make(place),
+        lambda: append(place, INTENT),
+        lambda: complete(place, known, INTENT, BOUNDS),
+    )
+    for act in acts:
         with pytest.raises(OutputError):
             act()
     assert precious.read_bytes() == b"precious"
@@ -177,7 +189,7 @@ def test_output_that_was_never_made_is_the_same(place):
 @pytest.mark.parametrize("data", [INTENT + b"note\n", INTENT[:-3], INTENT.replace(b"hello", b"HELLO"), b"x\n", b""])
 def test_edited_output_is_adopted(place, data):
     """A longer, shorter or changed file is adopted as it is now."""
-    known = append(place, Known(), INTENT)
+    known = append_new(place, INTENT)
     put(place, data)
     seen = look(place, known)
     assert (seen.change, seen.known.size) == ("edited", len(data))
@@ -186,7 +198,7 @@ def test_edited_output_is_adopted(place, data):
 
 def test_replaced_file_is_edited(place):
     """Another file with the same bytes, as an editor saves it, counts as edited."""
-    known = append(place, Known(), INTENT)
+    known = append_new(place, INTENT)
     place.path.rename(place.path.with_name("old"))
     put(place, INTENT)
     assert look(place, known).change == "edited"
@@ -195,7 +207,7 @@ def test_replaced_file_is_edited(place):
 @pytest.mark.parametrize("lost", ["file", "folder", "root"])
 def test_lost_output_is_gone(place, lost):
     """A file, folder or root that is no longer there is gone, and nothing is known of it any more."""
-    known = append(place, Known(), INTENT)
+    known = append_new(place, INTENT)
     path = {"file": place.path, "folder": place.path.parent, "root": place.root}[lost]
     path.rename(place.root.parent / "moved")
     assert look(place, known) == ("gone", Known())
@@ -203,7 +215,7 @@ def test_lost_output_is_gone(place, lost):
 
 def test_look_changes_nothing(place):
     """Looking at an output leaves its bytes and times."""
-    known = append(place, Known(), INTENT)
+    known = append_new(place, INTENT)
     before = place.path.stat()
     look(place, known)
     assert place.path.stat().st_mtime_ns == before.st_mtime_ns
@@ -215,16 +227,26 @@ def test_look_changes_nothing(place):
 @pytest.mark.parametrize("cut", range(0, len(INTENT) + 1, 3))
 def test_first_intent_is_completed(place, cut):
     """A new output that a crash left in part, or not at all, holds its intent once."""
-    if cut:
-        put(place, INTENT[:cut])
-    known, _ = complete(place, Known(), INTENT, BOUNDS)
+    known = make(place)
+    put(place, INTENT[:cut])
+    known, _ = complete(place, known, INTENT, BOUNDS)
     assert (place.path.read_bytes(), known.size) == (INTENT, len(INTENT))
+
+
+@pytest.mark.parametrize("cut", range(3, len(EVENTS[0])))
+@pytest.mark.parametrize("before", [b"", b"my note\n"])
+def test_first_intent_is_completed_in_a_file_that_was_edited_meanwhile(place, before, cut):
+    """However little of it a crash left, and whoever wrote there since, the output is known to be katod's."""
+    known = make(place)
+    put(place, before + INTENT[:cut])
+    known, foreign = complete(place, known, INTENT, BOUNDS)
+    assert (place.path.read_bytes(), foreign) == (before + INTENT, bool(before))
 
 
 @pytest.mark.parametrize("cut", range(0, len(INTENT) + 1, 3))
 def test_later_intent_is_completed(place, cut):
     """A batch that a crash left in part is completed behind what stood there."""
-    known = append(place, Known(), b"before\n")
+    known = append_new(place, b"before\n")
     put(place, b"before\n" + INTENT[:cut])
     known, _ = complete(place, known, INTENT, BOUNDS)
     assert place.path.read_bytes() == b"before\n" + INTENT
@@ -233,7 +255,7 @@ def test_later_intent_is_completed(place, cut):
 
 def test_completing_twice_adds_nothing(place):
     """An intent that is whole is left as it is, whatever is known of the file."""
-    known = append(place, Known(), b"before\n")
+    known = append_new(place, b"before\n")
     for _ in range(3):
         complete(place, known, INTENT, BOUNDS)
     assert place.path.read_bytes() == b"before\n" + INTENT
@@ -241,7 +263,7 @@ def test_completing_twice_adds_nothing(place):
 
 def test_nul_tail_of_power_loss_is_replaced(place):
     """NUL bytes in the place of the intent are cut off and the intent is written."""
-    known = append(place, Known(), b"before\n")
+    known = append_new(place, b"before\n")
     put(place, b"before\n" + INTENT[:10] + b"\0" * 200)
     complete(place, known, INTENT, BOUNDS)
     assert place.path.read_bytes() == b"before\n" + INTENT
@@ -249,7 +271,7 @@ def test_nul_tail_of_power_loss_is_replaced(place):
 
 def test_note_behind_a_torn_batch_stays(place):
     """What a person wrote behind a torn batch stays, and the missing events follow it."""
-    known = append(place, Known(), b"before\n")
+    known = append_new(place, b"before\n")
     put(place, b"before\n" + EVENTS[0] + b"my note")
     complete(place, known, INTENT, BOUNDS)
     assert place.path.read_bytes() == b"before\n" + EVENTS[0] + b"my note\n" + EVENTS[1] + EVENTS[2]
@@ -257,34 +279,33 @@ def test_note_behind_a_torn_batch_stays(place):
 
 def test_file_edited_before_its_end_is_completed_at_its_end(place):
     """A file whose earlier words were changed gets the intent once, at its end."""
-    known = append(place, Known(), b"before, as katod wrote it\n")
+    known = append_new(place, b"before, as katod wrote it\n")
     put(place, b"changed by hand\n" + INTENT[:30])
     complete(place, known, INTENT, BOUNDS)
     assert place.path.read_bytes() == b"changed by hand\n" + INTENT
 
 
 @pytest.mark.parametrize("data", [b"- my list\n", b"---\ntags: [mine]\n---\nmy note\n", b"a note\n"])
-def test_file_that_someone_made_is_never_completed(place, data):
-    """A file that is not the beginning of the intent was made by someone else: it is left alone."""
+def test_file_that_someone_made_is_never_made_an_output(place, data):
+    """A file with something in it that the ledger does not know was made by someone else: it is left alone."""
     put(place, data)
     with pytest.raises(OutputError, match="another file"):
-        complete(place, Known(), INTENT, BOUNDS)
+        make(place)
     assert place.path.read_bytes() == data
 
 
-def test_lost_output_is_written_anew(place):
-    """Where the file is gone, the intent is written to a new one."""
-    known = append(place, Known(), b"before\n")
+def test_lost_output_is_not_completed(place):
+    """Where the file is gone, a new one has to say so first."""
+    known = append_new(place, b"before\n")
     place.path.unlink()
-    known, foreign = complete(place, known, INTENT, BOUNDS)
-    assert (place.path.read_bytes(), foreign) == (INTENT, False)
-    assert look(place, known).change == "same"
+    with pytest.raises(OutputError, match="went away"):
+        complete(place, known, INTENT, BOUNDS)
 
 
 @pytest.mark.parametrize("error", [errno.ENOSPC, errno.EIO])
 def test_disk_error_while_completing_is_an_output_error(place, monkeypatch, error):
     """A disk that is still full when the output is tried again is no other error than the first time."""
-    known = append(place, Known(), b"before\n")
+    known = append_new(place, b"before\n")
     with failing_writes(monkeypatch, error), pytest.raises(OutputError) as caught:
         complete(place, known, INTENT, BOUNDS)
     assert os.strerror(error) in str(caught.value)
@@ -293,9 +314,9 @@ def test_disk_error_while_completing_is_an_output_error(place, monkeypatch, erro
 @pytest.mark.parametrize("after", range(0, len(INTENT), 5))
 def test_full_disk_loses_and_doubles_nothing(place, monkeypatch, after):
     """Where an append fails half-way, trying again when there is room gives the bytes exactly once."""
-    known = append(place, Known(), b"before\n")
+    known = append_new(place, b"before\n")
     with failing_writes(monkeypatch, errno.ENOSPC, after), pytest.raises(OutputError):
-        append(place, known, INTENT)
+        append(place, INTENT)
     complete(place, known, INTENT, BOUNDS)
     assert place.path.read_bytes() == b"before\n" + INTENT
 
@@ -305,7 +326,7 @@ def test_full_disk_loses_and_doubles_nothing(place, monkeypatch, after):
 
 def test_asset_is_saved_beside_its_output_once(place):
     """An attachment lies in the folder beside the output; one that is there already stays."""
-    append(place, Known(), INTENT)
+    append_new(place, INTENT)
     for _ in range(2):
         save_asset(place, "auth.assets", "ab.png", b"png")
     saved = place.path.parent / "auth.assets/ab.png"
@@ -334,4 +355,4 @@ def test_output_in_a_folder_named_like_attachments_is_refused_like_any(tmp_path)
     place = Place(tmp_path, ("my.assets", "auth.md"))
     put(place, b"a note\n")
     with pytest.raises(OutputError, match="another file"):
-        append(place, Known(), INTENT)
+        append_new(place, INTENT)
