@@ -17,7 +17,7 @@ from katod.journal import LEVELS
 from katod.model import SUFFIXES, Attachments, Tools
 
 FILE_NAME: Final = "katod.toml"
-AGENTS: Final = ("claude", "codex")
+AGENTS: Final = ("claude", "codex", "gemini", "opencode", "cursor", "zot", "copilot", "pi")
 TEMPLATE_FIELDS: Final = ("project", "date", "title", "session8", "session", "agent")
 
 

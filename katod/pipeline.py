@@ -15,7 +15,6 @@ from typing import Final, TypeVar
 
 from katod import events as ev
 from katod.agents import ADAPTERS
-from katod.command.scan import find_command
 from katod.errors import LedgerError, SourceChanged, SourceError, SourceGone
 from katod.events import Event
 from katod.journal import Journal
@@ -30,7 +29,8 @@ from katod.record.ledger import Ledger
 from katod.record.outputs import Outputs, Rules
 from katod.record.rows import OutputRow, SourceRow
 from katod.record.upgrade import rebuild
-from katod.tail.reader import Cursor, Partial, SourceFile, open_source
+from katod.tail.reader import Cursor, Partial, SourceFile
+from katod.tail.source import open_source
 
 STEP_BYTES: Final = 512 * 1024  # larger reads cost more a byte: their memory is mapped anew each time
 Notify = Callable[[str, str], None]
@@ -122,7 +122,7 @@ class Pipeline:
         batch = file.read(source.cursor, budget, self._partials.pop(source.id, None))
         if batch.partial:
             self._partials[source.id] = batch.partial
-        found, near_misses = find_command(source.identity, batch)
+        found, near_misses = self._attaching.find_command(source, file, batch)
         self._unsaved[source.id] = source
         self._near_misses[source.session] += near_misses
         if found is None:
@@ -366,6 +366,8 @@ class Pipeline:
         if source.baseline is None:
             source.baseline = file.last_newline(source.history)
             source.cursor = Cursor(source.baseline, file.anchor(source.baseline))
+            if file.is_document and source.baseline:
+                self._attaching.note_history(source, file)
             self._unsaved[source.id] = source
 
     def _prove(self, source: SourceRow, file: SourceFile, conversation: Conversation | None) -> None:

@@ -20,17 +20,18 @@ ARROWS = {
     "journal": "",
     "facts": "events model",
     "requests": "model",
+    "readonly": "errors",
     "config": "errors journal model",
     # the stages: bytes come in at the top and go out at the bottom
-    "discover": "config journal model",
-    "tail": "errors model",
+    "discover": "config errors journal model readonly",
+    "tail": "errors model readonly",
     "agents": "events model",
     "command": "agents errors events model tail",
     "formats": "agents events facts model slug",
     "write": "errors",
     # what is remembered between the stages, and the stages put together
     "record": "agents command config discover errors events facts formats journal model slug tail write",
-    "pipeline": "agents command errors events journal model record tail",
+    "pipeline": "agents errors events journal model record tail",
     "service": "errors",
     "daemon": "config discover errors journal pipeline record requests service",
     "cli": "agents config daemon discover errors facts formats journal model record requests service tail",
@@ -95,7 +96,7 @@ def test_stages_know_nothing_of_what_puts_them_together(stage):
 @pytest.mark.parametrize(
     ("library", "parts"),
     [
-        ("sqlite3", {"record"}),
+        ("sqlite3", {"discover", "readonly", "record"}),
         ("watchdog", {"discover"}),
         ("structlog", {"journal"}),
         ("logging", {"journal", "discover"}),

@@ -81,7 +81,9 @@ def test_every_command_and_option_is_documented(name: str, command: click.Comman
 @pytest.mark.parametrize("key", keys())
 def test_every_configuration_key_is_documented(key: str) -> None:
     """Each key stands in the README's table and in the commented default file."""
-    assert f"`{key}`" in README
+    agent, leaf = key.split(".")[1], key.rpartition(".")[2]
+    assert (f"`agents.<name>.{leaf}`" if key.startswith("agents.") else f"`{key}`") in README
+    assert not key.startswith("agents.") or f"| `{agent}` |" in README
     assert re.search(
         rf"^{key.rpartition('.')[2]}\s+=|^{key.rpartition('.')[2]} =",
         (ROOT / "config/katod.toml").read_text(),

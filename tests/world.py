@@ -31,7 +31,10 @@ class World:
         self.said = ""
         self.project.mkdir(parents=True)
         self.config.write_text('[output]\ntime_zone = "Europe/Berlin"\n')
-        for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "NOTIFY_SOCKET", "TZ"):
+        for name in (
+            "CLAUDE_CONFIG_DIR", "CODEX_HOME", "COPILOT_HOME", "CURSOR_DATA_DIR", "GEMINI_CLI_HOME", "NOTIFY_SOCKET",
+            "OPENCODE_DB", "PI_CODING_AGENT_DIR", "TZ", "XDG_DATA_HOME", "XDG_STATE_HOME", "ZOT_HOME",
+        ):  # fmt: skip
             monkeypatch.delenv(name, raising=False)
         monkeypatch.setenv("HOME", str(home))
         monkeypatch.setenv("KATOD_STATE_DIR", str(self.state))

@@ -5,11 +5,23 @@ from typing import Any, Final
 
 from katod.agents.claude.adapter import Claude
 from katod.agents.codex.adapter import Codex
+from katod.agents.copilot import Copilot
+from katod.agents.cursor import Cursor
+from katod.agents.gemini import Gemini
+from katod.agents.opencode import OpenCode
+from katod.agents.pi import Pi
 from katod.agents.protocol import Adapter, Origin
+from katod.agents.zot import Zot
 
-ADAPTERS: Final[dict[str, type[Adapter]]] = {Claude.agent: Claude, Codex.agent: Codex}
-LABELS: Final = {"claude": "Claude", "codex": "Codex"}
-PRODUCTS: Final = {"claude": "Claude Code", "codex": "Codex"}
+# In the order in which they are asked whose file it is: who looks closer comes first.
+ADAPTERS: Final[dict[str, type[Adapter]]] = {
+    adapter.agent: adapter for adapter in (OpenCode, Copilot, Pi, Gemini, Zot, Cursor, Codex, Claude)
+}
+LABELS: Final = {
+    "claude": "Claude", "codex": "Codex", "gemini": "Gemini", "opencode": "OpenCode", "cursor": "Cursor", "zot": "zot",
+    "copilot": "Copilot", "pi": "Pi",
+}  # fmt: skip
+PRODUCTS: Final = LABELS | {"claude": "Claude Code", "gemini": "Gemini CLI", "copilot": "Copilot CLI"}
 
 
 def open_adapter(agent: str, origin: Origin, state: dict[str, Any] | None = None) -> Adapter:

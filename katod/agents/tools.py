@@ -24,7 +24,7 @@ _TELLING: Final = (
 )  # fmt: skip
 # Much more than a line shows: what is cut off here can no longer be told to be a secret.
 LONGEST: Final = 1000
-_REFUSAL: Final = "the user said:"
+_REFUSALS: Final = ("the user said:", "User feedback:")
 
 
 def family(name: str) -> str:
@@ -60,8 +60,7 @@ def one_line(text: str, longest: int = LONGEST) -> str:
 
 def words_of_refusal(text: str) -> str:
     """Return what the person said when refusing a call, empty if nothing."""
-    _, found, said = text.partition(_REFUSAL)
-    return said.strip() if found else ""
+    return next((text.partition(mark)[2].strip() for mark in _REFUSALS if mark in text), "")
 
 
 def relative(text: str, cwd: str) -> str:

@@ -49,7 +49,7 @@ _COMMANDS = {
 def app(ctx: click.Context, config_path: Path | None) -> None:
     """Own your AI conversations: katod follows your coding agents' sessions and writes transcripts you own.
 
-    Type `::start` in Claude Code or Codex to record, `::stop` to end.
+    Type `::start` in the chat to record, `::stop` to end.
     """
     ctx.obj = Context(config_path)
 

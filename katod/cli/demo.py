@@ -39,9 +39,7 @@ def demo(keep: bool) -> None:
         click.echo()
         click.echo(transcript.read_text(), nl=False)
         click.echo()
-        click.echo(
-            "The same happens in your own sessions while `katod run` runs: type ::start in Claude Code or Codex."
-        )
+        click.echo("The same happens in your own sessions while `katod run` runs: type ::start in the chat.")
     finally:
         if keep:
             click.echo(f"kept: {home}")

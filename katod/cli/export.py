@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from katod import __version__
-from katod.agents import sniff
+from katod.agents import PRODUCTS, sniff
 from katod.cli.context import Context, Found
 from katod.config import local_zone
 from katod.discover.identity import named
@@ -22,7 +22,8 @@ from katod.record.render import read_katod, render_all, render_recording
 from katod.record.replay import Stretch, replay
 from katod.record.rows import OutputRow
 from katod.tail.decode import decode
-from katod.tail.framing import frame
+from katod.tail.reader import Cursor
+from katod.tail.source import open_source
 
 _HEAD_BYTES = 4 * 1024 * 1024
 
@@ -110,14 +111,14 @@ def _file(context: Context, path: Path, format_name: str, options: Options) -> I
 
 def _agent(path: Path) -> str:
     """Return whose file this is, by its first records; raises SelectionError."""
-    with path.open("rb") as file:
-        data = file.read(_HEAD_BYTES)
-    lines = frame(data if data.endswith(b"\n") else data + b"\n", 0)
+    with open_source(str(path.absolute())) as file:
+        rest = file.rest(0)
+        lines = file.read(Cursor(), _HEAD_BYTES).lines or ([rest] if rest else [])
     for line in lines:
         for record in decode(line):
             if record.value is not None and (agent := sniff(path, record.value)):
                 return agent
-    hint = "katod knows session files of Claude Code and Codex, and its own JSONL"
+    hint = f"katod knows session files of {', '.join(PRODUCTS.values())}, and its own JSONL"
     raise SelectionError("is no session file that katod knows", path=path, hint=hint)
 
 

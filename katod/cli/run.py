@@ -21,5 +21,5 @@ def run(context: Context, once: bool) -> None:
     settings = context.settings
     configure(settings.log.level)
     if sys.stdout.isatty() and not once:
-        click.echo("katod follows your agents. Type ::start in Claude Code or Codex to record; Ctrl-C ends katod.")
+        click.echo("katod follows your agents. Type ::start in the chat to record; Ctrl-C ends katod.")
     start(settings, context.config_path, context.state, once=once)

@@ -1,10 +1,25 @@
 """Where the agents keep their sessions: the configuration, their environment variables, their defaults."""
 
 import os
+import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from katod.config import Settings
+
+# The folders below a root that hold sessions.
+_FOLDERS: Final = {
+    "claude": ("projects",),
+    "codex": ("sessions", "archived_sessions"),
+    "gemini": ("tmp",),
+    "opencode": ("storage/session", "project"),
+    "cursor": ("projects",),
+    "zot": ("sessions",),
+    "copilot": ("session-state", "history-session-state"),
+    "pi": ("sessions",),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,9 +31,13 @@ class Root:
 
     @property
     def folders(self) -> tuple[Path, ...]:
-        """The folders with session files; they need not exist yet."""
-        names = ("projects",) if self.agent == "claude" else ("sessions", "archived_sessions")
-        return tuple(self.path / name for name in names)
+        """The folders with session files, at any depth; they need not exist yet."""
+        return tuple(self.path / name for name in _FOLDERS[self.agent])
+
+    @property
+    def has_databases(self) -> bool:
+        """Say whether the root itself holds databases with sessions."""
+        return self.agent == "opencode"
 
 
 def find_roots(settings: Settings) -> list[Root]:
@@ -28,16 +47,49 @@ def find_roots(settings: Settings) -> list[Root]:
         if not choice.enabled:
             continue
         given = [Path(root).expanduser() for root in choice.roots]
-        for path in given or _defaults(agent):
+        for path in given or _DEFAULTS[agent]():
             real = Path(os.path.realpath(path))
             roots.setdefault(real, Root(agent, real))
     return list(roots.values())
 
 
-def _defaults(agent: str) -> list[Path]:
-    home = Path.home()
-    if agent == "codex":
-        return [Path(os.environ.get("CODEX_HOME") or home / ".codex").expanduser()]
-    if named := os.environ.get("CLAUDE_CONFIG_DIR"):
-        return [Path(named).expanduser()]
-    return [home / ".claude", home / ".config" / "claude"]
+def _named(variable: str) -> Path | None:
+    value = os.environ.get(variable)
+    return Path(value).expanduser() if value else None
+
+
+def _claude() -> list[Path]:
+    named = _named("CLAUDE_CONFIG_DIR")
+    return [named] if named else [Path.home() / ".claude", Path.home() / ".config" / "claude"]
+
+
+def _gemini() -> list[Path]:
+    """`GEMINI_CLI_HOME` takes the place of the home directory."""
+    return [(_named("GEMINI_CLI_HOME") or Path.home()) / ".gemini"]
+
+
+def _opencode() -> list[Path]:
+    """The data directory; `OPENCODE_DB` may name a database elsewhere."""
+    data = (_named("XDG_DATA_HOME") or Path.home() / ".local" / "share") / "opencode"
+    named = _named("OPENCODE_DB")
+    return [data, (data / named).parent] if named and named.name != ":memory:" else [data]
+
+
+def _zot() -> list[Path]:
+    if named := _named("ZOT_HOME"):
+        return [named]
+    if sys.platform == "darwin":
+        return [Path.home() / "Library" / "Application Support" / "zot"]
+    return [(_named("XDG_STATE_HOME") or Path.home() / ".local" / "state") / "zot"]
+
+
+_DEFAULTS: Final[dict[str, Callable[[], list[Path]]]] = {
+    "claude": _claude,
+    "codex": lambda: [_named("CODEX_HOME") or Path.home() / ".codex"],
+    "gemini": _gemini,
+    "opencode": _opencode,
+    "cursor": lambda: [_named("CURSOR_DATA_DIR") or Path.home() / ".cursor"],
+    "zot": _zot,
+    "copilot": lambda: [_named("COPILOT_HOME") or Path.home() / ".copilot"],
+    "pi": lambda: [_named("PI_CODING_AGENT_DIR") or Path.home() / ".pi" / "agent"],
+}

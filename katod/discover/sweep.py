@@ -4,24 +4,28 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from katod.discover.identity import identify
+from katod.discover.database import sessions
+from katod.discover.identity import IN_DATABASE, SUFFIXES, identify
 from katod.discover.roots import Root
+from katod.errors import SourceError
 from katod.model import Identity, Stat
 
 
 def sweep(root: Root, problems: dict[str, str]) -> Iterator[tuple[str, Stat]]:
     """Yield every file below a root that may hold a session. `problems` gains the folders that cannot be read."""
+    if root.has_databases:
+        yield from sweep_folder(root.agent, str(root.path), problems, deep=False)
     for folder in root.folders:
-        yield from sweep_folder(str(folder), problems, deep=True)
+        yield from sweep_folder(root.agent, str(folder), problems, deep=True)
 
 
-def sweep_folder(folder: str, problems: dict[str, str], *, deep: bool) -> Iterator[tuple[str, Stat]]:
+def sweep_folder(agent: str, folder: str, problems: dict[str, str], *, deep: bool) -> Iterator[tuple[str, Stat]]:
     """Yield the files of one folder that may hold sessions, and of those below it if `deep`.
 
     Links are not followed. Whose session a file holds is not asked here: for ten thousand known files that
     would be most of the work.
     """
-    pending = [folder]
+    pending, suffixes = [folder], SUFFIXES[agent]
     while pending:
         current = pending.pop()
         try:
@@ -33,12 +37,22 @@ def sweep_folder(folder: str, problems: dict[str, str], *, deep: bool) -> Iterat
             continue
         for entry in entries:
             name = entry.name
-            if name.endswith(".jsonl"):
+            if name.endswith(".db"):
+                if ".db" in suffixes:
+                    yield from _sweep_database(entry.path, problems)
+            elif name.endswith(suffixes):
                 found = _stat_of(entry)
                 if found is not None:
                     yield entry.path, found
-            elif deep and "." not in name and entry.is_dir(follow_symlinks=False):
+            elif deep and name[0] != "." and entry.is_dir(follow_symlinks=False):
                 pending.append(entry.path)
+
+
+def _sweep_database(path: str, problems: dict[str, str]) -> Iterator[tuple[str, Stat]]:
+    try:
+        yield from sessions(path)
+    except (OSError, SourceError) as error:
+        problems[path] = str(error.strerror) if isinstance(error, OSError) else error.what
 
 
 def look(agent: str, path: str) -> tuple[Identity, Stat] | None:
@@ -46,6 +60,9 @@ def look(agent: str, path: str) -> tuple[Identity, Stat] | None:
     identity = identify(agent, Path(path)) if _has_a_name(path) else None
     if identity is None:
         return None
+    if IN_DATABASE in path:
+        here = dict(_sweep_database(path.partition("#")[0], {}))
+        return (identity, here[path]) if path in here else None
     try:
         status = os.lstat(path)
     except OSError:

@@ -14,11 +14,17 @@ from watchdog.events import FileSystemEvent, FileSystemEventHandler
 from watchdog.observers import Observer
 from watchdog.observers.api import BaseObserver, ObservedWatch
 
+from katod.discover.identity import SUFFIXES
 from katod.discover.roots import Root
 from katod.journal import Journal
 
 # What reading a file causes: watching that would have katod wake itself.
 _IGNORED: Final = frozenset({"opened", "closed_no_write"})
+# What reading a database causes: it is opened for writing all the same.
+_BY_READERS: Final = frozenset({"closed", "attrib"})
+# How the names end of what is waited for: session files, and requests from the shell.
+_DATABASES: Final = (".db", ".db-wal")
+_TELLING: Final = (".request", ".db-wal", *sorted({suffix for suffixes in SUFFIXES.values() for suffix in suffixes}))
 
 
 class Hints(FileSystemEventHandler):
@@ -35,10 +41,12 @@ class Hints(FileSystemEventHandler):
         if event.event_type in _IGNORED:
             return
         paths = {os.fsdecode(path) for path in (event.src_path, event.dest_path) if path}
+        if event.event_type in _BY_READERS:
+            paths = {path for path in paths if not path.endswith(_DATABASES)}
         if event.is_directory:
             self.overflow |= event.event_type in ("created", "moved")
             paths.clear()
-        elif not any(path.endswith((".jsonl", ".request")) for path in paths):
+        elif not any(path.endswith(_TELLING) for path in paths):
             return
         with self._lock:
             self._paths |= paths
@@ -147,4 +155,5 @@ class _Losses(logging.Handler):
 
 def folders_of(roots: list[Root]) -> list[tuple[Path, bool]]:
     """Return the folders to watch for these roots."""
-    return [(folder, True) for root in roots for folder in root.folders]
+    databases = [(root.path, False) for root in roots if root.has_databases]
+    return databases + [(folder, True) for root in roots for folder in root.folders]

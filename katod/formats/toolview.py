@@ -10,7 +10,9 @@ from katod.agents.tools import one_line, words_of_refusal
 from katod.formats.mdtext import code, fenced, html, inline
 
 # Calls whose questions and answers are printed as such.
-DECISION_TOOLS: Final = frozenset({"AskUserQuestion", "ExitPlanMode", "request_user_input"})
+DECISION_TOOLS: Final = frozenset({
+    "AskUserQuestion", "ExitPlanMode", "request_user_input", "ask_user", "question", "AskQuestion", "CreatePlan",
+})  # fmt: skip
 LONGEST: Final = 20_000
 LINE: Final = 120
 _NOTEWORTHY_MS: Final = 50

@@ -1,14 +1,22 @@
 """Translating what was only scanned, up to where a session's sources have been read; nothing is written."""
 
+from pathlib import Path
+
 from katod import events as ev
+from katod.agents.protocol import Origin
+from katod.command.scan import find_command
 from katod.errors import SourceChanged, SourceError
+from katod.facts import Facts
 from katod.journal import Journal
+from katod.model import Line
 from katod.record.catchup import CatchUp
 from katod.record.conversation import Conversation
 from katod.record.ledger import Ledger
 from katod.record.realign import realign
 from katod.record.rows import SourceRow
-from katod.tail.reader import Cursor, SourceFile, open_source
+from katod.record.translation import Translation
+from katod.tail.reader import Batch, Cursor, SourceFile
+from katod.tail.source import open_source
 
 
 class Attaching:
@@ -30,9 +38,35 @@ class Attaching:
         while not self.attach(conversation, budget):
             pass
 
+    def note_history(self, source: SourceRow, file: SourceFile) -> None:
+        """Have the commands in the history of a document count as applied: their ids tell, as its end does not."""
+        if file.is_database:  # its words have times, and there may be too many to read
+            source.baseline, source.after_ns = 0, file.mtime_ns
+            return
+        batch = file.read(Cursor(), 0)
+        if find_command(source.identity, batch)[0] is not None:
+            with self._ledger.transaction():
+                self._ledger.add_applied(self._commands(source, batch))
+
+    def find_command(self, source: SourceRow, file: SourceFile, batch: Batch) -> tuple[Line | None, int]:
+        """Return the first line that may hold a command, and the near misses before it.
+
+        A document is read whole each time: there only a command counts that has not acted yet, and no near miss.
+        """
+        found, near_misses = find_command(source.identity, batch)
+        if not file.is_document:
+            return found, near_misses
+        new = found is not None and not all(map(self._ledger.is_applied, self._commands(source, batch)))
+        return found if new else None, 0
+
+    def _commands(self, source: SourceRow, batch: Batch) -> list[str]:
+        translation = Translation(Origin(source.identity, Path(source.path)), Facts(source.identity.key), self._journal)
+        return [event.once for event in translation.feed(batch.lines) if event.kind == ev.USER_COMMAND]
+
     def realign(self, source: SourceRow, file: SourceFile, conversation: Conversation | None, change: str) -> None:
         """Begin anew with a source whose bytes before the cursor changed."""
-        self._journal.source_changed(source.path, change)
+        if not file.is_document:  # a document is rewritten with each thing said
+            self._journal.source_changed(source.path, change)
         realign(source, file, conversation, self._ledger, self._journal)
         self._catch_up.realigned(source)
 

@@ -3,6 +3,7 @@
 Decides where a new source's history ends (its baseline): what was there before katod looked never commands.
 """
 
+import os
 import time
 from collections.abc import Iterable
 from pathlib import Path
@@ -68,12 +69,14 @@ class Catalog:
         """Look at the files of single folders (the recently active ones)."""
         changed: list[SourceRow] = []
         for root, folder in folders:
-            for path, seen in sweep_folder(folder, {}, deep=False):
+            for path, seen in sweep_folder(root.agent, folder, {}, deep=False):
                 changed += self._notice(root, path, seen)
         return changed
 
     def hint(self, root: Root, path: str) -> list[SourceRow]:
         """Look at one path that the watcher named."""
+        if root.has_databases and path.endswith((".db", ".db-wal")):
+            return self.sweep_folders([(root, os.path.dirname(path))])
         found = look(root.agent, path)
         return self._notice(root, path, found[1]) if found else []
 

@@ -17,7 +17,8 @@ from katod.record.conversation import Conversation, Outlet, Reader
 from katod.record.delivery import Delivery
 from katod.record.ledger import Ledger, id_hash
 from katod.record.rows import OutputRow, SourceRow
-from katod.tail.reader import Cursor, open_source
+from katod.tail.reader import Cursor
+from katod.tail.source import open_source
 
 
 class Follower:
@@ -194,16 +195,17 @@ class CatchUp:
 
     def _read(self, follower: Follower, source: SourceRow, budget: int) -> None:
         at = follower.offsets.get(source.id, 0)
-        batch = None
+        batch, is_document = None, False
         try:
             with open_source(source.path) as file:
-                batch = file.read(Cursor(at), budget)
+                batch, is_document = file.read(Cursor(at), budget), file.is_document
         except SourceGone:
             pass  # what it held is lost to this output, and a mark says so
         except SourceError as error:
             self._delivery.postpone(follower.outlet.row, OutputError(f"its session cannot be read: {error.what}"))
             return
-        if batch is None or not batch.lines or batch.cursor.offset > source.cursor.offset:
+        beyond = batch is not None and batch.cursor.offset > source.cursor.offset and not is_document
+        if batch is None or not batch.lines or beyond:
             follower.skip(source)
             return
         translation = follower.reader.translation(source, follower.states.get(str(source.id)))
@@ -215,4 +217,4 @@ class CatchUp:
                 facts.close(event)
                 if follower.outlet.recorder.done:
                     break
-        follower.offsets[source.id] = batch.cursor.offset
+        follower.offsets[source.id] = min(batch.cursor.offset, source.cursor.offset)

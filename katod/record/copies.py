@@ -8,7 +8,7 @@ from katod.errors import SourceError
 from katod.events import Event
 from katod.record.catalog import Catalog
 from katod.record.rows import SourceRow
-from katod.tail.reader import open_source
+from katod.tail.source import open_source
 
 _NS: Final = 1_000_000_000
 # Agents write a command a little after it was typed.

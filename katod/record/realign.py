@@ -39,7 +39,7 @@ def realign(
     if conversation is None:
         # Nothing was translated, so nothing is known but the time: only what was typed later may command.
         source.cursor, source.translated, source.state = Cursor(), 0, None
-        source.after_ns = source.read_ns
+        source.after_ns = 0 if file.is_document else source.read_ns  # a document's commands are known by their ids
         return
     conversation.reader.restart(source)
     source.translated, source.state = 0, None

@@ -12,7 +12,8 @@ from katod.facts import Facts
 from katod.journal import Journal
 from katod.model import Identity, SessionKey
 from katod.record.translation import Translation
-from katod.tail.reader import Cursor, SourceFile, open_source
+from katod.tail.reader import Cursor, SourceFile
+from katod.tail.source import open_source
 
 CHUNK = 512 * 1024
 

@@ -70,7 +70,8 @@ class Translation:
 
     def finish(self) -> list[Event]:
         """Return what was held back, for a source that is complete."""
-        return self._adapter.finish()
+        events = self._adapter.finish()
+        return [part for event in events for part in (self._split(event) if event.kind == ev.USER_MESSAGE else [event])]
 
     def _adapt(self, record: Record, line: Line) -> list[Event]:
         try:

@@ -6,12 +6,10 @@ of NUL bytes). The anchor proves that the bytes before the offset are those that
 
 import os
 import stat
-from collections.abc import Iterator
-from contextlib import contextmanager
 from hashlib import blake2b
-from typing import Final, NamedTuple
+from typing import ClassVar, Final, NamedTuple
 
-from katod.errors import SourceChanged, SourceError, SourceGone
+from katod.errors import SourceChanged, SourceError
 from katod.model import Anchor, Line
 from katod.tail.framing import clean, frame
 
@@ -68,8 +66,11 @@ class Batch:
 class SourceFile:
     """One session file, open for the length of a step."""
 
+    is_document: ClassVar[bool] = False
+    is_database: ClassVar[bool] = False
+
     def __init__(self, fd: int, path: str) -> None:
-        self._fd = fd
+        self.fd = fd
         self.path = path
         status = os.fstat(fd)
         if not stat.S_ISREG(status.st_mode):
@@ -78,17 +79,21 @@ class SourceFile:
         self.mtime_ns = status.st_mtime_ns
         self.dev, self.ino = status.st_dev, status.st_ino
 
+    def holds_document(self) -> bool:
+        """Say whether the file is one JSON document over many lines: a line of a record never ends behind its brace."""
+        return self.path.endswith(".json") or self._pread(2, 0) in (b"{\n", b"{\r")
+
     def anchor(self, offset: int) -> Anchor:
         """Hash the bytes that end at `offset`."""
         size = min(offset, ANCHOR_SIZE)
-        return Anchor(size, _digest(self._pread(size, offset - size)))
+        return Anchor(size, digest_of(self._pread(size, offset - size)))
 
     def prove(self, cursor: Cursor) -> None:
         """Raise SourceChanged unless the bytes before the cursor are those that it remembers."""
         if cursor.offset > self.size:
             raise SourceChanged("the file is shorter than what was read of it", path=self.path)
         size, digest = cursor.anchor
-        if size and _digest(self._pread(size, cursor.offset - size)) != digest:
+        if size and digest_of(self._pread(size, cursor.offset - size)) != digest:
             raise SourceChanged("the file was rewritten before the point read so far", path=self.path)
 
     def read(self, cursor: Cursor, budget: int, partial: Partial | None = None) -> Batch:
@@ -139,7 +144,7 @@ class SourceFile:
         offset = start + len(data)
         size = min(offset, ANCHOR_SIZE)
         tail = data[-size:] if len(data) >= size else self._pread(size, offset - size)
-        cursor = Cursor(offset, Anchor(size, _digest(tail)))
+        cursor = Cursor(offset, Anchor(size, digest_of(tail)))
         return Batch(data, start, cursor, more=offset < self.size)
 
     def _long_line(self, cursor: Cursor) -> Batch:
@@ -183,25 +188,11 @@ class SourceFile:
 
     def _pread(self, size: int, offset: int) -> bytes:
         try:
-            return os.pread(self._fd, size, offset)
+            return os.pread(self.fd, size, offset)
         except OSError as error:
             raise SourceError(f"cannot be read: {error.strerror}", path=self.path) from error
 
 
-@contextmanager
-def open_source(path: str) -> Iterator[SourceFile]:
-    """Open a session file for one step; raises SourceError for anything but a readable regular file."""
-    try:
-        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOFOLLOW)
-    except FileNotFoundError as error:
-        raise SourceGone("is not there any more", path=path) from error
-    except OSError as error:
-        raise SourceError(f"cannot be opened: {error.strerror}", path=path) from error
-    try:
-        yield SourceFile(fd, path)
-    finally:
-        os.close(fd)
-
-
-def _digest(data: bytes) -> str:
+def digest_of(data: bytes) -> str:
+    """Return a short hash of bytes."""
     return blake2b(data, digest_size=12).hexdigest()

@@ -12,10 +12,10 @@ from types import FrameType
 from typing import Final
 
 from katod import __version__
-from tests.benchmarks import idle, latency, memory, throughput
+from tests.benchmarks import database, idle, latency, memory, throughput
 from tests.benchmarks.report import Report
 
-PARTS: Final = ("throughput", "latency", "idle", "memory")
+PARTS: Final = ("throughput", "latency", "idle", "database", "memory")
 
 
 def main() -> int:
@@ -47,6 +47,8 @@ def _measure(part: str, report: Report, folder: Path, options: argparse.Namespac
         report.note("not measured: this needs Linux and its /proc")
     elif part == "idle":
         idle.measure(report, folder / part, options.sessions, options.seconds)
+    elif part == "database":
+        database.measure(report, folder / part, options.database_mb, options.seconds, 20 if quick else 100)
     else:
         memory.measure(report, folder / part, options.big_mb)
 
@@ -63,9 +65,15 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--seconds", type=float, help="how long the daemon is watched (60; quick: 4)")
     parser.add_argument("--sessions", type=int, help="how many session files the daemon has (10000; quick: 2000)")
     parser.add_argument("--big-mb", type=int, help="the size of the exported session in MB (1000; quick: 60)")
+    parser.add_argument("--database-mb", type=int, help="the size of the database in MB (2000; quick: 100)")
     parser.add_argument("--only", nargs="+", choices=PARTS, default=PARTS, help="only these parts")
     options = parser.parse_args()
-    for name, full, quick in (("seconds", 60.0, 4.0), ("sessions", 10_000, 2000), ("big_mb", 1000, 60)):
+    for name, full, quick in (
+        ("seconds", 60.0, 4.0),
+        ("sessions", 10_000, 2000),
+        ("big_mb", 1000, 60),
+        ("database_mb", 2000, 100),
+    ):
         if getattr(options, name) is None:
             setattr(options, name, quick if options.quick else full)
     return options

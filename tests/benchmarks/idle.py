@@ -25,18 +25,18 @@ def measure(report: Report, folder: Path, sessions: int, seconds: float) -> None
     _fill(folder, sessions)
     with Katod(folder) as daemon:
         _start(report, daemon, "first start, all of them new")
-        share, rss = _watch(daemon, min(seconds, 10))
+        share, rss = watch(daemon, min(seconds, 10))
         report.line("quiet, just after the first start", f"{share:.2f} % CPU, {rss:.1f} MB")
     with Katod(folder) as daemon:
         _start(report, daemon, "start, all of them known")
-        share, rss = _watch(daemon, seconds)
+        share, rss = watch(daemon, seconds)
         sweep, added = _sweep(folder, daemon, times=3 if seconds >= _SWEEP_EVERY else 1), ""
         if seconds < _SWEEP_EVERY:
             share, added = share + sweep / _SWEEP_EVERY * 100, ", added as one a minute"
         report.line("idle", f"{share:.2f} % CPU, {rss:.1f} MB", (share, CPU), (rss, RSS))
         report.note(f"{'':<40} one full sweep takes {sweep * 1000:.0f} ms of CPU{added}")
         with _active(folder, daemon) as append:
-            share, rss = _watch(daemon, seconds, append)
+            share, rss = watch(daemon, seconds, append)
         report.line("one active session, an append a second", f"{share:.2f} % CPU, {rss:.1f} MB", (rss, RSS))
 
 
@@ -65,7 +65,7 @@ def _start(report: Report, daemon: Katod, what: str) -> None:
     report.line(what, f"{wall:.2f} s to ready ({cpu:.2f} s CPU), {settled:.2f} s CPU in all")
 
 
-def _watch(daemon: Katod, seconds: float, each_second: Callable[[], None] = lambda: None) -> tuple[float, float]:
+def watch(daemon: Katod, seconds: float, each_second: Callable[[], None] = lambda: None) -> tuple[float, float]:
     """Return the CPU in percent of a core, and the highest RSS seen, over some seconds."""
     began, cpu, rss = time.monotonic(), daemon.cpu(), daemon.rss()
     while (left := seconds - (time.monotonic() - began)) > 0:

@@ -18,7 +18,8 @@ from katod.model import Identity, Options
 from katod.pipeline import STEP_BYTES
 from katod.record.render import render_all
 from katod.record.replay import Stretch, replay
-from katod.tail.reader import Cursor, open_source
+from katod.tail.reader import Cursor
+from katod.tail.source import open_source
 from tests.benchmarks import generate
 from tests.benchmarks.report import Bar, Report, median
 

@@ -14,7 +14,7 @@ from katod.record.replay import Stretch, replay
 
 FIXTURES: Final = Path(__file__).parents[2] / "fixtures"
 GOLDEN: Final = FIXTURES / "golden"
-AGENTS: Final = ("claude", "codex")
+AGENTS: Final = ("claude", "codex", "copilot", "cursor", "gemini", "opencode", "pi", "zot")
 # The time zone and the recorder are frozen in a recording; the other options are those of its name.
 PLAIN: Final = Options(time_zone="Europe/Berlin", recorder="katod")
 FULL: Final = Options(time_zone="Europe/Berlin", recorder="katod", tools="full", thinking=True)
@@ -49,7 +49,8 @@ class Case(NamedTuple):
 
 def cases() -> list[Case]:
     """Every fixture file by itself; the two files of the reverted thread once more as the session they are."""
-    found = [_case(agent, path) for agent in AGENTS for path in sorted((FIXTURES / agent).rglob("*.jsonl"))]
+    paths = [(agent, path) for agent in AGENTS for path in sorted((FIXTURES / agent).rglob("*.json*"))]
+    found = [_case(agent, path) for agent, path in paths if not path.name.endswith(".meta.json")]
     revert = tuple(sorted((FIXTURES / "codex" / "revert").glob("*.jsonl")))
     return [*found, Case("codex", "revert", revert)]
 

@@ -13,7 +13,8 @@ from katod.errors import SourceChanged, SourceError
 from katod.model import Line
 from katod.tail import reader
 from katod.tail.framing import frame
-from katod.tail.reader import ANCHOR_SIZE, START, Anchor, Cursor, SourceFile, open_source
+from katod.tail.reader import ANCHOR_SIZE, START, Anchor, Cursor, SourceFile
+from katod.tail.source import open_source
 
 BUDGET = 64
 RECORD = '{"type":"user","text":"é漢"}\n'.encode()
@@ -331,7 +332,7 @@ def test_descriptor_is_closed_after_a_step(path):
     """No reader stays open between steps."""
     path.write_bytes(RECORD)
     with opened(path) as file:
-        descriptor = file._fd
+        descriptor = file.fd
     with pytest.raises(OSError):
         os.fstat(descriptor)
 

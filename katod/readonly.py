@@ -1,0 +1,36 @@
+"""Reading another program's SQLite database without leaving a trace: no lock it could meet, no file it did not make."""
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from katod.errors import SourceError, SourceGone
+
+_WAIT = 0.2
+
+
+@contextmanager
+def reading(path: str) -> Iterator[sqlite3.Connection]:
+    """Open a database for a moment. Raises SourceGone where there is none, SourceError where it cannot be read.
+
+    A plain read-only connection makes `-wal` and `-shm` where there are none, so without a `-wal` the file is read as
+    one that nobody writes. With one, the `-shm` is only read, too: a reader that is the first to come would lock it,
+    and an owner that starts in that moment fails. A `-wal` without its `-shm` waits for its owner.
+    """
+    if not Path(path).is_file():
+        raise SourceGone("is not there any more", path=path)
+    mode = "mode=ro&readonly_shm=1"
+    if not Path(f"{path}-wal").exists():
+        mode = "immutable=1"
+    elif not Path(f"{path}-shm").exists():
+        raise SourceError("waits for its owner: its log is there, its index is not", path=path)
+    connection: sqlite3.Connection | None = None
+    try:
+        connection = sqlite3.connect(f"{Path(path).as_uri()}?{mode}", uri=True, isolation_level=None, timeout=_WAIT)
+        yield connection
+    except sqlite3.Error as error:
+        raise SourceError(f"cannot be read: {error}", path=path) from error
+    finally:
+        if connection is not None:
+            connection.close()

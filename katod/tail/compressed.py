@@ -1,0 +1,34 @@
+"""Session files that an agent compressed (Codex: `.jsonl.zst`): read as the lines that they were."""
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
+
+from katod.errors import SourceError
+
+SUFFIX: Final = ".zst"
+# Much more than any session: what grows beyond it is no session but a bomb.
+_LARGEST: Final = 4 * 1024**3
+_CHUNK: Final = 1024 * 1024
+
+
+@contextmanager
+def decompressed(fd: int, path: str) -> Iterator[int]:
+    """Give a descriptor of the content, in a file that has no name. Raises SourceError."""
+    try:
+        import zstandard  # noqa: PLC0415 - an extra, for this kind of file alone
+    except ImportError:
+        raise SourceError("is compressed: katod[zst] reads it", path=path) from None
+    with tempfile.TemporaryFile() as plain, os.fdopen(os.dup(fd), "rb") as packed:
+        try:
+            with zstandard.ZstdDecompressor().stream_reader(packed, read_across_frames=True) as content:
+                while piece := content.read(_CHUNK):
+                    plain.write(piece)
+                    if plain.tell() > _LARGEST:
+                        raise SourceError("grows too large when it is decompressed", path=path)
+        except zstandard.ZstdError as error:
+            raise SourceError(f"cannot be decompressed: {error}", path=path) from error
+        plain.flush()
+        yield plain.fileno()

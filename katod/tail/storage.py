@@ -1,0 +1,64 @@
+"""The storage of OpenCode before its database: a file a session, a message and a part (format notes, 2.1 and 2.5)."""
+
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import orjson
+
+FOLDER: Final = "storage"
+Row = dict[str, Any]
+
+
+def sessions_of_objects(objects: Iterable[Row]) -> list[Row]:
+    """Return the documents that scattered objects make up, one a session, in the order of their ids."""
+    infos: dict[str, Row] = {}
+    messages: dict[str, list[Row]] = {}
+    parts: dict[str, list[Row]] = {}
+    for row in objects:
+        name = str(row.get("id", ""))
+        if name.startswith("ses_"):
+            infos[name] = row
+        elif name.startswith("msg_"):
+            messages.setdefault(str(row.get("sessionID")), []).append(row)
+        elif name.startswith("prt_"):
+            parts.setdefault(str(row.get("messageID")), []).append(row)
+    return [
+        {
+            "info": infos.get(session, {"id": session}),
+            "messages": [{"info": row, "parts": parts.get(str(row["id"]), [])} for row in messages.get(session, [])],
+        }
+        for session in sorted(infos.keys() | messages.keys())
+    ]
+
+
+def gathered(path: str) -> bytes:
+    """Return the document of the session whose file this is, made of the messages and parts beside it."""
+    session = Path(path)
+    storage = next(parent for parent in session.parents if parent.name == FOLDER)
+    objects = list(_objects([session]))
+    messages = list(_objects(_files(storage / "message" / session.stem)))
+    objects += messages
+    for message in messages:
+        objects += _objects(_files(storage / "part" / str(message.get("id"))))
+    found = [row for row in sessions_of_objects(objects) if row["info"].get("id") == session.stem]
+    return orjson.dumps(found[0] if found else {})
+
+
+def _files(folder: Path) -> list[Path]:
+    try:
+        return sorted(Path(entry.path) for entry in os.scandir(folder) if entry.name.endswith(".json"))
+    except OSError:
+        return []
+
+
+def _objects(paths: Iterable[Path]) -> Iterator[Row]:
+    """Yield the objects of files; one that is half written is left until it is whole."""
+    for path in paths:
+        try:
+            value = orjson.loads(path.read_bytes())
+        except (OSError, orjson.JSONDecodeError):
+            continue
+        if isinstance(value, dict):
+            yield value

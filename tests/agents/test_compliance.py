@@ -1,0 +1,247 @@
+"""What every agent's sessions must give, whatever its format: one set of cases, each run for all adapters.
+
+Each conversation is followed as it grows, by a new process after each thing that is said, and the result must be
+that of one process that sees it whole.
+"""
+
+from collections import Counter
+from typing import Any
+
+import orjson
+import pytest
+
+from katod import events as ev
+from katod.agents import ADAPTERS
+from tests.agents.makers import MAKERS, OTHER, SESSION, UNKNOWN, Maker, Said, calls, result, says, user
+from tests.world import World
+
+TALK = (
+    user("::start talk.jsonl\nfirst words"),
+    says("first answer"),
+    calls("call-1", "make test"),
+    result("call-1", "all is well"),
+    UNKNOWN,
+    says("second answer"),
+    user("second words"),
+    says("third answer"),
+    user("::stop"),
+)
+WORDS = ["first words", "first answer", "second answer", "second words", "third answer"]
+
+
+@pytest.fixture(params=MAKERS, ids=lambda maker: maker.__name__)
+def make(request: pytest.FixtureRequest) -> type[Maker]:
+    """Each agent's maker in turn."""
+    maker: type[Maker] = request.param
+    return maker
+
+
+@pytest.fixture(params=["at once", "restarted after each"])
+def tell(request: pytest.FixtureRequest, world: World) -> Any:
+    """Have things said and processed: all at once, or by a new process after each record."""
+
+    def at_once(maker: Maker, *things: Said) -> None:
+        maker.say(*things)
+        world.once()
+
+    def one_by_one(maker: Maker, *things: Said) -> None:
+        for said in things:
+            for record in maker.records(said):
+                maker.put(record)
+                world.once()
+
+    return at_once if request.param == "at once" else one_by_one
+
+
+def lacks(make: type[Maker], what: str) -> None:
+    """Skip a case that a format has no form for, with its reason."""
+    if what in make.ABSENT:
+        pytest.skip(make.ABSENT[what])
+
+
+def events(world: World, name: str = "talk.jsonl") -> list[dict[str, Any]]:
+    """The events of an output."""
+    return [orjson.loads(row) for row in world.written()[name].splitlines()]
+
+
+def of(rows: list[dict[str, Any]], *kinds: str) -> list[dict[str, Any]]:
+    """Those of some kinds."""
+    return [row for row in rows if row["kind"] in kinds]
+
+
+def words(rows: list[dict[str, Any]]) -> list[str]:
+    """What was said, in order."""
+    return [row["payload"]["text"] for row in of(rows, ev.USER_MESSAGE, ev.ASSISTANT_MESSAGE)]
+
+
+def test_every_adapter_has_a_maker() -> None:
+    """An adapter that is registered and cannot be tried here is not done."""
+    assert {maker.agent for maker in MAKERS} == set(ADAPTERS)
+
+
+def test_a_conversation_is_told_in_order_and_once(world: World, make: type[Maker], tell: Any) -> None:
+    """All words, in their order, each once, between the command that began and the one that ended."""
+    tell(make(world), *TALK)
+    assert words(events(world)) == WORDS
+    world.assert_live_is_batch()
+
+
+def test_ids_are_stable_and_unique(world: World, make: type[Maker], tell: Any) -> None:
+    """The same source gives the same ids, however it was read."""
+    tell(make(world), *TALK)
+    live = [row["id"] for row in events(world)]
+    assert max(Counter(live).values()) == 1
+    exported = [orjson.loads(row)["id"] for row in world.cli("export", "latest", "-f", "jsonl").splitlines()]
+    assert set(live) <= set(exported)
+    assert max(Counter(exported).values()) == 1
+
+
+def test_a_result_names_its_call(world: World, make: type[Maker], tell: Any) -> None:
+    """Correlation is by id."""
+    lacks(make, "result")
+    tell(make(world), *TALK)
+    asked, answered = of(events(world), ev.TOOL_CALL), of(events(world), ev.TOOL_RESULT)
+    assert [row["payload"]["toolCallId"] for row in answered] == [row["payload"]["toolCallId"] for row in asked]
+    assert answered[0]["payload"]["text"] == "all is well"
+    assert asked[0]["payload"]["family"] == "execute"
+
+
+def test_no_result_is_invented(world: World, make: type[Maker], tell: Any) -> None:
+    """A format without results gives none."""
+    tell(make(world), *TALK)
+    assert bool(of(events(world), ev.TOOL_RESULT)) is ("result" not in make.ABSENT)
+
+
+def test_an_unknown_record_is_kept(world: World, make: type[Maker], tell: Any) -> None:
+    """What katod does not understand stands in the JSONL as it was."""
+    tell(make(world), *TALK)
+    kept = of(events(world), ev.PROVIDER_RAW)
+    assert [UNKNOWN.text in str(row["payload"]["raw"]) for row in kept] == [True]
+
+
+def test_usage_is_told_once_a_message(world: World, make: type[Maker], tell: Any) -> None:
+    """However often the agent writes it."""
+    tell(make(world), *TALK)
+    counts = Counter(row["source"].get("messageId", row["id"]) for row in of(events(world), ev.USAGE))
+    assert all(count == 1 for count in counts.values())
+
+
+def test_no_time_is_invented(world: World, make: type[Maker], tell: Any) -> None:
+    """Each time stands in the source; what has none there has none here."""
+    maker = make(world)
+    tell(maker, *TALK)
+    for row in events(world):
+        if "time" in row and make.agent != "cursor":  # Cursor spells its times out, to the minute
+            assert maker.tells(row["time"])
+        assert ("time" in row) == ("timeSource" in row)
+
+
+def test_what_the_client_says_for_the_person_never_commands(world: World, make: type[Maker]) -> None:
+    """A command in wrapped text is text."""
+    lacks(make, "wrapped") if make.agent != "zot" else None
+    maker = make(world)
+    maker.put(*maker.wrapped("::start evil"))
+    maker.say(says("::start evil"), calls("call-1", "::start evil"), result("call-1", "::start evil"), says("done"))
+    world.once()
+    assert world.written() == {}
+    maker.say(user("::start good"))
+    world.once()
+    assert list(world.written()) == ["good.md"]
+
+
+def test_history_never_commands(world: World, make: type[Maker]) -> None:
+    """What was there before katod looked is not obeyed; what is typed then is, with all that was said before known."""
+    maker = make(world).say(user("::start early"), says("long ago")).age()
+    world.once()
+    assert world.written() == {}
+    maker.say(user("::capture whole.jsonl"), says("today"))
+    world.once()
+    assert list(world.written()) == ["whole.jsonl"]
+    assert words(events(world, "whole.jsonl")) == ["long ago", "today"]
+
+
+def test_a_torn_record_waits_for_its_end(world: World, make: type[Maker]) -> None:
+    """Half a record says nothing; whole, it says all, once."""
+    lacks(make, "torn")
+    maker = make(world).say(user("::start talk.jsonl\nfirst words"))
+    world.once()
+    before = maker.path.read_bytes()
+    maker.put(maker.records(says("first answer"))[0])
+    whole = maker.path.read_bytes()
+    for cut in (len(before) + 1, (len(before) + len(whole)) // 2, len(whole) - 1):
+        maker.path.write_bytes(whole[:cut])
+        world.once()
+        assert "first answer" not in words(events(world))
+    maker.path.write_bytes(whole)
+    world.once()
+    assert words(events(world)) == ["first words", "first answer"]
+
+
+def test_a_rewritten_file_doubles_nothing(world: World, make: type[Maker], tell: Any) -> None:
+    """The same records in a new file, and more behind them."""
+    maker = make(world)
+    tell(maker, *TALK[:6])
+    maker.rewrite()
+    world.once()
+    tell(maker, *TALK[6:])
+    assert words(events(world)) == WORDS
+
+
+def test_a_shortened_file_takes_nothing_back(world: World, make: type[Maker]) -> None:
+    """The agent drops its oldest words: what was recorded stays, what comes follows it."""
+    maker = make(world).say(*TALK[:4])
+    world.once()
+    maker.rewrite(lambda n, record: (n == 0 and "startTime" in record) or n > 1 or _opens(record))
+    world.once()
+    maker.say(says("second answer"))
+    world.once()
+    assert words(events(world)) == ["first words", "first answer", "second answer"]
+
+
+def _opens(record: dict[str, Any]) -> bool:
+    """Whether a record opens its file and nothing can be read without it."""
+    return record.get("type") in ("session_meta", "session.start", "session", "meta") or "startTime" in record
+
+
+def test_a_vanished_source_ends_nothing(world: World, make: type[Maker]) -> None:
+    """Gone, the output stays; back, it goes on where it was."""
+    maker = make(world).say(*TALK[:2])
+    world.once()
+    content = maker.path.read_bytes()
+    maker.path.unlink()
+    world.once()
+    maker.path.write_bytes(content)
+    maker.say(says("second answer"))
+    world.once()
+    assert words(events(world)) == ["first words", "first answer", "second answer"]
+
+
+def test_a_sub_agent_is_a_session_of_its_own(world: World, make: type[Maker]) -> None:
+    """Its words are not its parent's, and it commands nothing."""
+    lacks(make, "sub-agent")
+    make(world).say(*TALK[:2])
+    make(world, subagent="abc").say(user("::start evil\nlook around"), says("nothing here"))
+    world.once()
+    assert words(events(world)) == ["first words", "first answer"]
+    assert list(world.written()) == ["talk.jsonl"]
+    listed = [orjson.loads(row) for row in world.cli("sessions", "--all", "--json").splitlines()]
+    assert {row.get("subagent", "") for row in listed} == {"", "abc"}
+
+
+def test_a_copy_of_a_session_commands_nothing_twice(world: World, make: type[Maker]) -> None:
+    """A fork, or the same file elsewhere, repeats commands that have acted."""
+    lacks(make, "fork")
+    maker = make(world).say(*TALK)
+    world.once()
+    other = make(world, OTHER)
+    other.path.write_bytes(maker.path.read_bytes().replace(SESSION.encode(), OTHER.encode()))
+    world.once()
+    if make.agent in ("claude", "copilot", "pi"):  # records keep their ids where they are copied to
+        assert list(world.written()) == ["talk.jsonl"]
+
+
+def test_the_place_is_known(world: World, make: type[Maker]) -> None:
+    """The project's path comes from the session, so that outputs lie in its folder."""
+    lacks(make, "cwd")
+    make(world).say(user("hello"))
+    assert orjson.loads(world.cli("sessions", "--json"))["project"] == "/home/me/app"

@@ -1,0 +1,59 @@
+"""Compressed session files: the same session, whatever they are called."""
+
+import os
+
+import pytest
+import zstandard
+
+from katod.errors import SourceError
+from katod.tail.reader import Cursor
+from katod.tail.source import open_source
+from tests.test_pipeline import counts, only
+from tests.world import Codex
+
+
+def pack(path, content):
+    """Compress in two frames, as a writer that appends does."""
+    half = len(content) // 2
+    path.write_bytes(zstandard.compress(content[:half]) + zstandard.compress(content[half:]))
+    return path
+
+
+def test_lines_come_as_they_were(tmp_path):
+    """Offsets count the bytes of the content."""
+    path = pack(tmp_path / "a.jsonl.zst", b'{"a":1}\n{"b":2}\n')
+    with open_source(str(path)) as file:
+        batch = file.read(Cursor(), 1000)
+    assert [(line.offset, line.data) for line in batch.lines] == [(0, b'{"a":1}'), (8, b'{"b":2}')]
+
+
+def test_what_is_no_zstd_is_a_source_error(tmp_path):
+    """It is named, and no descriptor stays open."""
+    path = tmp_path / "a.jsonl.zst"
+    path.write_bytes(b"no zstd at all")
+    before = set(os.listdir("/dev/fd"))
+    with pytest.raises(SourceError, match="cannot be decompressed"), open_source(str(path)):
+        pass
+    assert set(os.listdir("/dev/fd")) == before
+
+
+@pytest.mark.parametrize("content", [b"", zstandard.compress(b"x" * 9000)[:20]])
+def test_a_file_that_is_cut_short_gives_what_it_holds(tmp_path, content):
+    """No whole line, no record."""
+    path = tmp_path / "a.jsonl.zst"
+    path.write_bytes(content)
+    with open_source(str(path)) as file:
+        assert not file.read(Cursor(), 1000).lines
+
+
+def test_a_rollout_that_is_compressed_meanwhile_is_the_same_session(world):
+    """Nothing is doubled, and what was said before is exported from it."""
+    make, source = Codex(), world.codex()
+    source.append(make.meta(), make.user("::start n\none"), make.says("two"))
+    world.once()
+    pack(source.path.with_suffix(".jsonl.zst"), source.path.read_bytes())
+    source.path.unlink()
+    world.once()
+    assert counts(only(world), "one", "two") == [1, 1]
+    world.assert_live_is_batch()
+    assert counts(world.cli("export", "latest"), "one", "two") == [1, 1]
