@@ -1,4 +1,4 @@
-"""What the three readers share: the four multisets, and the forms in which texts and inputs are compared."""
+"""What the readers share: the four multisets, and the forms in which texts and inputs are compared."""
 
 import hashlib
 import json

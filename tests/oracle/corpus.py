@@ -4,13 +4,37 @@ import os
 from pathlib import Path
 from typing import NamedTuple
 
-from tests.oracle import claude, codex
+from tests.oracle import claude, codex, copilot, cursor, gemini, opencode, zot
 from tests.oracle.common import Sets
 
 ROOT = Path(__file__).parents[2]
 LEFT_OUT = Path(__file__).with_name("left_out.json")
 NOT_SESSIONS = frozenset(("history.jsonl", "session_index.jsonl", "marks.jsonl", "journal.jsonl"))
-READERS = {"claude": claude.read, "codex": codex.read}
+READERS = {
+    "claude": claude.read,
+    "codex": codex.read,
+    "gemini": gemini.read,
+    "opencode": opencode.read,
+    "cursor": cursor.read,
+    "zot": zot.read,
+    "copilot": copilot.read,
+}
+DOCUMENTS = frozenset(("gemini", "opencode"))  # their sessions may be whole documents: .json
+# Where the corpus keeps the sessions of each agent: folder, and which of its files are sessions.
+FOLDERS = (
+    ("claude", "claude", "**/*.jsonl"),
+    ("codex", "codex", "**/*.jsonl"),
+    ("codex", "realcli/codex", "**/*.jsonl"),
+    ("gemini", "gemini", "*.json"),
+    ("gemini", "gemini", "*.jsonl"),
+    ("gemini", "realcli/gemini", "**/session-*.jsonl"),
+    ("opencode", "opencode", "*.json"),
+    ("opencode", "opencode", "*.jsonl"),
+    ("opencode", "opencode", "*/export.json"),
+    ("cursor", "cursor", "*.jsonl"),
+    ("zot", "zot", "*.jsonl"),
+    ("copilot", "copilot", "*.jsonl"),
+)
 
 
 class Source(NamedTuple):
@@ -33,15 +57,15 @@ def corpus_folder() -> Path:
 def corpus_sources() -> list[Source]:
     """The real sessions; none where there is no corpus."""
     folder = corpus_folder()
-    found = [("claude", "claude"), ("codex", "codex"), ("codex", "realcli/codex")]
-    return [source for agent, under in found for source in _sources(folder, agent, under)]
+    return [source for agent, under, files in FOLDERS for source in _sources(folder, agent, under, files)]
 
 
 def fixture_sources() -> list[Source]:
     """The sessions that were made for this project."""
-    return [s for agent in READERS for s in _sources(ROOT, agent, f"fixtures/{agent}")]
+    files = {agent: "**/*.json*" if agent in DOCUMENTS else "**/*.jsonl" for agent in READERS}
+    return [s for agent in READERS for s in _sources(ROOT, agent, f"fixtures/{agent}", files[agent])]
 
 
-def _sources(folder: Path, agent: str, under: str) -> list[Source]:
-    paths = sorted((folder / under).rglob("*.jsonl"))
+def _sources(folder: Path, agent: str, under: str, files: str) -> list[Source]:
+    paths = sorted((folder / under).glob(files))
     return [Source(agent, path.relative_to(folder).as_posix(), path) for path in paths if path.name not in NOT_SESSIONS]

@@ -3,9 +3,13 @@
 import json
 import re
 
-from tests.oracle import codex
+from tests.oracle import codex, copilot
 from tests.oracle.common import Record, Sets, as_dict, as_text, shell_text
 
+# These say by its byte offset which record a text stands in: the native records have no ids.
+BY_OFFSET = frozenset(("codex", "cursor", "zot"))
+# These may say several texts in one record; the others say one, whose parts belong together by its native id.
+BY_BLOCK = frozenset(("claude", "codex"))
 _PART = re.compile(r"(.+:\d+)\.\d+")
 
 
@@ -19,9 +23,7 @@ def read(text: str) -> Sets:
         row = json.loads(line)
         kind, payload = row["kind"], row["payload"]
         if kind in ("user.message", "user.kato-command"):
-            part = _PART.fullmatch(row["id"])
-            block = (part.group(1) if part else row["id"], native_id(row))
-            said.setdefault(block, []).append(_words(kind, payload))
+            said.setdefault((_block(row), native_id(row)), []).append(_words(kind, payload))
         elif kind == "assistant.message":
             if payload["text"].strip():
                 sets.assistant(native_id(row), payload["text"])
@@ -37,11 +39,23 @@ def read(text: str) -> Sets:
 
 
 def native_id(row: Record) -> str:
-    """An event names its record: Claude by its uuid, Codex by where its line stands in the file."""
+    """An event names its record: by its id, or by where its line stands in the file."""
     source = as_dict(row.get("source"))
-    if row["session"]["agent"] == "codex":
+    if _agent(row) in BY_OFFSET:
         return str(source.get("offset", ""))
     return as_text(source.get("providerEventId"))
+
+
+def _agent(row: Record) -> str:
+    return as_text(row["session"]["agent"])
+
+
+def _block(row: Record) -> str:
+    """What the parts of a split message have in common."""
+    if _agent(row) not in BY_BLOCK:
+        return ""
+    part = _PART.fullmatch(row["id"])
+    return part.group(1) if part else as_text(row["id"])
 
 
 def _words(kind: str, payload: Record) -> str:
@@ -55,22 +69,30 @@ def _words(kind: str, payload: Record) -> str:
 
 def _call(sets: Sets, row: Record, payload: Record) -> None:
     """A call without an input compares as one with an empty input."""
-    call_id, name = as_text(payload.get("toolCallId")), as_text(payload.get("name"))
-    value = payload.get("input")
-    if row["session"]["agent"] == "codex":
+    call_id, name, value = _call_id(row, payload), as_text(payload.get("name")), payload.get("input")
+    if _agent(row) == "codex":
         call_id, name, value = codex.call_key(_native_type(row), {"call_id": call_id}, name, value)
+    elif _agent(row) == "copilot":
+        value = copilot.free_input(value)
     sets.call(call_id, name, value or {})
+
+
+def _call_id(row: Record, payload: Record) -> str:
+    """Ids that were made from the place of a call, because the file has none, are not compared."""
+    call_id = as_text(payload.get("toolCallId"))
+    made = _agent(row) == "gemini" and call_id.startswith(f"{native_id(row)}.")
+    return "" if made or _agent(row) == "cursor" else call_id
 
 
 def _result(sets: Sets, row: Record, payload: Record) -> None:
     """Results that stand inside the call itself (tools that run on the server) are not compared."""
-    kind = _native_type(row)
-    if kind in codex.SERVER_SIDE or kind == "assistant":
+    kind, agent = _native_type(row), _agent(row)
+    if kind in codex.SERVER_SIDE or (agent, kind) == ("claude", "assistant"):
         return
     text = as_text(payload.get("text"))
-    if row["session"]["agent"] == "codex":
+    if agent == "codex":
         text = codex.result_text(kind, text)
-    sets.result(as_text(payload.get("toolCallId")), text)
+    sets.result(_call_id(row, payload), text)
 
 
 def _native_type(row: Record) -> str:

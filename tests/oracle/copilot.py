@@ -1,0 +1,77 @@
+"""The oracle for Copilot CLI: one event file → four multisets."""
+
+from pathlib import Path
+from typing import Any
+
+from tests.oracle.common import Record, Sets, as_dict, as_text, records
+
+# Events about the running of the program, or that another event tells better.
+BOOKKEEPING = ("hook.", "permission.", "external_tool.", "session.usage", "session.resume", "session.shutdown")
+
+
+def read(path: Path) -> Sets:
+    """Every event of the file is in one of the four multisets or counted in `other`."""
+    session = _Session()
+    for _, _, row in records(path, session.sets.other):
+        session.event(as_text(row.get("type")), as_dict(row.get("data")), as_text(row.get("id")))
+    return session.sets
+
+
+class _Session:
+    def __init__(self) -> None:
+        self.sets = Sets()
+        self.calls: set[str] = set()
+
+    def event(self, kind: str, data: Record, native: str) -> None:
+        if kind == "user.message":
+            self._user(data, native)
+        elif kind == "assistant.message":
+            self._assistant(data, native)
+        elif kind == "tool.execution_start":
+            self._call(as_text(data.get("toolCallId")), as_text(data.get("toolName")), data.get("arguments"))
+        elif kind == "tool.execution_complete":
+            self.sets.result(as_text(data.get("toolCallId")), result_text(data))
+        elif kind == "session.model_change" and not data.get("previousModel"):
+            self.sets.other["session.model_change/first"] += 1
+        elif kind.startswith(BOOKKEEPING):
+            self.sets.other[kind] += 1
+        else:
+            self.sets.other[f"other:{kind or 'untyped'}"] += 1
+
+    def _user(self, data: Record, native: str) -> None:
+        """A message that names its source was put in by the client."""
+        if data.get("source"):
+            self.sets.other["other:user.message/source"] += 1
+        else:
+            self.sets.user(native, as_text(data.get("content")))
+
+    def _assistant(self, data: Record, native: str) -> None:
+        text = as_text(data.get("content"))
+        if text.strip():
+            self.sets.assistant(native, text)
+        else:
+            self.sets.other["assistant.message/empty-text"] += 1
+        if as_text(data.get("reasoningText")):
+            self.sets.other["other:assistant.message/reasoning"] += 1
+        for request in map(as_dict, data.get("toolRequests") or []):
+            self._call(as_text(request.get("toolCallId")), as_text(request.get("name")), request.get("arguments"))
+
+    def _call(self, call_id: str, name: str, value: Any) -> None:
+        """A call is asked for and then started: the same one."""
+        if call_id in self.calls:
+            self.sets.other["call/repeated"] += 1
+        else:
+            self.calls.add(call_id)
+            self.sets.call(call_id, name, free_input(value) or {})
+
+
+def free_input(value: Any) -> Any:
+    """The input of a tool that takes free text compares with or without an object around it."""
+    inner = value.get("input") if isinstance(value, dict) and len(value) == 1 else None
+    return inner if isinstance(inner, str) else value
+
+
+def result_text(data: Record) -> str:
+    """What the model was told, or why there is nothing to tell."""
+    result = as_dict(data.get("result"))
+    return as_text(result.get("content")) if result else as_text(as_dict(data.get("error")).get("message"))

@@ -1,0 +1,66 @@
+"""The oracle for Cursor: one agent transcript → four multisets, the last of them always empty."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+from tests.oracle.common import Record, Sets, as_dict, as_text, records
+
+_QUERY = re.compile(r"<user_query>\n?(.*?)\n?</user_query>", re.DOTALL)
+_TAG = re.compile(r"\s*<[a-z][\w-]*>", re.IGNORECASE)
+
+
+def read(path: Path) -> Sets:
+    """Every block of the file is in one of the multisets or counted in `other`; records are known by their offset."""
+    sets = Sets()
+    for offset, _, row in records(path, sets.other):
+        role = as_text(row.get("role"))
+        if role in ("user", "assistant"):
+            for block in blocks(as_dict(row.get("message")).get("content")):
+                _block(sets, role, block, str(offset))
+        else:
+            sets.other[f"other:{row.get('type') or role or 'untyped'}"] += 1
+    return sets
+
+
+def blocks(content: Any) -> list[Record]:
+    """Content is a list of blocks; a bare string would be one text."""
+    if isinstance(content, str):
+        return [{"type": "text", "text": content}]
+    return [as_dict(block) for block in content] if isinstance(content, list) else []
+
+
+def _block(sets: Sets, role: str, block: Record, native: str) -> None:
+    kind, text = as_text(block.get("type")), as_text(block.get("text"))
+    if kind == "text" and role == "user":
+        _user(sets, text, native)
+    elif kind == "text" and text.strip():
+        sets.assistant(native, text)
+    elif kind == "text":
+        sets.other["assistant/empty-text"] += 1
+    elif kind == "tool_use" and role == "assistant":
+        name, given = tool(block)
+        sets.call("", name, given)
+    else:
+        sets.other[f"other:{role}/{kind}"] += 1
+
+
+def tool(block: Record) -> tuple[str, Any]:
+    """A tool that is called through `CallDynamicTool` goes by its own name and arguments, which its input holds."""
+    name, given = as_text(block.get("name")), block.get("input") or {}
+    inner = as_text(as_dict(given).get("toolName"))
+    return (inner, as_dict(given.get("arguments"))) if name == "CallDynamicTool" and inner else (name, given)
+
+
+def _user(sets: Sets, text: str, native: str) -> None:
+    """What a wrapped text holds outside of the query is context; so is a text that is only other tags."""
+    said = _QUERY.findall(text)
+    if said:
+        sets.user(native, "\n".join(said))
+        rest = re.sub(r"<timestamp>.*?</timestamp>", "", _QUERY.sub("", text), flags=re.DOTALL)
+        if rest.strip():
+            sets.other["other:user/around-query"] += 1
+    elif _TAG.match(text):
+        sets.other["other:user/context"] += 1
+    else:
+        sets.user(native, text)

@@ -1,0 +1,147 @@
+"""The oracle for Gemini CLI: one session, written as a document or as a stream of lines → four multisets."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from tests.oracle.common import Record, Sets, as_dict, as_text, canonical, records
+
+CONTEXT = ("<session_context>", "<hook_context>")
+FINAL = frozenset(("success", "error", "cancelled"))
+
+
+def read(path: Path) -> Sets:
+    """Every message of the file is in one of the four multisets or counted in `other`."""
+    session = _Session()
+    document = whole(path)
+    if document is None:
+        for _, _, row in records(path, session.sets.other):
+            session.record(row)
+    elif isinstance(document.get("messages"), list):
+        session.document(document)
+    else:
+        session.record(document)
+    return session.sets
+
+
+def whole(path: Path) -> Record | None:
+    """The file as one JSON object: whatever its name, older versions write it so."""
+    try:
+        document = json.loads(path.read_bytes().decode("utf-8", "replace"))
+    except ValueError:
+        return None
+    return document if isinstance(document, dict) else None
+
+
+class _Session:
+    """A message counts where its id is seen first, a call where its id is seen first in that message."""
+
+    def __init__(self) -> None:
+        self.sets = Sets()
+        self.once: set[tuple[str, ...]] = set()
+        self.own_lines = False
+
+    def document(self, document: Record) -> None:
+        self.sets.other["other:header"] += 1
+        for row in document["messages"]:
+            self._message(as_dict(row))
+
+    def record(self, row: Record) -> None:
+        if "$set" in row:
+            self._patch(as_dict(row["$set"]))
+        elif "$rewindTo" in row:
+            self.sets.other["other:$rewindTo"] += 1
+        elif "type" in row:
+            self.own_lines = True
+            self._message(row)
+        elif "sessionId" in row:
+            self.sets.other["other:header" if self._first("header") else "header/repeated"] += 1
+        else:
+            self.sets.other["other:untyped"] += 1
+
+    def _patch(self, patch: Record) -> None:
+        """A checkpoint tells the history once more; it counts only while no message had a line of its own."""
+        keys = "+".join(sorted(patch.keys() - {"lastUpdated"})) or "lastUpdated"
+        messages = patch.get("messages")
+        if isinstance(messages, list) and not self.own_lines:
+            self.sets.other["$set/messages-first"] += 1
+            for row in messages:
+                self._message(as_dict(row))
+        else:
+            self.sets.other[f"$set/{keys}"] += 1
+
+    def _first(self, *key: str) -> bool:
+        seen = key in self.once
+        self.once.add(key)
+        return not seen
+
+    def _message(self, row: Record) -> None:
+        kind, ident = as_text(row.get("type")), as_text(row.get("id"))
+        if kind == "gemini":
+            self._gemini(row, ident)
+        elif not self._first(ident, kind):
+            self.sets.other[f"{kind}/repeated"] += 1
+        elif kind == "user":
+            self._user(row, ident)
+        else:
+            self.sets.other[f"other:{kind or 'untyped'}"] += 1
+
+    def _user(self, row: Record, ident: str) -> None:
+        """What was typed, where the file keeps it apart from what the client made of it."""
+        said = []
+        for part in parts(row.get("displayContent") or row.get("content")):
+            if "functionResponse" in part:
+                self.sets.other["user/functionResponse"] += 1
+            elif not isinstance(part.get("text"), str):
+                self.sets.other[f"other:user/{'+'.join(sorted(part))}"] += 1
+            elif part["text"].lstrip().startswith(CONTEXT):
+                self.sets.other["other:user/context"] += 1
+            else:
+                said.append(part["text"])
+        if said:
+            self.sets.user(ident, "\n".join(said))
+
+    def _gemini(self, row: Record, ident: str) -> None:
+        text = "\n".join(as_text(part.get("text")) for part in parts(row.get("content")) if not part.get("thought"))
+        if not text.strip():
+            self.sets.other["gemini/empty-text"] += 1
+        elif self._first(ident, "text"):
+            self.sets.assistant(ident, text)
+        else:
+            self.sets.other["gemini/repeated"] += 1
+        for number, _ in enumerate(row.get("thoughts") or []):
+            if self._first(ident, "thought", str(number)):
+                self.sets.other["other:gemini/thought"] += 1
+        for number, call in enumerate(row.get("toolCalls") or []):
+            self._call(as_dict(call), ident, str(number))
+
+    def _call(self, call: Record, ident: str, number: str) -> None:
+        """Call and result stand in one object, which may come again when the tool has ended."""
+        call_id = as_text(call.get("id"))
+        if self._first(ident, "call", call_id or number):
+            self.sets.call(call_id, as_text(call.get("name")), call.get("args") or {})
+        else:
+            self.sets.other["call/repeated"] += 1
+        if call.get("status") in FINAL and self._first(ident, "result", call_id or number):
+            self.sets.result(call_id, result_text(call))
+
+
+def parts(content: Any) -> list[Record]:
+    """Content is a string or a list of parts."""
+    if isinstance(content, str):
+        return [{"text": content}]
+    if isinstance(content, dict):
+        return [content]
+    return [as_dict(part) for part in content] if isinstance(content, list) else []
+
+
+def result_text(call: Record) -> str:
+    """What the model was told: the output or the error of each response; else what the person was shown."""
+    told = [as_dict(as_dict(part).get("functionResponse")) for part in parts(call.get("result"))]
+    texts = [_response(as_dict(one.get("response"))) for one in told if one]
+    return "\n".join(texts) if texts else as_text(call.get("resultDisplay"))
+
+
+def _response(response: Record) -> str:
+    value = response.get("output", response.get("error", response))
+    return value if isinstance(value, str) else canonical(value)

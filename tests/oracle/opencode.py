@@ -1,0 +1,138 @@
+"""The oracle for OpenCode: one export, or its storage files one after another → four multisets."""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from tests.oracle.common import INVALID, Record, Sets, as_dict, as_text
+
+# Parts that say nothing and become no event.
+BOOKKEEPING = frozenset(("step-start", "patch", "snapshot"))
+# The storage files that are no part of a conversation, known by a key that only they have.
+OTHER_FILES = {"worktree": "project", "secret": "share", "before": "session-diff", "priority": "todo"}
+_BARE_QUOTE = re.compile(r'(?<!\\)"')
+
+
+def read(path: Path) -> Sets:
+    """Every message and part of the file is in one of the four multisets or counted in `other`."""
+    store = _Store()
+    for value in values(path.read_bytes().decode("utf-8", "replace"), store.sets.other):
+        store.keep(value)
+    for part in store.parts.values():
+        store.part(part)
+    return store.sets
+
+
+def values(text: str, other: Counter[str]) -> Iterator[Any]:
+    """The JSON values of a text, with nothing between them but blanks; what is damaged ends it."""
+    decoder, position = json.JSONDecoder(), 0
+    while rest := re.compile(r"\S").search(text, position):
+        try:
+            value, position = decoder.raw_decode(text, rest.start())
+        except ValueError:
+            other[INVALID] += 1
+            return
+        yield value
+
+
+class _Store:
+    """Parts name their message, which may stand before or behind them."""
+
+    def __init__(self) -> None:
+        self.sets = Sets()
+        self.messages: dict[str, Record] = {}
+        self.parts: dict[str, Record] = {}
+
+    def keep(self, value: Any) -> None:
+        """Sort one value of the file to where it belongs, by its keys."""
+        row = as_dict(value)
+        if isinstance(row.get("messages"), list):
+            self.sets.other["other:session"] += 1
+            for message in map(as_dict, row["messages"]):
+                self.keep(message.get("info"))
+                for part in message.get("parts") or []:
+                    self.keep(part)
+        elif "role" in row:
+            self.messages[as_text(row.get("id"))] = row
+            self._message(row)
+        elif "messageID" in row and "type" in row:
+            self.parts[as_text(row.get("id"))] = row
+        elif "directory" in row and "version" in row:
+            self.sets.other["other:session"] += 1
+        else:
+            self.sets.other[other_file(value)] += 1
+
+    def _message(self, row: Record) -> None:
+        label = f"{row['role']}/error" if row.get("error") else f"{row['role']}/message"
+        self.sets.other[f"other:{label}" if row.get("error") else label] += 1
+
+    def part(self, part: Record) -> None:
+        """Say whose part it is, and count it there."""
+        message = self.messages.get(as_text(part.get("messageID")), {})
+        role, kind = as_text(message.get("role")) or "nobody", as_text(part.get("type"))
+        if kind == "text" and role == "user":
+            self._user_text(part)
+        elif kind == "text" and role == "assistant":
+            self._assistant_text(part, message)
+        elif kind == "reasoning" and not as_text(part.get("text")).strip():
+            self.sets.other["assistant/empty-reasoning"] += 1
+        elif kind == "tool" and role == "assistant":
+            self._tool(part, message)
+        else:
+            label = f"{role}/{kind}"
+            self.sets.other[label if kind in BOOKKEEPING else f"other:{label}"] += 1
+
+    def _user_text(self, part: Record) -> None:
+        marks = [mark for mark in ("synthetic", "ignored") if part.get(mark)]
+        if marks:
+            self.sets.other[f"other:user/text/{marks[0]}"] += 1
+        else:
+            self.sets.user(as_text(part.get("id")), typed(as_text(part.get("text"))))
+
+    def _assistant_text(self, part: Record, message: Record) -> None:
+        text = as_text(part.get("text"))
+        if not text.strip():
+            self.sets.other["assistant/empty-text"] += 1
+        elif message.get("summary") is True:
+            self.sets.other["other:assistant/summary"] += 1
+        else:
+            self.sets.assistant(as_text(part.get("id")), text)
+
+    def _tool(self, part: Record, message: Record) -> None:
+        """The input is whole as soon as the tool runs; output or error come with its end, nothing with an interruption."""
+        state, call_id = as_dict(part.get("state")), as_text(part.get("callID"))
+        if state.get("status") == "pending":
+            self.sets.other["assistant/tool-pending"] += 1
+            return
+        self.sets.call(call_id, as_text(part.get("tool")), state.get("input") or {})
+        if state.get("status") == "completed":
+            self.sets.result(call_id, as_text(state.get("output")))
+        elif state.get("status") == "error":
+            self.sets.result(call_id, as_text(state.get("error")))
+        elif self._over(message):
+            self.sets.result(call_id, "")
+
+    def _over(self, message: Record) -> bool:
+        """A message ends with an error, or when an answer to a newer prompt says that it never will."""
+        prompt = as_text(message.get("parentID"))
+        return bool(message.get("error")) or any(
+            as_text(other.get("parentID")) > prompt for other in self.messages.values() if other["role"] == "assistant"
+        )
+
+
+def typed(text: str) -> str:
+    """An argument with blanks stands in quotes, a backslash before each quote of its own: `opencode run` does that."""
+    inner = text.strip()[1:-1]
+    if text.strip() == f'"{inner}"' and " " in inner and not _BARE_QUOTE.search(inner):
+        return inner.replace('\\"', '"')
+    return text
+
+
+def other_file(value: Any) -> str:
+    """A name for a storage file that is no part of the conversation."""
+    row = as_dict(value[0] if isinstance(value, list) and value else value)
+    names = [name for key, name in OTHER_FILES.items() if key in row]
+    return names[0] if names else "other:unknown-file"

@@ -1,0 +1,237 @@
+"""What the readers of the agents without fixtures see in small sessions, rule by rule."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.oracle import copilot, cursor, export, gemini, opencode, zot
+from tests.oracle.common import Sets
+
+Rows = list[dict[str, Any]]
+READERS = [gemini.read, opencode.read, cursor.read, zot.read, copilot.read]
+
+
+def written(folder: Path, rows: Rows) -> Path:
+    path = folder / "session.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    return path
+
+
+def shown(sets: Sets, name: str) -> list[tuple[str, str]]:
+    """Ids and texts of one multiset, as often as they are in it."""
+    return sorted((key[0], sets.shown[key[-1]]) for key in getattr(sets, name).elements())
+
+
+def text(words: str) -> dict[str, Any]:
+    return {"type": "text", "text": words}
+
+
+CALL: dict[str, Any] = {"id": "t1", "name": "ls", "args": {"d": "."}, "status": "success"}
+OUTPUT = [{"functionResponse": {"id": "t1", "response": {"output": "a.txt"}}}]
+CHECKPOINT = {"$set": {"messages": [{"id": "u0", "type": "user", "content": [{"text": "old"}]}]}}
+
+
+def test_gemini_counts_a_message_at_first_sight(tmp_path: Path) -> None:
+    """A message comes again with its calls; a later checkpoint says nothing new, an echo of results neither."""
+    rows: Rows = [
+        {"sessionId": "s", "kind": "main"},
+        {"id": "u1", "type": "user", "content": [{"text": "<session_context>x"}, {"text": "go"}]},
+        {"id": "g1", "type": "gemini", "content": "I look."},
+        {"id": "g1", "type": "gemini", "content": "I look.", "toolCalls": [CALL | {"result": OUTPUT}]},
+        {"id": "u2", "type": "user", "content": OUTPUT},
+        CHECKPOINT,
+    ]
+    sets = gemini.read(written(tmp_path, rows))
+    assert shown(sets, "users") == [("u1", "go")]
+    assert shown(sets, "assistants") == [("g1", "I look.")]
+    assert shown(sets, "calls") == [("t1", '{"d":"."}')]
+    assert shown(sets, "results") == [("t1", "a.txt")]
+    assert sets.left_out() == {"$set/messages": 1, "gemini/repeated": 1, "user/functionResponse": 1}
+
+
+def test_gemini_reads_the_checkpoint_that_a_file_begins_with(tmp_path: Path) -> None:
+    """It stands for the lines that the file does not have."""
+    assert shown(gemini.read(written(tmp_path, [CHECKPOINT, CHECKPOINT])), "users") == [("u0", "old")]
+
+
+def test_gemini_documents_and_what_was_typed(tmp_path: Path) -> None:
+    """The older form is one document; `displayContent` is what the person typed."""
+    row = {"id": "u1", "type": "user", "content": "see a.txt: …", "displayContent": "see @a.txt"}
+    assert shown(gemini.read(written(tmp_path, [{"messages": [row]}])), "users") == [("u1", "see @a.txt")]
+
+
+def part(kind: str, **more: Any) -> dict[str, Any]:
+    return {"id": f"p{kind}", "messageID": "m", "type": kind, **more}
+
+
+def said(tmp_path: Path, role: str, *parts: dict[str, Any], **more: Any) -> Sets:
+    message = {"info": {"id": "m", "role": role, **more}, "parts": list(parts)}
+    return opencode.read(written(tmp_path, [{"info": {}, "messages": [message]}]))
+
+
+@pytest.mark.parametrize(
+    ("stored", "typed"),
+    [
+        ("go", "go"),
+        ('"go on"', "go on"),
+        ('"go on"\n', "go on"),
+        ('"say \\"hi\\" to C:\\new"', 'say "hi" to C:\\new'),
+        ('"go"', '"go"'),
+        ('"a b" and "c d"', '"a b" and "c d"'),
+    ],
+)
+def test_opencode_quotes_an_argument_with_blanks(tmp_path: Path, stored: str, typed: str) -> None:
+    """Only such quotes are taken off, and only their own backslashes with them."""
+    assert shown(said(tmp_path, "user", part("text", text=stored)), "users") == [("ptext", typed)]
+
+
+def test_opencode_texts_that_nobody_said(tmp_path: Path) -> None:
+    """Marked texts are the client's, and a summary is none of the assistant's words."""
+    for mark in ("synthetic", "ignored"):
+        assert not said(tmp_path, "user", part("text", text="x", **{mark: True})).users
+    assert not said(tmp_path, "assistant", part("text", text="x"), summary=True).assistants
+
+
+@pytest.mark.parametrize(
+    ("state", "calls", "results"),
+    [
+        ({"status": "pending", "input": {}}, 0, []),
+        ({"status": "running", "input": {"n": 1}}, 1, []),
+        ({"status": "completed", "input": {"n": 1}, "output": "ok"}, 1, [("c", "ok")]),
+        ({"status": "error", "input": {"n": 1}, "error": "no"}, 1, [("c", "no")]),
+    ],
+)
+def test_opencode_tools(tmp_path: Path, state: dict[str, Any], calls: int, results: list[tuple[str, str]]) -> None:
+    """A call is known when it runs, a result when it has ended."""
+    sets = said(tmp_path, "assistant", part("tool", callID="c", tool="bash", state=state))
+    assert sets.calls.total() == calls
+    assert shown(sets, "results") == results
+
+
+def test_opencode_storage_files_one_after_another(tmp_path: Path) -> None:
+    """Parts may stand before their message, with nothing but line breaks between the files."""
+    path = tmp_path / "all.jsonl"
+    files: list[Any] = [
+        part("text", text="go"),
+        {"id": "p", "worktree": "/"},
+        {"id": "m", "role": "user"},
+        [],
+        {"secret": "x"},
+    ]
+    path.write_text("\n".join(json.dumps(file, indent=2) for file in files), "utf-8")
+    sets = opencode.read(path)
+    assert shown(sets, "users") == [("ptext", "go")]
+    assert sets.left_out() == {"project": 1, "share": 1, "user/message": 1}
+
+
+@pytest.mark.parametrize(
+    ("stored", "typed"),
+    [
+        ("<user_query>\n  go\n</user_query>", "  go"),
+        ("<timestamp>now</timestamp>\n<user_query>\ngo\n</user_query>", "go"),
+        ("Push this branch.\n<timestamp>now</timestamp>\n<user_query>\ngo\n</user_query>", "go"),
+        ("go", "go"),
+        ("<available_subagent_types>\nx</available_subagent_types>", None),
+    ],
+)
+def test_cursor_wraps_what_was_typed(tmp_path: Path, stored: str, typed: str | None) -> None:
+    """The query is the person's, what stands around it is not."""
+    row = {"role": "user", "message": {"content": [text(stored)]}}
+    sets = cursor.read(written(tmp_path, [row]))
+    assert shown(sets, "users") == ([("0", typed)] if typed else [])
+
+
+def test_cursor_calls_have_no_ids(tmp_path: Path) -> None:
+    """They compare by name and input; a dynamic tool goes by its own name."""
+    blocks = [
+        {"type": "tool_use", "name": "Shell", "input": {"command": "ls"}},
+        {"type": "tool_use", "name": "CallDynamicTool", "input": {"toolName": "Task", "arguments": {}}},
+    ]
+    sets = cursor.read(written(tmp_path, [{"role": "assistant", "message": {"content": blocks}}]))
+    assert sorted(key[:2] for key in sets.calls) == [("", "Shell"), ("", "Task")]
+    assert not sets.results
+
+
+def test_zot_streams_say_things_once(tmp_path: Path) -> None:
+    """A text or call that was streamed counts only where nothing tells it again."""
+    call = {"type": "tool_call", "id": "a", "name": "bash", "args": {"n": 1}}
+    rows: Rows = [
+        {"type": "text_delta", "delta": "He"},
+        {"type": "text_delta", "delta": "llo"},
+        {"type": "tool_use_start", "id": "a", "name": "bash"},
+        call,
+        {"type": "assistant_message", "content": [text("Hello"), call]},
+        {"type": "tool_use_start", "id": "b", "name": "read"},
+        {"type": "tool_use_args", "id": "b", "delta": '{"p": "x"}'},
+        {"type": "tool_result", "id": "b", "content": [text("one"), text("two")]},
+        {"type": "text_delta", "delta": "By"},
+        {"type": "text_delta", "delta": "e"},
+        {"type": "done"},
+    ]
+    sets = zot.read(written(tmp_path, rows))
+    assert sorted(words for _, words in shown(sets, "assistants")) == ["Bye", "Hello"]
+    assert shown(sets, "calls") == [("a", '{"n":1}'), ("b", '{"p":"x"}')]
+    assert shown(sets, "results") == [("b", "one\ntwo")]
+
+
+def test_zot_session_files_know_blocks_by_their_keys(tmp_path: Path) -> None:
+    """Call ids may be used again there."""
+    call = {"id": "c", "name": "bash", "arguments": {}}
+    result = {"call_id": "c", "content": [{"text": "out"}]}
+    said = [{"summary": "s"}, {"text": "ok"}, call, call]
+    rows = [
+        {"type": "message", "message": {"role": "user", "content": [{"text": "go"}]}},
+        {"type": "message", "message": {"role": "assistant", "content": said}},
+        {"type": "message", "message": {"role": "tool", "content": [result]}},
+    ]
+    sets = zot.read(written(tmp_path, rows))
+    assert [words for _, words in shown(sets, "users") + shown(sets, "assistants")] == ["go", "ok"]
+    assert shown(sets, "calls") == [("c", "{}"), ("c", "{}")]
+    assert shown(sets, "results") == [("c", "out")]
+    assert sets.other == {"other:assistant/reasoning": 1}
+
+
+def test_copilot_events(tmp_path: Path) -> None:
+    """`content` is what was typed, unless a source is named; a call is asked for and started under one id."""
+    request = {"toolCallId": "t", "name": "apply_patch", "arguments": "*** Begin"}
+    rows = [
+        {"type": "user.message", "id": "1", "data": {"content": "go", "transformedContent": "<now>go"}},
+        {"type": "user.message", "id": "2", "data": {"content": "x", "source": "skill-x"}},
+        {"type": "assistant.message", "id": "3", "data": {"content": "ok", "toolRequests": [request]}},
+        {"type": "tool.execution_start", "id": "4", "data": {"toolCallId": "t", "toolName": "apply_patch"}},
+        {"type": "tool.execution_complete", "id": "5", "data": {"toolCallId": "t", "error": {"message": "no"}}},
+        {"type": "hook.start", "id": "6", "data": {}},
+    ]
+    sets = copilot.read(written(tmp_path, rows))
+    assert shown(sets, "users") == [("1", "go")]
+    assert shown(sets, "assistants") == [("3", "ok")]
+    assert shown(sets, "calls") == [("t", '"*** Begin"')]
+    assert shown(sets, "results") == [("t", "no")]
+    assert sets.left_out() == {"call/repeated": 1, "hook.start": 1}
+
+
+@pytest.mark.parametrize("agent", ["gemini", "opencode", "cursor", "zot", "copilot"])
+def test_exported_parts_of_one_message_join(agent: str) -> None:
+    """Whatever their ids look like, the parts of a split message are known by its native id."""
+    source = {"providerEventId": "u1", "offset": 7}
+    common = {"session": {"agent": agent}, "source": source}
+    rows = [
+        {"id": "x.0", "kind": "user.message", "payload": {"text": "before"}, **common},
+        {"id": "x.1", "kind": "user.kato-command", "payload": {"line": "::start"}, **common},
+    ]
+    sets = export.read("\n".join(json.dumps(row) for row in rows))
+    assert shown(sets, "users") == [("7" if agent in ("cursor", "zot") else "u1", "before\n::start")]
+
+
+@pytest.mark.parametrize("read", READERS)
+def test_what_is_no_session_holds_no_conversation(tmp_path: Path, read: Callable[[Path], Sets]) -> None:
+    """Records of an unknown shape are counted, damaged lines too, and none of them is conversation."""
+    path = tmp_path / "flat.jsonl"
+    path.write_bytes(b'{"some": "thing"}\n\n[1]\n{"type": "user", "mess\n\xff')
+    sets = read(path)
+    assert not any((sets.users, sets.assistants, sets.calls, sets.results))
+    assert sets.other["invalid-json"]
+    assert sets.other.total() >= 3
