@@ -2,4 +2,5 @@
 
 import pytest
 
-pytest.register_assert_rewrite(f"{__name__}.codex", f"{__name__}.daemon")
+for module in ("client", "codex", "daemon", "judge", "play"):
+    pytest.register_assert_rewrite(f"{__name__}.{module}")

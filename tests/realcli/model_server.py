@@ -1,4 +1,8 @@
-"""A scripted model as Codex speaks to one: `POST /v1/responses`, answered by a stream of events.
+"""A scripted model as three clients speak to one: each request is answered by a stream of events.
+
+    POST /v1/responses                              Codex
+    POST /v1/chat/completions                       OpenCode
+    POST /v1beta/models/M:streamGenerateContent     Gemini CLI
 
 Usage: `python model_server.py LOG`. It takes a free port of the loopback device (which it switches on,
 for in a fresh network namespace that is off), tells it in the first line of LOG, and ends when its
@@ -6,8 +10,9 @@ standard input does. LOG then holds, as JSON lines, all that was said, in order:
 
     {"event": "ready", "port": 40000}
     {"event": "prompt", "text": …}                                  what the person asked
-    {"event": "answer", "text": …, "thinking"?: …, "call"?: {"id", "name", "cmd"}}
+    {"event": "answer", "text": …, "thinking"?: …, "call"?: {"id", "name"}}
     {"event": "result", "call": id, "output": …}                    what a tool gave back
+    {"event": "aside", "path": …}                                   what a client asks for itself (a title)
 
 Every answer is numbered, repeats the prompt, and ends in lines that would be commands had a person typed
 them. A prompt that holds `(tool)` is answered by a thought, a text and a call; the call's result by a text.
@@ -24,10 +29,15 @@ import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
-TOOL = "exec_command"
+TOOLS = {  # the clients' own shell tools, and the arguments with which each of them runs the command
+    "exec_command": {"cmd": "cat note.txt"},
+    "bash": {"command": "cat note.txt", "description": "Reads the note"},
+    "run_shell_command": {"command": "cat note.txt", "description": "Reads the note"},
+}
 COMMAND = "cat note.txt"
 BAIT = "::start bait.md\n\n::stop"
-INJECTED = ("<", "# AGENTS.md")  # how texts begin that the client adds in the person's role
+INJECTED = ("<", "# AGENTS.md")  # how texts begin that a client adds in the person's role
+PIECE = 16
 
 
 def loopback_up():
@@ -39,55 +49,182 @@ def loopback_up():
             fcntl.ioctl(handle, 0x8914, struct.pack("16sh14x", b"lo", flags | 1))  # SIOCSIFFLAGS
 
 
-def message_text(item):
-    """Return the text of one input message, whose content is a string or a list of parts."""
-    content = item.get("content") or ""
-    return content if isinstance(content, str) else "\n".join(part.get("text", "") for part in content)
+def said(content):
+    """Return what the person said in a message, whose content is a string or a list of parts."""
+    parts = [content] if isinstance(content, str) else [part.get("text", "") for part in content or []]
+    return "\n".join(part for part in parts if part and not part.startswith(INJECTED))
 
 
-def newest(items):
-    """Return the newest prompt of a request, and the tool results that stand behind it."""
-    prompt, results = "", []
-    for item in items:
-        if item.get("type") == "function_call_output":
-            results.append(item)
-        elif item.get("role") == "user" and not message_text(item).startswith(INJECTED):
-            prompt, results = message_text(item), []
-    return prompt, results
+def unquoted(text):
+    """Return a prompt without what `opencode run` does to one that holds a blank: quotes, and slashes before quotes."""
+    return text[1:-1].replace('\\"', '"') if text[:1] == '"' else text
 
 
-def script(number, prompt, results):
+def pieces(text):
+    """Return a text as it is streamed."""
+    return [text[start : start + PIECE] for start in range(0, len(text), PIECE)]
+
+
+def script(number, prompt, results, tool):
     """Return answer `number` as it is logged: a call first where the prompt asks for one."""
     if "(tool)" in prompt and not results:
-        call = {"id": f"call_{number}", "name": TOOL, "cmd": COMMAND}
         thinking = f"Thought {number}: I shall look before I answer."
+        call = {"id": f"call_{number}", "name": tool}
         return {"thinking": thinking, "text": f"Answer {number}: let me look.\n\n{BAIT}", "call": call}
     return {"text": f"Answer {number} to this:\n\n{prompt.strip()}\n\n{BAIT}"}
 
 
-def output_items(number, answer):
-    """Return the items of one answer in the form of the Responses interface."""
-    if "thinking" in answer:
-        summary = [{"type": "summary_text", "text": answer["thinking"]}]
-        yield {"type": "reasoning", "id": f"rs_{number}", "summary": summary, "encrypted_content": "bm9uZQ=="}
-    yield {
-        "type": "message",
-        "id": f"msg_{number}",
-        "role": "assistant",
-        "status": "completed",
-        "phase": "commentary" if "call" in answer else "final_answer",
-        "content": [{"type": "output_text", "text": answer["text"], "annotations": []}],
-    }
-    if "call" in answer:
-        call = answer["call"]
+class Responses:
+    """The OpenAI Responses interface."""
+
+    ending = "/responses"
+
+    @staticmethod
+    def newest(body):
+        """Return the newest prompt of a request, and the tool results that stand behind it."""
+        prompt, results = "", []
+        for item in body["input"]:
+            if item.get("type") == "function_call_output":
+                results.append((item["call_id"], item["output"]))
+            elif item.get("role") == "user" and (text := said(item.get("content"))):
+                prompt, results = text, []
+        return prompt, results
+
+    @staticmethod
+    def tools(_body):
+        """Return the names of the tools that the client offers."""
+        return ["exec_command"]
+
+    @classmethod
+    def stream(cls, number, answer):
+        """Yield the rows of an answer, the last of which ends it."""
+        response = {"id": f"resp_{number}", "object": "response", "status": "in_progress", "output": []}
+        yield {"type": "response.created", "response": response}
+        items = list(cls._items(number, answer))
+        for index, item in enumerate(items):
+            yield from cls._item(index, item)
+        usage = {"input_tokens": 100, "output_tokens": 20, "total_tokens": 120}
+        done = {**response, "status": "completed", "output": items, "usage": usage}
+        yield {"type": "response.completed", "response": done}
+
+    @staticmethod
+    def _items(number, answer):
+        if "thinking" in answer:
+            summary = [{"type": "summary_text", "text": answer["thinking"]}]
+            yield {"type": "reasoning", "id": f"rs_{number}", "summary": summary, "encrypted_content": "bm9uZQ=="}
         yield {
-            "type": "function_call",
-            "id": f"fc_{number}",
-            "call_id": call["id"],
-            "name": call["name"],
-            "arguments": json.dumps({"cmd": call["cmd"]}),
+            "type": "message",
+            "id": f"msg_{number}",
+            "role": "assistant",
             "status": "completed",
+            "phase": "commentary" if "call" in answer else "final_answer",
+            "content": [{"type": "output_text", "text": answer["text"], "annotations": []}],
         }
+        if "call" in answer:
+            call = answer["call"]
+            yield {
+                "type": "function_call",
+                "id": f"fc_{number}",
+                "call_id": call["id"],
+                "name": call["name"],
+                "arguments": json.dumps(TOOLS[call["name"]]),
+                "status": "completed",
+            }
+
+    @staticmethod
+    def _item(index, item):
+        begun = {**item, "status": "in_progress"} | ({"content": []} if item["type"] == "message" else {})
+        yield {"type": "response.output_item.added", "output_index": index, "item": begun}
+        for delta in pieces(item["content"][0]["text"]) if item["type"] == "message" else ():
+            place = {"item_id": item["id"], "output_index": index, "content_index": 0}
+            yield {"type": "response.output_text.delta", **place, "delta": delta}
+        yield {"type": "response.output_item.done", "output_index": index, "item": item}
+
+
+class ChatCompletions:
+    """The OpenAI chat interface, with the thoughts that many servers add to it."""
+
+    ending = "/chat/completions"
+
+    @staticmethod
+    def newest(body):
+        """Return the newest prompt of a request, and the tool results that stand behind it."""
+        prompt, results = "", []
+        for message in body["messages"]:
+            if message["role"] == "tool":
+                results.append((message["tool_call_id"], message["content"]))
+            elif message["role"] == "user" and (text := said(message.get("content"))):
+                prompt, results = unquoted(text), []
+        return prompt, results
+
+    @staticmethod
+    def tools(body):
+        """Return the names of the tools that the client offers; it offers none where it asks for a title."""
+        return [tool["function"]["name"] for tool in body.get("tools") or []]
+
+    @staticmethod
+    def stream(number, answer):
+        """Yield the rows of an answer, the last of which ends it."""
+        base = {"id": f"chat_{number}", "object": "chat.completion.chunk", "created": 1, "model": "scripted"}
+
+        def chunk(delta, reason=None):
+            return {**base, "choices": [{"index": 0, "delta": delta, "finish_reason": reason}]}
+
+        yield chunk({"role": "assistant", "content": ""})
+        for delta in pieces(answer.get("thinking", "")):
+            yield chunk({"reasoning_content": delta})
+        for delta in pieces(answer["text"]):
+            yield chunk({"content": delta})
+        if call := answer.get("call"):
+            function = {"name": call["name"], "arguments": json.dumps(TOOLS[call["name"]])}
+            yield chunk({"tool_calls": [{"index": 0, "id": call["id"], "type": "function", "function": function}]})
+        yield chunk({}, "tool_calls" if call else "stop")
+        yield {**base, "choices": [], "usage": {"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120}}
+        yield "[DONE]"
+
+
+class GenerateContent:
+    """The Gemini interface."""
+
+    ending = ":streamGenerateContent"
+
+    @staticmethod
+    def newest(body):
+        """Return the newest prompt of a request, and the tool results that stand behind it."""
+        prompt, results = "", []
+        for content in body["contents"]:
+            parts = content.get("parts") or []
+            answers = [part["functionResponse"] for part in parts if "functionResponse" in part]
+            results += [(answer.get("id"), answer.get("response")) for answer in answers]
+            if content.get("role") == "user" and not answers and (text := said(parts)):
+                prompt, results = text, []
+        return prompt, results
+
+    @staticmethod
+    def tools(body):
+        """Return the names of the tools that the client offers."""
+        groups = [tool.get("functionDeclarations") or [] for tool in body.get("tools") or []]
+        return [function["name"] for group in groups for function in group]
+
+    @staticmethod
+    def stream(number, answer):
+        """Yield the rows of an answer, the last of which ends it."""
+
+        def row(part, **ending):
+            candidate = {"index": 0, "content": {"role": "model", "parts": [part]}, **ending}
+            usage = {"promptTokenCount": 100, "candidatesTokenCount": 20, "totalTokenCount": 120}
+            return {"candidates": [candidate], "usageMetadata": usage, "responseId": f"gemini_{number}"}
+
+        if "thinking" in answer:
+            yield row({"text": f"**Looking** {answer['thinking']}", "thought": True})
+        for text in pieces(answer["text"]):
+            yield row({"text": text})
+        if call := answer.get("call"):
+            yield row({"functionCall": {**call, "args": TOOLS[call["name"]]}, "thoughtSignature": "bm9uZQ=="})
+        yield row({"text": ""}, finishReason="STOP")
+
+
+INTERFACES = (Responses, ChatCompletions, GenerateContent)
 
 
 class Model(ThreadingHTTPServer):
@@ -121,56 +258,45 @@ class Handler(BaseHTTPRequestHandler):
     def do_POST(self):
         """Log what is new in the request, answer by the script, and log the answer before its end."""
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        if not self.path.endswith("/responses"):
+        path = self.path.partition("?")[0]
+        interface = next((one for one in INTERFACES if path.endswith(one.ending)), None)
+        if interface is None:
+            self.server.log("aside", path=path)
             self.send_error(404)
             return
-        prompt, results = newest(body["input"])
+        tool = next((name for name in interface.tools(body) if name in TOOLS), "")
+        if not tool:
+            self.server.log("aside", path=path)
+            self._answer(interface.stream(0, {"text": f"An aside\n\n{BAIT}"}))
+            return
+        prompt, results = interface.newest(body)
         if results:
-            self.server.log("result", call=results[-1]["call_id"], output=str(results[-1]["output"]))
+            self.server.log("result", call=results[-1][0], output=str(results[-1][1]))
         else:
             self.server.log("prompt", text=prompt)
         number = next(self.server.numbers)
-        self._answer(number, script(number, prompt, results))
+        answer = script(number, prompt, results, tool)
+        self._answer(interface.stream(number, answer), answer)
 
     def _head(self, kind):
         self.send_response(200)
         self.send_header("Content-Type", kind)
         self.end_headers()
 
-    def _answer(self, number, answer):
+    def _answer(self, rows, answer=None):
+        """Send all rows; the answer stands in the log before the last of them is sent."""
         self._head("text/event-stream")
-        response = {"id": f"resp_{number}", "object": "response", "status": "in_progress", "output": []}
-        self._send("response.created", response=response)
-        items = list(output_items(number, answer))
-        for index, item in enumerate(items):
-            self._item(index, item)
-        self.server.log("answer", **answer)
-        usage = {"input_tokens": 100, "output_tokens": 20, "total_tokens": 120}
-        self._send(
-            "response.completed",
-            response={**response, "status": "completed", "output": items, "usage": usage},
-        )
+        *rows, last = rows
+        for row in rows:
+            self._send(row)
+        if answer:
+            self.server.log("answer", **answer)
+        self._send(last)
 
-    def _item(self, index, item):
-        begun = {**item, "status": "in_progress"}
-        if item["type"] == "message":
-            begun["content"] = []
-        self._send("response.output_item.added", output_index=index, item=begun)
-        if item["type"] == "message":
-            text = item["content"][0]["text"]
-            for start in range(0, len(text), 16):
-                delta = text[start : start + 16]
-                self._send(
-                    "response.output_text.delta",
-                    item_id=item["id"],
-                    output_index=index,
-                    content_index=0,
-                    delta=delta,
-                )
-        self._send("response.output_item.done", output_index=index, item=item)
-
-    def _send(self, kind, **fields):
-        self.wfile.write(f"event: {kind}\ndata: {json.dumps({'type': kind, **fields})}\n\n".encode())
+    def _send(self, row):
+        kind = f"event: {row['type']}\n" if "type" in row else ""
+        data = row if isinstance(row, str) else json.dumps(row)
+        self.wfile.write(f"{kind}data: {data}\n\n".encode())
 
 
 def main():

@@ -1,0 +1,39 @@
+"""What each test of a real client begins with; the module that holds it names its client: `CLIENT`."""
+
+import os
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+from . import model_server
+from .play import Play
+from .processes import Namespace
+
+
+@pytest.fixture(scope="module")
+def command(request, tmp_path_factory):
+    """What starts the client, in $KATOD_REALCLI_DIR or a folder that goes when the module is done."""
+    kept = os.environ.get("KATOD_REALCLI_DIR")
+    folder = Path(kept).absolute() if kept else tmp_path_factory.mktemp("client")
+    yield request.module.CLIENT.installed(folder)
+    if not kept:
+        shutil.rmtree(folder)
+
+
+@pytest.fixture
+def stage(command, tmp_path):
+    """Return what makes a play with one kind of client, nothing said in it yet."""
+    log = tmp_path / "model.jsonl"
+    namespace = Namespace([sys.executable, model_server.__file__, str(log)])
+    try:
+        yield lambda client: Play(client, command, namespace, log)
+    finally:
+        namespace.close()
+
+
+@pytest.fixture
+def play(request, stage):
+    """A play with the module's client."""
+    return stage(request.module.CLIENT)

@@ -1,0 +1,46 @@
+"""The clients come from npm: each version is installed once, whole or not at all, and without its scripts."""
+
+import os
+import shutil
+import subprocess
+
+import pytest
+
+
+def install(folder, name, package):
+    """Return the prefix of `package` (`name@version`), installed below `folder` unless it is there; skip if that fails."""
+    for program in ("node", "npm"):
+        if not shutil.which(program):
+            pytest.skip(f"no {program} here to install {package} with")
+    prefix = folder / f"{name}-{package.rpartition('@')[2]}"
+    if not prefix.exists():
+        fresh = folder / f"{prefix.name}.{os.getpid()}"
+        fresh.mkdir(parents=True)
+        _npm_install(fresh, package)
+        try:
+            fresh.rename(prefix)  # whoever else installs here
+        except OSError:
+            shutil.rmtree(fresh)
+    return prefix
+
+
+def _npm_install(prefix, package):
+    argv = [
+        "npm",
+        "install",
+        "--no-audit",
+        "--no-fund",
+        "--ignore-scripts",  # a script may start the client, which makes folders in this person's own home
+        "--fetch-retries=1",
+        "--prefix",
+        str(prefix),
+        package,
+    ]
+    try:
+        run = subprocess.run(argv, capture_output=True, text=True, check=False, timeout=300)
+        problem = " ".join(run.stderr.split())[:300] if run.returncode else ""
+    except subprocess.TimeoutExpired:
+        problem = "more than 300 seconds"
+    if problem:
+        shutil.rmtree(prefix)
+        pytest.skip(f"npm install {package} failed: {problem}")

@@ -1,0 +1,66 @@
+"""A client, the model that it speaks to and the daemon beside it, and what is said in a play."""
+
+import json
+from contextlib import contextmanager
+
+from .daemon import Katod
+from .processes import until
+
+SEVERAL_LINES = """\
+a prompt of several lines
+
+    ::stop
+is not at the margin, ::stop is not alone, and
+
+```text
+::start fenced.md
+```
+
+is code; grüße, 你好
+"""
+
+
+class Play:
+    """A model and a client in one namespace, and the model's log."""
+
+    def __init__(self, client, command, namespace, log):
+        self._namespace, self._log = namespace, log
+        (ready,) = until(self.log, "the model tells its port")
+        self.client = client(command, namespace, ready["port"], log.parent)
+
+    def log(self):
+        """Return the whole lines of the model's log."""
+        whole = self._log.read_text().rpartition("\n")[0] if self._log.exists() else ""
+        return [json.loads(line) for line in whole.splitlines()]
+
+    def last_answer(self):
+        """Return the first line of the newest answer: no other text has it."""
+        return [entry for entry in self.log() if entry["event"] == "answer"][-1]["text"].splitlines()[0]
+
+    @contextmanager
+    def katod(self, form):
+        """Run the daemon as long as the block does, and have it end well."""
+        katod = Katod(self._namespace, self.client.environment, self._log.parent, form)
+        try:
+            katod.start()
+            yield katod
+            code = katod.stop()
+        finally:
+            katod.close()
+        assert code == 0, katod.log.read_text()[-2000:]
+        self.client.assert_untouched()
+
+    def record(self, katod, prompt, name):
+        """Say something that is to be recorded, and wait until its answer stands in the output."""
+        self.client.say(prompt)
+        katod.shows(self.last_answer(), name)
+
+    def hold_conversation(self, katod, notes, later):
+        """Say what is to be recorded and what is not, each as soon as katod has written what came before."""
+        self.client.begin("hello one")
+        self.record(katod, f"::start {notes}\n\nfirst recorded prompt", notes)
+        self.record(katod, "look into it (tool)", notes)
+        self.record(katod, SEVERAL_LINES, notes)
+        self.client.say("::stop")
+        self.client.say("after the stop")
+        self.record(katod, f"::start {later}\n\nthe last prompt", later)  # written last: then all before it was seen

@@ -1,0 +1,73 @@
+"""The real Gemini CLI, followed live: a recording holds what the model's own log has for that range, once."""
+
+import time
+
+import pytest
+
+from . import judge
+from .gemini import Gemini
+from .play import SEVERAL_LINES
+
+pytestmark = pytest.mark.slow
+CLIENT = Gemini
+
+
+class Forgetful(Gemini):
+    """One with the client's own defaults: at its start it deletes old sessions, and some that are not."""
+
+    forgets = True
+
+
+@pytest.mark.parametrize(("form", "suffix"), [("jsonl", "jsonl"), ("markdown", "md")])
+def test_a_live_recording_holds_what_the_model_heard_and_said(play, form, suffix):
+    """Between a typed start and stop every turn stands in the output once; nothing else does, and no file of the client changes."""
+    notes, later = f"notes.{suffix}", f"later.{suffix}"
+    play.client.begin(f"::start {notes}\n\nsaid before katod was there")
+    heard = len(play.log())
+    with play.katod(form) as katod:
+        play.hold_conversation(katod, notes, later)
+    judge.assert_outputs(katod, play.log()[heard:])
+
+
+def test_the_log_of_the_model_tells_what_the_client_keeps(play):
+    """Without katod: the words of the model's log are those of the client's own files, so it can be the judge."""
+    prompts = ["::start notes.md\n\nfirst prompt", "look into it (tool)", SEVERAL_LINES]
+    play.client.begin(prompts[0])
+    for prompt in prompts[1:]:
+        play.client.say(prompt)
+    said = judge.said(play.log())
+    assert play.client.messages() == said
+    assert [text for role, text in said if role == "user"] == prompts
+    assert len(said) == 7
+
+
+def next_minute(session):
+    """Wait until a resume of a session makes a second file, which is named after the minute."""
+    while time.strftime("%Y-%m-%dT%H-%M", time.gmtime()) in session.name:
+        time.sleep(0.2)
+
+
+@pytest.mark.parametrize(("form", "suffix"), [("jsonl", "jsonl"), ("markdown", "md")])
+def test_a_recording_outlives_the_session_file_that_the_client_deletes(stage, form, suffix):
+    """By default a resume in a later minute makes a stray file, for which the next start deletes the whole session."""
+    play = stage(Forgetful)
+    notes, later = f"notes.{suffix}", f"later.{suffix}"
+    with play.katod(form) as katod:
+        play.client.begin("hello one")
+        play.record(katod, f"::start {notes}\n\nfirst recorded prompt", notes)
+        play.record(katod, "look into it (tool)", notes)
+        (session,) = play.client.sessions()
+        next_minute(session)
+        play.record(katod, SEVERAL_LINES, notes)
+        strays = set(play.client.sessions()) - {session}
+        play.client.begin("a new conversation")
+        assert strays, "the client made no stray file: the test lost its subject"
+        assert not [path for path in (session, *strays) if path.exists()], "the client deleted nothing: likewise"
+        play.record(katod, f"::start {later}\n\nthe last prompt", later)
+    judge.assert_outputs(katod, log_of_two_conversations(play.log()))
+
+
+def log_of_two_conversations(log):
+    """Return the log with what was open when the client took the conversation away closed."""
+    new = next(n for n, entry in enumerate(log) if entry.get("text") == "a new conversation")
+    return [*log[:new], {"event": "prompt", "text": "::stop"}, *log[new:]]
