@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any, ClassVar, Final
 
 from katod import events as ev
-from katod.agents.protocol import Origin, dict_of, digest, list_of, text_of
-from katod.agents.tools import describe, family
+from katod.agents.protocol import Immediate, Origin, dict_of, digest, list_of, text_of
+from katod.agents.tools import call_of
 from katod.events import Event
 from katod.model import Record
 
@@ -24,7 +24,7 @@ _NOTICE: Final = "<system_"
 _PHASES: Final = {"final_answer": "final", "commentary": "commentary"}
 
 
-class Copilot:
+class Copilot(Immediate):
     """Translates the records of one Copilot CLI session."""
 
     agent: ClassVar[str] = "copilot"
@@ -41,14 +41,6 @@ class Copilot:
     def state(self) -> dict[str, Any]:
         """Return the present turn, the settings and the open calls."""
         return {"turn": self._turn, "now": self._now, "calls": self._calls}
-
-    def holding(self) -> bool:
-        """Nothing is ever held back."""
-        return False
-
-    def finish(self) -> list[Event]:
-        """Nothing is held back."""
-        return []
 
     def feed(self, record: Record) -> list[Event]:
         """Translate one record."""
@@ -123,13 +115,7 @@ class Copilot:
         if call in self._calls:
             return []
         self._calls[call] = 1
-        payload: dict[str, Any] = {"toolCallId": call, "name": name, "family": family(name)}
-        if server := text_of(row.get("mcpServerName")):
-            payload |= {"family": "mcp", "server": server}
-        arguments = given if isinstance(given, dict | str) else {}
-        if description := describe(name, arguments, self._now.get("cwd", "")):
-            payload["description"] = description
-        payload["input"] = given
+        payload = call_of(call, name, given, self._now.get("cwd", ""), text_of(row.get("mcpServerName")))
         return [self._event(ev.TOOL_CALL, payload, record, f"{digest(call)}c", model=model)]
 
     def _ended(self, data: dict[str, Any], record: Record) -> list[Event]:

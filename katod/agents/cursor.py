@@ -12,8 +12,8 @@ from typing import Any, ClassVar, Final, NamedTuple
 import orjson
 
 from katod import events as ev
-from katod.agents.protocol import Origin, dict_of, digest, list_of, text_of
-from katod.agents.tools import describe, family
+from katod.agents.protocol import Immediate, Origin, dict_of, digest, list_of, text_of
+from katod.agents.tools import call_of, question_of
 from katod.events import Event
 from katod.model import Record
 
@@ -26,11 +26,12 @@ _TIME: Final = re.compile(
     r"\w+, (\w{3}) (\d{1,2}), (\d{4}), (\d{1,2}):(\d\d) (AM|PM)(?: \(UTC(?:([+-])(\d{1,2})(?::(\d\d))?)?\))?"
 )
 _MONTHS: Final = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+_OWN: Final = "cursor"  # the namespace of Cursor's own tools
 _TRUSTED: Final = ".workspace-trusted"
 _STATUS: Final = {"aborted": "aborted", "error": "error", "success": "done"}
 
 
-class Cursor:
+class Cursor(Immediate):
     """Translates the lines of one Cursor transcript."""
 
     agent: ClassVar[str] = "cursor"
@@ -47,14 +48,6 @@ class Cursor:
     def state(self) -> dict[str, Any]:
         """Return how many lines were said so far, and where."""
         return {"number": self._number, "cwd": self._cwd}
-
-    def holding(self) -> bool:
-        """Nothing is ever held back."""
-        return False
-
-    def finish(self) -> list[Event]:
-        """Nothing is held back."""
-        return []
 
     def feed(self, record: Record) -> list[Event]:
         """Translate one line."""
@@ -114,22 +107,14 @@ class Cursor:
 
     def _call(self, row: dict[str, Any], record: Record, n: int) -> list[Event]:
         """Translate a call. It has no id and its result stands nowhere; its place names it."""
-        name, given = text_of(row.get("name")), row.get("input")
-        arguments = dict_of(given)
-        call = f"{self._number}.{n}"
-        payload: dict[str, Any] = {"toolCallId": call, "name": name, "family": family(name)}
+        name, given, server = text_of(row.get("name")), row.get("input"), ""
         if name == "CallDynamicTool":
-            payload |= {
-                "name": text_of(arguments.get("toolName")) or name,
-                "server": text_of(arguments.get("namespace")),
-            }
-            payload["family"] = family(payload["name"]) if payload["server"] == "cursor" else "mcp"
-            given = arguments = dict_of(arguments.get("arguments"))
-        if description := describe(payload["name"], arguments, self._cwd):
-            payload["description"] = description
-        payload["input"] = given
-        out = [self._event(ev.TOOL_CALL, payload, record, n)]
-        prompts = _prompts(name, arguments, call)
+            inner = dict_of(given)
+            server = text_of(inner.get("namespace")).removeprefix(_OWN)
+            name, given = text_of(inner.get("toolName")) or name, dict_of(inner.get("arguments"))
+        call = f"{self._number}.{n}"
+        out = [self._event(ev.TOOL_CALL, call_of(call, name, given, self._cwd, server), record, n)]
+        prompts = _prompts(name, dict_of(given), call)
         return out + [self._event(ev.DECISION_PROMPT, prompt, record, f"{n}q{i}") for i, prompt in enumerate(prompts)]
 
     def _ended(self, value: dict[str, Any], record: Record) -> list[Event]:
@@ -229,11 +214,5 @@ def _prompts(name: str, given: dict[str, Any], call: str) -> list[dict[str, Any]
 
 
 def _question(row: dict[str, Any], decision: str) -> dict[str, Any]:
-    options = [
-        {"label": text_of(option.get("label"))} for option in list_of(row.get("options")) if isinstance(option, dict)
-    ]
-    asked = {
-        "decisionId": decision, "decisionKey": text_of(row.get("id")) or text_of(row.get("prompt")),
-        "prompt": text_of(row.get("prompt")), "options": options,
-    }  # fmt: skip
-    return asked | ({"multiSelect": True} if row.get("allow_multiple") else {})
+    key, prompt = text_of(row.get("id")), text_of(row.get("prompt"))
+    return question_of(decision, key, prompt, row.get("options"), several=bool(row.get("allow_multiple")))

@@ -11,8 +11,8 @@ from typing import Any, ClassVar, Final
 import orjson
 
 from katod import events as ev
-from katod.agents.protocol import Origin, attachment, dict_of, digest, list_of, text_of
-from katod.agents.tools import describe, family
+from katod.agents.protocol import Immediate, Origin, attachment, dict_of, digest, list_of, text_of
+from katod.agents.tools import answer_of, call_of, question_of
 from katod.events import Event
 from katod.model import Record
 
@@ -24,7 +24,7 @@ _ENDED: Final = ("success", "error", "cancelled")
 Value = dict[str, Any]
 
 
-class Gemini:
+class Gemini(Immediate):
     """Translates the records of one Gemini CLI session file."""
 
     agent: ClassVar[str] = "gemini"
@@ -49,14 +49,6 @@ class Gemini:
             "session": self._ref.id, "started": self._started, "own": self._own, "title": self._title,
             "cwd": self._cwd, "ids": self._ids,
         }  # fmt: skip
-
-    def holding(self) -> bool:
-        """Nothing is ever held back."""
-        return False
-
-    def finish(self) -> list[Event]:
-        """Nothing is held back."""
-        return []
 
     def feed(self, record: Record) -> list[Event]:
         """Translate one record, or a whole document."""
@@ -198,11 +190,7 @@ class Gemini:
         """Yield a call, its questions, its result and their answers: they are written together, when it has ended."""
         name, given = text_of(call.get("name")), call.get("args")
         call_id = text_of(call.get("id")) or f"{text_of(value.get('id'))}.{n}"
-        payload: Value = {"toolCallId": call_id, "name": name, "family": family(name)}
-        shown = describe(name, given if isinstance(given, dict | str) else {}, self._cwd)
-        if shown := shown or text_of(call.get("description")):
-            payload["description"] = shown
-        yield self._of(value, ev.TOOL_CALL, payload | {"input": given}, record, f"{call_id}c")
+        yield self._of(value, ev.TOOL_CALL, call_of(call_id, name, given, self._cwd), record, f"{call_id}c")
         questions = list_of(dict_of(given).get("questions")) if name == "ask_user" else []
         asked = [_question(dict_of(question), f"{call_id}:{i}") for i, question in enumerate(questions)]
         for i, question in enumerate(asked):
@@ -287,14 +275,9 @@ def _outcome(call: Value, call_id: str, text: str) -> Value:
 
 
 def _question(question: Value, decision: str) -> Value:
-    rows = [option for option in list_of(question.get("options")) if isinstance(option, dict)]
-    names = ("label", "description")
-    row = {
-        "decisionId": decision, "decisionKey": text_of(question.get("header")) or text_of(question.get("question")),
-        "prompt": text_of(question.get("question")),
-        "options": [{k: o[k] for k in names if isinstance(o.get(k), str)} for o in rows if "label" in o],
-    }  # fmt: skip
-    return row | ({"multiSelect": True} if question.get("multiSelect") else {})
+    header, prompt = text_of(question.get("header")), text_of(question.get("question"))
+    several = bool(question.get("multiSelect"))
+    return question_of(decision, header, prompt, question.get("options"), several=several)
 
 
 def _answers(text: str, asked: list[Value]) -> Iterator[tuple[int, Value]]:
@@ -309,8 +292,4 @@ def _answers(text: str, asked: list[Value]) -> Iterator[tuple[int, Value]]:
         answer = answers.get(str(i))
         if answer is None:
             continue
-        chosen = [str(part) for part in answer] if isinstance(answer, list) else [str(answer)]
-        labels = [option["label"] for option in question["options"]]
-        words = ", ".join(part for part in chosen if labels and part not in labels)
-        row = {"decisionId": question["decisionId"], "selections": [c for c in chosen if not labels or c in labels]}
-        yield i, row | ({"freeText": words} if words else {})
+        yield i, answer_of(question, [str(part) for part in answer] if isinstance(answer, list) else [str(answer)])

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any, ClassVar, Final
 
 from katod import events as ev
-from katod.agents.protocol import SPAWNED, Origin, attachment, dict_of, list_of, text_of
-from katod.agents.tools import describe, family
+from katod.agents.protocol import SPAWNED, Immediate, Origin, attachment, dict_of, list_of, text_of
+from katod.agents.tools import answer_of, call_of, question_of
 from katod.events import Event
 from katod.model import Record
 
@@ -40,7 +40,7 @@ class Turn:
         return _has_ended(last) and (last.get("finish") not in _GOING_ON or bool(last.get("error")))
 
 
-class OpenCode:
+class OpenCode(Immediate):
     """Translates the document of one OpenCode session, whole or from some message on."""
 
     agent: ClassVar[str] = "opencode"
@@ -57,10 +57,6 @@ class OpenCode:
     def state(self) -> Value:
         """Return the parent session and the place."""
         return {"parent": self._ref.parent, "cwd": self._cwd}
-
-    def holding(self) -> bool:
-        """What is not final stands in the source and is read again."""
-        return False
 
     def finish(self) -> list[Event]:
         """Return all that the document holds, final or not; what was told before is known by its id."""
@@ -178,10 +174,8 @@ class OpenCode:
         status, given, times = state.get("status"), state.get("input"), dict_of(state.get("time"))
         if status == "pending":  # its arguments never came
             return ended
-        payload: Value = {"toolCallId": call, "name": name, "family": family(name)}
-        if description := describe(name, given if isinstance(given, dict | str) else {}, self._cwd):
-            payload["description"] = description
-        yield self._event(f"{native}:call", ev.TOOL_CALL, payload | {"input": given}, _iso(times.get("start")), model)
+        payload = call_of(call, name, given, self._cwd)
+        yield self._event(f"{native}:call", ev.TOOL_CALL, payload, _iso(times.get("start")), model)
         asked = _questions(name, dict_of(given), call)
         for i, question in enumerate(asked):
             yield self._event(f"{native}:q{i}", ev.DECISION_PROMPT, question, _iso(times.get("start")), model)
@@ -329,21 +323,12 @@ def _questions(name: str, given: Value, call: str) -> list[Value]:
 
 
 def _question(row: Value, decision: str) -> Value:
-    options = [option for option in list_of(row.get("options")) if isinstance(option, dict) and "label" in option]
-    asked = {
-        "decisionId": decision, "decisionKey": text_of(row.get("header")) or text_of(row.get("question")),
-        "prompt": text_of(row.get("question")),
-        "options": [{k: o[k] for k in ("label", "description") if isinstance(o.get(k), str)} for o in options],
-    }  # fmt: skip
-    return asked | ({"multiSelect": True} if row.get("multiple") else {})
+    header, prompt = text_of(row.get("header")), text_of(row.get("question"))
+    return question_of(decision, header, prompt, row.get("options"), several=bool(row.get("multiple")))
 
 
 def _answers(state: Value, asked: list[Value]) -> Iterator[Value]:
     """Yield the answers: a list of labels, or of the person's own words, for each question."""
     answers = list_of(dict_of(state.get("metadata")).get("answers"))
     for question, answer in zip(asked, answers, strict=False):
-        chosen = [str(part) for part in answer] if isinstance(answer, list) else [str(answer)]
-        labels = [option["label"] for option in question["options"]]
-        words = ", ".join(part for part in chosen if part not in labels)
-        row = {"decisionId": question["decisionId"], "selections": [part for part in chosen if part in labels]}
-        yield row | ({"freeText": words} if words else {})
+        yield answer_of(question, [str(part) for part in answer] if isinstance(answer, list) else [str(answer)])

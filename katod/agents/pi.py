@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any, ClassVar, Final
 
 from katod import events as ev
-from katod.agents.protocol import Origin, attachment, dict_of, digest, list_of, text_of
-from katod.agents.tools import describe, family
+from katod.agents.protocol import Immediate, Origin, attachment, dict_of, digest, list_of, text_of
+from katod.agents.tools import call_of
 from katod.events import Event
 from katod.model import Record
 
@@ -21,7 +21,7 @@ _COUNTS: Final = (
 Blobs = list[tuple[str, str, str]]
 
 
-class Pi:
+class Pi(Immediate):
     """Translates the entries of one Pi session."""
 
     agent: ClassVar[str] = "pi"
@@ -36,14 +36,6 @@ class Pi:
     def state(self) -> dict[str, Any]:
         """Return the parent session and the settings so far."""
         return {"parent": self._ref.parent, "now": self._now}
-
-    def holding(self) -> bool:
-        """Nothing is ever held back."""
-        return False
-
-    def finish(self) -> list[Event]:
-        """Nothing is held back."""
-        return []
 
     def feed(self, record: Record) -> list[Event]:
         """Translate one entry."""
@@ -136,10 +128,7 @@ class Pi:
 
     def _call(self, block: dict[str, Any], n: str, model: str, record: Record) -> Event:
         name, given = text_of(block.get("name")), block.get("arguments")
-        payload: dict[str, Any] = {"toolCallId": text_of(block.get("id")), "name": name, "family": family(name)}
-        if description := describe(name, given if isinstance(given, dict | str) else {}, self._now.get("cwd", "")):
-            payload["description"] = description
-        payload["input"] = given
+        payload = call_of(text_of(block.get("id")), name, given, self._now.get("cwd", ""))
         return self._event(ev.TOOL_CALL, payload, record, n, model=model)
 
     def _result(self, message: dict[str, Any], record: Record) -> list[Event]:

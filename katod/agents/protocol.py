@@ -61,6 +61,18 @@ class Adapter(Protocol):
         """Say whether a file that begins with this record is a session of this agent."""
 
 
+class Immediate:
+    """For adapters that tell each record at once."""
+
+    def holding(self) -> bool:
+        """Nothing is ever held back."""
+        return False
+
+    def finish(self) -> list[Event]:
+        """Nothing is held back."""
+        return []
+
+
 def fingerprint(event: Event) -> str:
     """Return what an event without a native id is known by when its file was rewritten: its kind and words."""
     payload = event.payload

@@ -49,6 +49,36 @@ def describe(name: str, arguments: Mapping[str, Any] | str, cwd: str = "") -> st
     return one_line(relative(_first(arguments, _TELLING), cwd))
 
 
+def call_of(call: str, name: str, given: Any, cwd: str = "", server: str = "") -> dict[str, Any]:
+    """Return the payload of a call: its id, its name, what it is about, and what it was given, as it was."""
+    payload: dict[str, Any] = {"toolCallId": call, "name": name, "family": "mcp" if server else family(name)}
+    if server:
+        payload["server"] = server
+    if description := describe(name, given if isinstance(given, dict | str) else {}, cwd):
+        payload["description"] = description
+    payload["input"] = given
+    return payload
+
+
+def question_of(decision: str, key: str, prompt: str, options: Any, *, several: bool) -> dict[str, Any]:
+    """Return the payload of a question that a tool asks; of its options those that have a label."""
+    rows = [row for row in options if isinstance(row, dict)] if isinstance(options, list) else []
+    names = ("label", "description")
+    shown = [
+        {k: row[k] for k in names if isinstance(row.get(k), str)} for row in rows if isinstance(row.get("label"), str)
+    ]
+    asked = {"decisionId": decision, "decisionKey": key or prompt, "prompt": prompt, "options": shown}
+    return asked | ({"multiSelect": True} if several else {})
+
+
+def answer_of(question: dict[str, Any], chosen: list[str]) -> dict[str, Any]:
+    """Return the payload of an answer: the labels that were chosen, and the person's own words."""
+    labels = [option["label"] for option in question["options"]]
+    words = ", ".join(part for part in chosen if part not in labels)
+    row = {"decisionId": question["decisionId"], "selections": [part for part in chosen if part in labels]}
+    return row | ({"freeText": words} if words else {})
+
+
 def one_line(text: str, longest: int = LONGEST) -> str:
     """Return the first line of a text, cut with an ellipsis where more was said."""
     text = text.strip()

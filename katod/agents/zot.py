@@ -10,8 +10,8 @@ from typing import Any, ClassVar, Final
 import orjson
 
 from katod import events as ev
-from katod.agents.protocol import Origin, attachment, dict_of, list_of, text_of
-from katod.agents.tools import describe, family
+from katod.agents.protocol import Immediate, Origin, attachment, dict_of, list_of, text_of
+from katod.agents.tools import call_of
 from katod.events import Event
 from katod.model import Record
 
@@ -30,7 +30,7 @@ _REASONS: Final = {"aborted": "aborted", "error": "error"}
 Value = dict[str, Any]
 
 
-class Zot:
+class Zot(Immediate):
     """Translates the rows of one zot session, or of one captured stream."""
 
     agent: ClassVar[str] = "zot"
@@ -55,14 +55,6 @@ class Zot:
             "totals": self._totals, "calls": self._calls, "deltas": self._deltas,
             "begun": self._begun,
         }  # fmt: skip
-
-    def holding(self) -> bool:
-        """A text under way is decided by the rows that follow, and repeated by its message."""
-        return False
-
-    def finish(self) -> list[Event]:
-        """Nothing is held back."""
-        return []
 
     def feed(self, record: Record) -> list[Event]:
         """Translate one row."""
@@ -225,12 +217,7 @@ class Zot:
         self._calls[call] = 1
         if len(self._calls) > _MOST_CALLS:
             del self._calls[next(iter(self._calls))]
-        payload: Value = {"toolCallId": call, "name": name, "family": family(name)}
-        if server := text_of(row.get("server")):
-            payload |= {"family": "mcp", "server": server}
-        if description := describe(name, given if isinstance(given, dict | str) else {}, self._now.get("cwd", "")):
-            payload["description"] = description
-        payload["input"] = given
+        payload = call_of(call, name, given, self._now.get("cwd", ""), text_of(row.get("server")))
         return [self._event(ev.TOOL_CALL, payload, record, n, time=time, model=self._now.get("model", ""))]
 
     def _result(self, row: Value, call: str, record: Record, n: int, time: str = "") -> Event:

@@ -24,7 +24,7 @@ from katod.agents.codex.tools import (
     prompts,
     responses,
 )
-from katod.agents.protocol import SPAWNED, Origin, dict_of, list_of, text_of
+from katod.agents.protocol import SPAWNED, Immediate, Origin, dict_of, list_of, text_of
 from katod.events import Event
 from katod.model import Record
 
@@ -34,7 +34,7 @@ _EXECUTIONS: Final = frozenset({"commandexecution", "filechange", "mcptoolcall",
 _SETTINGS: Final = (("model", "model"), ("effort", "effort"), ("cwd", "cwd"))
 
 
-class Codex:
+class Codex(Immediate):
     """Translates the records of one Codex rollout."""
 
     agent: ClassVar[str] = "codex"
@@ -64,14 +64,6 @@ class Codex:
             "meta": self._meta, "turn": self._turn, "now": self.now, "calls": self._calls,
             "totals": self._totals, "counted": self._counted,
         }  # fmt: skip
-
-    def holding(self) -> bool:
-        """Codex writes each text when it is sent: nothing is ever held back."""
-        return False
-
-    def finish(self) -> list[Event]:
-        """Nothing is held back."""
-        return []
 
     def feed(self, record: Record) -> list[Event]:
         """Translate one record."""
