@@ -38,7 +38,7 @@ def sweep_folder(agent: str, folder: str, problems: dict[str, str], *, deep: boo
         for entry in entries:
             name = entry.name
             if name.endswith(".db"):
-                if ".db" in suffixes:
+                if ".db" in suffixes and _stat_of(entry) is not None:
                     yield from _sweep_database(entry.path, problems)
             elif name.endswith(suffixes):
                 found = _stat_of(entry)
@@ -61,7 +61,7 @@ def look(agent: str, path: str) -> tuple[Identity, Stat] | None:
     if identity is None:
         return None
     if IN_DATABASE in path:
-        here = dict(_sweep_database(path.partition("#")[0], {}))
+        here = dict(_sweep_database(path.rpartition("#")[0], {}))
         return (identity, here[path]) if path in here else None
     try:
         status = os.lstat(path)

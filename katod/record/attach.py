@@ -40,9 +40,6 @@ class Attaching:
 
     def note_history(self, source: SourceRow, file: SourceFile) -> None:
         """Have the commands in the history of a document count as applied: their ids tell, as its end does not."""
-        if file.is_database:  # its words have times, and there may be too many to read
-            source.baseline, source.after_ns = 0, file.mtime_ns
-            return
         batch = file.read(Cursor(), 0)
         if find_command(source.identity, batch)[0] is not None:
             with self._ledger.transaction():

@@ -9,13 +9,14 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
-from katod.discover.identity import identify
+from katod.discover.identity import IN_DATABASE, identify
 from katod.discover.roots import Root
 from katod.discover.sweep import look, sweep, sweep_folder
 from katod.journal import Journal
 from katod.model import Identity, Stat
 from katod.record.ledger import Ledger
 from katod.record.rows import SourceRow
+from katod.tail.reader import Cursor
 
 # File times come from a coarser clock than `time.time_ns`: a file made right after a sweep began may look older.
 _CLOCK_SLACK_NS: Final = 20_000_000
@@ -99,7 +100,8 @@ class Catalog:
                 return []
             row = self._moved(path, identity)
             if row is None:
-                return [self._add(root, path, identity, seen)]
+                row = self._add(root, path, identity, seen)
+                return [] if row.history and IN_DATABASE in path else [row]
         if row.seen == seen and not row.gone:
             return []
         row.seen, row.gone = seen, False
@@ -121,6 +123,9 @@ class Catalog:
         history = seen.size if swept is None or seen.mtime_ns < swept else 0
         session = self._ledger.session_of(identity.key)
         row = self._ledger.add_source(session.id, path, identity, seen, history, 0 if history else swept or 0)
+        if history and IN_DATABASE in path:  # its words have times: it need not be opened to be known
+            row.baseline, row.cursor, row.after_ns = 0, Cursor(seen.size), seen.mtime_ns
+            self._ledger.save_source(row)
         self.sources[row.id] = row
         self._paths[path] = self._identities[identity] = row
         self._journal.source_found(path, history)

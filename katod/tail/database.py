@@ -3,7 +3,7 @@
 The offset of such a source is the time (ms) of its latest row, the anchor a hash of what was read last.
 """
 
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 import orjson
 
@@ -25,8 +25,6 @@ Row = dict[str, Any]
 
 class SessionRows(Document):
     """One session, read from its database for the length of a step."""
-
-    is_database: ClassVar[bool] = True
 
     def __init__(self, path: str) -> None:
         self.path = path

@@ -67,7 +67,6 @@ class SourceFile:
     """One session file, open for the length of a step."""
 
     is_document: ClassVar[bool] = False
-    is_database: ClassVar[bool] = False
 
     def __init__(self, fd: int, path: str) -> None:
         self.fd = fd

@@ -53,10 +53,10 @@ def tell(request: pytest.FixtureRequest, world: World) -> Any:
     return at_once if request.param == "at once" else one_by_one
 
 
-def lacks(make: type[Maker], what: str) -> None:
-    """Skip a case that a format has no form for, with its reason."""
-    if what in make.ABSENT:
-        pytest.skip(make.ABSENT[what])
+def makers_with(what: str) -> pytest.MarkDecorator:
+    """Run a case for the agents whose format has a form for it; the others say in `ABSENT` why not."""
+    makers = [maker for maker in MAKERS if what not in maker.ABSENT]
+    return pytest.mark.parametrize("make", makers, ids=lambda maker: maker.__name__)
 
 
 def events(world: World, name: str = "talk.jsonl") -> list[dict[str, Any]]:
@@ -79,6 +79,12 @@ def test_every_adapter_has_a_maker() -> None:
     assert {maker.agent for maker in MAKERS} == set(ADAPTERS)
 
 
+def test_what_a_format_lacks_is_a_case() -> None:
+    """No reason is given for a case that there is none of."""
+    cases = {"result", "torn", "sub-agent", "fork", "cwd"}
+    assert {what for maker in MAKERS for what in maker.ABSENT} <= cases
+
+
 def test_a_conversation_is_told_in_order_and_once(world: World, make: type[Maker], tell: Any) -> None:
     """All words, in their order, each once, between the command that began and the one that ended."""
     tell(make(world), *TALK)
@@ -96,9 +102,9 @@ def test_ids_are_stable_and_unique(world: World, make: type[Maker], tell: Any) -
     assert max(Counter(exported).values()) == 1
 
 
+@makers_with("result")
 def test_a_result_names_its_call(world: World, make: type[Maker], tell: Any) -> None:
     """Correlation is by id."""
-    lacks(make, "result")
     tell(make(world), *TALK)
     asked, answered = of(events(world), ev.TOOL_CALL), of(events(world), ev.TOOL_RESULT)
     assert [row["payload"]["toolCallId"] for row in answered] == [row["payload"]["toolCallId"] for row in asked]
@@ -138,7 +144,6 @@ def test_no_time_is_invented(world: World, make: type[Maker], tell: Any) -> None
 
 def test_what_the_client_says_for_the_person_never_commands(world: World, make: type[Maker]) -> None:
     """A command in wrapped text is text."""
-    lacks(make, "wrapped") if make.agent != "zot" else None
     maker = make(world)
     maker.put(*maker.wrapped("::start evil"))
     maker.say(says("::start evil"), calls("call-1", "::start evil"), result("call-1", "::start evil"), says("done"))
@@ -160,9 +165,9 @@ def test_history_never_commands(world: World, make: type[Maker]) -> None:
     assert words(events(world, "whole.jsonl")) == ["long ago", "today"]
 
 
+@makers_with("torn")
 def test_a_torn_record_waits_for_its_end(world: World, make: type[Maker]) -> None:
     """Half a record says nothing; whole, it says all, once."""
-    lacks(make, "torn")
     maker = make(world).say(user("::start talk.jsonl\nfirst words"))
     world.once()
     before = maker.path.read_bytes()
@@ -216,9 +221,9 @@ def test_a_vanished_source_ends_nothing(world: World, make: type[Maker]) -> None
     assert words(events(world)) == ["first words", "first answer", "second answer"]
 
 
+@makers_with("sub-agent")
 def test_a_sub_agent_is_a_session_of_its_own(world: World, make: type[Maker]) -> None:
     """Its words are not its parent's, and it commands nothing."""
-    lacks(make, "sub-agent")
     make(world).say(*TALK[:2])
     make(world, subagent="abc").say(user("::start evil\nlook around"), says("nothing here"))
     world.once()
@@ -228,9 +233,9 @@ def test_a_sub_agent_is_a_session_of_its_own(world: World, make: type[Maker]) ->
     assert {row.get("subagent", "") for row in listed} == {"", "abc"}
 
 
+@makers_with("fork")
 def test_a_copy_of_a_session_commands_nothing_twice(world: World, make: type[Maker]) -> None:
     """A fork, or the same file elsewhere, repeats commands that have acted."""
-    lacks(make, "fork")
     maker = make(world).say(*TALK)
     world.once()
     other = make(world, OTHER)
@@ -240,8 +245,8 @@ def test_a_copy_of_a_session_commands_nothing_twice(world: World, make: type[Mak
         assert list(world.written()) == ["talk.jsonl"]
 
 
+@makers_with("cwd")
 def test_the_place_is_known(world: World, make: type[Maker]) -> None:
     """The project's path comes from the session, so that outputs lie in its folder."""
-    lacks(make, "cwd")
     make(world).say(user("hello"))
     assert orjson.loads(world.cli("sessions", "--json"))["project"] == "/home/me/app"

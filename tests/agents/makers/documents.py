@@ -98,8 +98,6 @@ class OpenCode(Maker):
     agent = "opencode"
     ABSENT: ClassVar[dict[str, str]] = {
         "torn": "a database holds no torn rows",
-        "unknown-record": "an unknown part stands among known ones",
-        "vanished": "a deleted session is not put back by its file",
         "sub-agent": "a sub-agent is a session that names its parent",
     }
 

@@ -89,7 +89,6 @@ class Cursor(Maker):
     agent = "cursor"
     ABSENT: ClassVar[dict[str, str]] = {
         "result": "results stand nowhere in a transcript",
-        "ids": "lines have no ids: a repeated line is a line said again",
         "fork": "no fork of a transcript is known",
         "cwd": "no record tells it",
     }
@@ -128,9 +127,7 @@ class Zot(Maker):
 
     agent = "zot"
     ABSENT: ClassVar[dict[str, str]] = {
-        "ids": "rows have no ids: a repeated row is a row said again",
         "sub-agent": "sub-agents have sessions of their own",
-        "wrapped": "nothing is known that zot puts under the person's name without a mark",
     }
 
     def place(self) -> str:
