@@ -7,6 +7,7 @@ from pathlib import Path
 from katod.discover.database import sessions
 from katod.discover.identity import IN_DATABASE, SUFFIXES, identify
 from katod.discover.roots import Root
+from katod.discover.storage import changed
 from katod.errors import SourceError
 from katod.model import Identity, Stat
 
@@ -43,7 +44,7 @@ def sweep_folder(agent: str, folder: str, problems: dict[str, str], *, deep: boo
             elif name.endswith(suffixes):
                 found = _stat_of(entry)
                 if found is not None:
-                    yield entry.path, found
+                    yield entry.path, changed(entry.path, found) if agent == "opencode" else found
             elif deep and name[0] != "." and entry.is_dir(follow_symlinks=False):
                 pending.append(entry.path)
 
@@ -67,7 +68,9 @@ def look(agent: str, path: str) -> tuple[Identity, Stat] | None:
         status = os.lstat(path)
     except OSError:
         return None
-    return (identity, _stat(status)) if _is_regular(status) else None
+    if not _is_regular(status):
+        return None
+    return identity, changed(path, _stat(status)) if agent == "opencode" else _stat(status)
 
 
 def _stat_of(entry: "os.DirEntry[str]") -> Stat | None:

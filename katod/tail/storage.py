@@ -37,11 +37,14 @@ def gathered(path: str) -> bytes:
     """Return the document of the session whose file this is, made of the messages and parts beside it."""
     session = Path(path)
     storage = next(parent for parent in session.parents if parent.name == FOLDER)
+    old = session.parent.name == "info"  # before 0.6
+    said = storage / "session" / "message" if old else storage / "message"
+    parts = storage / "session" / "part" / session.stem if old else storage / "part"
     objects = list(_objects([session]))
-    messages = list(_objects(_files(storage / "message" / session.stem)))
+    messages = list(_objects(_files(said / session.stem)))
     objects += messages
     for message in messages:
-        objects += _objects(_files(storage / "part" / str(message.get("id"))))
+        objects += _objects(_files(parts / str(message.get("id"))))
     found = [row for row in sessions_of_objects(objects) if row["info"].get("id") == session.stem]
     return orjson.dumps(found[0] if found else {})
 
