@@ -1,0 +1,51 @@
+"""Where agents keep their sessions."""
+
+from pathlib import Path
+
+import pytest
+
+from katod.config import AGENTS, Agent, Settings
+from katod.discover.roots import find_roots
+from tests.world import World
+
+
+def paths(agent: str) -> list[str]:
+    """The roots of one agent, below the home as far as they are."""
+    found = [root.path for root in find_roots(Settings()) if root.agent == agent]
+    return [str(path).replace(str(Path.home().resolve()), "~") for path in found]
+
+
+@pytest.mark.parametrize(
+    ("agent", "variable", "value", "expected"),
+    [
+        ("claude", "CLAUDE_CONFIG_DIR", "/x/c", ["/x/c"]),
+        ("codex", "CODEX_HOME", "~/c", ["~/c"]),
+        ("gemini", "GEMINI_CLI_HOME", "/x/g", ["/x/g/.gemini"]),
+        ("opencode", "XDG_DATA_HOME", "/x/d", ["/x/d/opencode"]),
+        ("opencode", "OPENCODE_DB", "/x/y/mine.db", ["~/.local/share/opencode", "/x/y"]),
+        ("opencode", "OPENCODE_DB", "other.db", ["~/.local/share/opencode"]),
+        ("opencode", "OPENCODE_DB", ":memory:", ["~/.local/share/opencode"]),
+        ("cursor", "CURSOR_DATA_DIR", "/x/u", ["/x/u"]),
+        ("zot", "ZOT_HOME", "/x/z", ["/x/z"]),
+        ("zot", "XDG_STATE_HOME", "/x/s", ["/x/s/zot"]),
+        ("copilot", "COPILOT_HOME", "/x/o", ["/x/o"]),
+        ("pi", "PI_CODING_AGENT_DIR", "/x/p", ["/x/p"]),
+    ],
+)
+def test_an_agents_variable_moves_its_root(
+    world: World, monkeypatch: pytest.MonkeyPatch, agent: str, variable: str, value: str, expected: list[str]
+) -> None:
+    """As it does for the agent itself."""
+    monkeypatch.setenv(variable, value)
+    assert paths(agent) == expected
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+def test_every_agent_has_a_root_and_can_be_switched_off(world: World, agent: str) -> None:
+    """What the configuration says outweighs all else."""
+    assert paths(agent)
+    off = Settings(agents={agent: Agent(enabled=False)})
+    assert find_roots(off) == []
+    [root] = find_roots(Settings(agents={agent: Agent(roots=("/x/own",))}))
+    assert (root.agent, str(root.path)) == (agent, "/x/own")
+    assert root.folders
