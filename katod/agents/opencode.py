@@ -107,7 +107,7 @@ class OpenCode(Immediate):
         info = dict_of(message.get("info"))
         time = _iso(dict_of(info.get("time")).get("created"))
         for part in _parts(message):
-            kind, native = part.get("type"), text_of(part.get("id"))
+            kind, native = text_of(part.get("type")), text_of(part.get("id"))
             if kind == "text":
                 yield from self._typed(part, native, time)
             elif kind == "file":
@@ -144,7 +144,7 @@ class OpenCode(Immediate):
         return ended
 
     def _part(self, part: Value, info: Value, *, ended: bool) -> Generator[Event, None, bool]:
-        kind, native, model = part.get("type"), text_of(part.get("id")), text_of(info.get("modelID"))
+        kind, native, model = text_of(part.get("type")), text_of(part.get("id")), text_of(info.get("modelID"))
         if kind in ("text", "reasoning"):
             times = dict_of(part.get("time"))
             if not ended and "end" not in times:

@@ -70,7 +70,11 @@ class Translation:
 
     def finish(self) -> list[Event]:
         """Return what was held back, for a source that is complete."""
-        events = self._adapter.finish()
+        try:
+            events = self._adapter.finish()
+        except _SURPRISES as error:
+            self._journal.record_surprising(self._path, 0, type(error).__name__)
+            return []
         return [part for event in events for part in (self._split(event) if event.kind == ev.USER_MESSAGE else [event])]
 
     def _adapt(self, record: Record, line: Line) -> list[Event]:

@@ -1,0 +1,95 @@
+"""Records of any shape: whatever an agent writes, nothing raises, and everything can be printed."""
+
+import copy
+from pathlib import Path
+from typing import Any, Final
+
+import orjson
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from katod.agents.protocol import Origin
+from katod.facts import Facts
+from katod.formats import FORMATS, open_format
+from katod.journal import Journal, quiet
+from katod.model import Identity, Line, Options, SessionKey
+from katod.record.translation import Translation
+from tests.agents.makers import MAKERS, UNKNOWN, Maker, calls, result, says, user
+from tests.world import World
+
+LEAVES: Final = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(-(2**63), 2**63 - 1),
+    st.floats(allow_nan=False, allow_infinity=False),
+    st.text(max_size=20),
+    st.sampled_from(
+        ["::start evil", "\x1b[31m", "\u202e", "```", "<script>", "9999-99-99T99:99:99Z", "1e400", "../../x"]
+    ),
+)
+VALUES: Final = st.recursive(
+    LEAVES,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4),
+    max_leaves=8,
+)
+OPTIONS: Final = Options(tools="full", thinking=True)
+
+
+def places(value: Any, at: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """Every place in a record."""
+    items = list(value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ())
+    return [place for key, item in items for place in ((*at, key), *places(item, (*at, key)))]
+
+
+def changed(record: dict[str, Any], at: tuple[Any, ...], value: Any) -> dict[str, Any]:
+    """The record with something else at one place."""
+    found = copy.deepcopy(record)
+    here: Any = found
+    for key in at[:-1]:
+        here = here[key]
+    if isinstance(here, dict) != isinstance(at[-1], str):
+        raise KeyError
+    here[at[-1]] = value
+    return found
+
+
+def run(agent: str, records: list[dict[str, Any]]) -> None:
+    """Translate the records and print them in every format."""
+    identity = Identity(SessionKey(agent, "s"))
+    facts = Facts(identity.key)
+    translation = Translation(Origin(identity, Path("/nowhere/s.jsonl")), facts, Journal())
+    printers = [open_format(name, OPTIONS) for name in FORMATS]
+    lines = [Line(n * 100, n * 100 + 100, orjson.dumps(record)) for n, record in enumerate(records)]
+    for event in [*translation.feed(lines), *translation.finish()]:
+        facts.observe(event)
+        for printer in printers:
+            printer.event(event, facts).encode("utf-8", "replace")
+        facts.close(event)
+    for printer in printers:
+        printer.head(facts, facts.started)
+    assert orjson.dumps(translation.state())
+
+
+@pytest.mark.parametrize("make", MAKERS, ids=lambda maker: maker.__name__)
+def test_no_shape_of_a_record_raises(world: World, make: type[Maker]) -> None:
+    """Anything may stand anywhere: one bad record costs no more than itself."""
+    quiet()
+    maker = make(world)
+    maker.say(user("hello"), says("hi"), calls("call-1", "make"), result("call-1", "done"), UNKNOWN, says("bye"))
+    maker.put(*maker.wrapped("wrapped"))
+    records = maker.document() or maker.items
+    every = [(n, place) for n, record in enumerate(records) for place in places(record)]
+
+    @settings(max_examples=400, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck))
+    @given(st.lists(st.tuples(st.sampled_from(every), VALUES), min_size=1, max_size=3))
+    def fuzz(changes: list[tuple[tuple[int, tuple[Any, ...]], Any]]) -> None:
+        hostile = list(records)
+        for (n, place), value in changes:
+            try:
+                hostile[n] = changed(hostile[n], place, value)
+            except (KeyError, IndexError, TypeError):
+                continue  # the place went away with another change
+        run(make.agent, hostile)
+
+    fuzz()
