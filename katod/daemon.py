@@ -174,7 +174,8 @@ class Daemon:
         return self._watcher.renew([*folders, (requests_folder, False)])
 
     def _root_of(self, path: str) -> Root | None:
-        return next((root for root in self._roots if path.startswith(f"{root.path}/")), None)
+        found = [root for root in self._roots if path.startswith(f"{root.path}/")]
+        return max(found, key=lambda root: len(root.path.parts), default=None)
 
     # -- requests, settings, signals --------------------------------------------------------------
 
@@ -215,7 +216,7 @@ class Daemon:
         self._journal.settings_reloaded(str(self._config_path))
 
     def _rules(self) -> Rules:
-        return Rules.of(self._settings, tuple(root.path for root in self._roots))
+        return Rules.of(self._settings, tuple(root.path for root in self._roots if not root.database))
 
     def _notify(self, title: str, text: str) -> None:
         if self._settings.recording.notify:

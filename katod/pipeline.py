@@ -74,8 +74,7 @@ class Pipeline:
         """
         source = self._catalog.sources[source_id]
         try:
-            with open_source(source.path) as file:
-                more = self._contained(source.session, lambda: self._step(source, file, budget))
+            more = self._contained(source.session, lambda: self._open_and_step(source, budget))
         except SourceGone:
             return False
         except SourceError as error:
@@ -86,10 +85,14 @@ class Pipeline:
         self._note_problem(source, "")
         return more
 
+    def _open_and_step(self, source: SourceRow, budget: int) -> bool:
+        with open_source(source.path) as file:
+            return self._step(source, file, budget)
+
     def _contained(self, session_id: int, act: Callable[[], T]) -> T | None:
         """Do something to one session; None where katod failed. One bad session must not stop all others.
 
-        It is shown as a problem of its sources, and taken up again from the ledger when one of them is stepped.
+        It is shown as a problem of its sources, and taken up from the ledger when one of them is stepped.
         """
         try:
             return act()
@@ -359,15 +362,13 @@ class Pipeline:
         self._deliver(conversation)
         self._release(conversation)
 
-    # -- small things -----------------------------------------------------------------------------
-
     def _set_baseline(self, source: SourceRow, file: SourceFile) -> None:
         """End the history of a source that is opened for the first time: behind its last newline back then."""
         if source.baseline is None:
+            if file.is_document and source.history:
+                self._attaching.note_history(source, file)
             source.baseline = file.last_newline(source.history)
             source.cursor = Cursor(source.baseline, file.anchor(source.baseline))
-            if file.is_document and source.baseline:
-                self._attaching.note_history(source, file)
             self._unsaved[source.id] = source
 
     def _prove(self, source: SourceRow, file: SourceFile, conversation: Conversation | None) -> None:

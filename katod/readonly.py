@@ -8,6 +8,12 @@ from pathlib import Path
 from katod.errors import SourceError, SourceGone
 
 _WAIT = 0.2
+_LATEST_MS = 4_000_000_000_000_000  # far beyond any time that was meant
+
+
+def milliseconds(value: object) -> int:
+    """Return a time of a row, 0 where it is none."""
+    return value if isinstance(value, int) and 0 <= value < _LATEST_MS else 0
 
 
 @contextmanager

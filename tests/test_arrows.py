@@ -96,7 +96,7 @@ def test_stages_know_nothing_of_what_puts_them_together(stage):
 @pytest.mark.parametrize(
     ("library", "parts"),
     [
-        ("sqlite3", {"discover", "readonly", "record"}),
+        ("sqlite3", {"discover", "readonly", "record", "tail"}),
         ("watchdog", {"discover"}),
         ("structlog", {"journal"}),
         ("logging", {"journal", "discover"}),

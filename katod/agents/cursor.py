@@ -37,6 +37,7 @@ class Cursor(Immediate):
     agent: ClassVar[str] = "cursor"
     version: ClassVar[int] = 1
     native_ids: ClassVar[bool] = False
+    exact_times: ClassVar[bool] = False
 
     def __init__(self, origin: Origin, state: dict[str, Any] | None = None) -> None:
         state = state or {}

@@ -4,6 +4,7 @@ Records are upserts: a message comes again when its tools have ended, and all of
 checkpoints. The first sight of an id counts; tool calls have ids of their own. The pipeline passes over ids it knows.
 """
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, ClassVar, Final
@@ -17,6 +18,8 @@ from katod.events import Event
 from katod.model import Record
 
 CONTEXTS: Final = {"<session_context>": "context", "<hook_context>": "hook-context"}
+_APPENDED: Final = re.compile(r"\s*(?:--- Content from referenced files ---|<hook_context>)")
+_HOOK: Final = re.compile(r"\s*<hook_context>.*?</hook_context>\s*", re.DOTALL)
 _CANCELLED: Final = "Request cancelled."
 _COUNTS: Final = (("input", "input"), ("output", "output"), ("cacheRead", "cached"), ("reasoning", "thoughts"))
 _REMEMBERED: Final = 64
@@ -30,6 +33,7 @@ class Gemini(Immediate):
     agent: ClassVar[str] = "gemini"
     version: ClassVar[int] = 1
     native_ids: ClassVar[bool] = True
+    exact_times: ClassVar[bool] = True
 
     def __init__(self, origin: Origin, state: Value | None = None) -> None:
         state = state or {}
@@ -142,6 +146,7 @@ class Gemini(Immediate):
             return []  # the echo of results that stand with their calls
         shown = value.get("displayContent")
         text = _text(content if shown is None else shown)
+        text, appended = (text, "") if shown is not None else _cut(text)
         subtype = next((name for opening, name in CONTEXTS.items() if text.lstrip().startswith(opening)), "")
         if subtype:
             return [self._of(value, ev.SYSTEM_MESSAGE, {"text": text, "subtype": subtype}, record)]
@@ -150,7 +155,10 @@ class Gemini(Immediate):
             return []
         payload = {"text": text} | ({"attachments": files} if files else {})
         blobs, self._blobs = tuple(self._blobs), []
-        return [self._of(value, ev.USER_MESSAGE, payload, record)._replace(typed=typed, blobs=blobs)]
+        out = [self._of(value, ev.USER_MESSAGE, payload, record)._replace(typed=typed, blobs=blobs)]
+        if appended:
+            out.append(self._of(value, ev.SYSTEM_MESSAGE, {"text": appended, "subtype": "context"}, record, "c"))
+        return out
 
     def _file(self, part: Value) -> list[Value]:
         if isinstance(inline := part.get("inlineData"), dict):
@@ -235,12 +243,22 @@ class Gemini(Immediate):
         if value.get("type") != "user":
             return []
         shown = value.get("displayContent")
-        return [_text(value.get("content") if shown is None else shown)]
+        return [_cut(_text(value.get("content")))[0] if shown is None else _text(shown)]
 
     @staticmethod
     def recognises(path: Path, first: Value) -> bool:  # noqa: ARG004 - the record alone tells
         """Say whether a file begins with a header, or is a document, of Gemini CLI."""
         return "sessionId" in first and ("projectHash" in first or "messages" in first)
+
+
+def _cut(text: str) -> tuple[str, str]:
+    """Return a prompt without what the client put around it, files that it names and what hooks add; and that."""
+    before = _HOOK.match(text)
+    start = before.end() if before else 0
+    behind = _APPENDED.search(text, start)
+    end = behind.start() if behind else len(text)
+    said = text[start:end].rstrip() if behind else text[start:]
+    return (said, f"{text[:start]}{text[end:]}".strip()) if said.strip() else (text, "")
 
 
 def _text(content: Any) -> str:

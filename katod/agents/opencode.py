@@ -46,6 +46,7 @@ class OpenCode(Immediate):
     agent: ClassVar[str] = "opencode"
     version: ClassVar[int] = 1
     native_ids: ClassVar[bool] = True
+    exact_times: ClassVar[bool] = True
 
     def __init__(self, origin: Origin, state: Value | None = None) -> None:
         state = state or {}
@@ -53,6 +54,7 @@ class OpenCode(Immediate):
         self._cwd: str = state.get("cwd", "")
         self._offset = 0
         self._turns: list[Turn] = []
+        self._created = 0.0
 
     def state(self) -> Value:
         """Return the parent session and the place."""
@@ -84,7 +86,9 @@ class OpenCode(Immediate):
             "cwd": self._cwd, "cliVersion": info.get("version"), "parent": parent, "origin": SPAWNED if parent else "",
         }  # fmt: skip
         payload = {name: text for name, text in given.items() if isinstance(text, str) and text}
-        return self._event("start", ev.SESSION_START, payload, _iso(dict_of(info.get("time")).get("created")))
+        created = dict_of(info.get("time")).get("created")
+        self._created = created if isinstance(created, int | float) else 0.0
+        return self._event("start", ev.SESSION_START, payload, _iso(created))
 
     def _said(self, *, complete: bool = False) -> Iterator[Event]:
         """Yield the turns in the order of their prompts, up to the first thing that is not final."""
@@ -104,12 +108,13 @@ class OpenCode(Immediate):
     # -- prompts ------------------------------------------------------------------------------------
 
     def _prompt(self, message: Value) -> Iterator[Event]:
-        info = dict_of(message.get("info"))
-        time = _iso(dict_of(info.get("time")).get("created"))
+        created = dict_of(dict_of(message.get("info")).get("time")).get("created")
+        time = _iso(created)
+        copied = isinstance(created, int | float) and created < self._created  # a fork gives new ids, and old times
         for part in _parts(message):
             kind, native = text_of(part.get("type")), text_of(part.get("id"))
             if kind == "text":
-                yield from self._typed(part, native, time)
+                yield from self._typed(part, native, time, copied=copied)
             elif kind == "file":
                 row, blobs = _file(part)
                 event = self._event(native, ev.USER_MESSAGE, {"text": "", "attachments": [row]}, time)
@@ -120,14 +125,14 @@ class OpenCode(Immediate):
             elif kind not in LEFT_OUT:
                 yield self._event(native, ev.PROVIDER_RAW, _raw(f"part/{kind}", part), time)
 
-    def _typed(self, part: Value, native: str, time: str) -> Iterator[Event]:
+    def _typed(self, part: Value, native: str, time: str, *, copied: bool) -> Iterator[Event]:
         text = text_of(part.get("text"))
         if part.get("synthetic") or part.get("ignored"):
             subtype = "ignored" if part.get("ignored") else "context"
             yield self._event(native, ev.SYSTEM_MESSAGE, {"text": text, "subtype": subtype}, time)
         elif text.strip():
             event = self._event(native, ev.USER_MESSAGE, {"text": unquoted(text)}, time)
-            yield event._replace(typed=not self._ref.parent)
+            yield event._replace(typed=not self._ref.parent and not copied)
 
     # -- answers ------------------------------------------------------------------------------------
 

@@ -35,6 +35,7 @@ class Adapter(Protocol):
 
     agent: ClassVar[str]
     version: ClassVar[int]  # rises when the same records would give other events
+    exact_times: ClassVar[bool]  # each message says when it was typed, so that the new can be told from the old
     native_ids: ClassVar[bool]  # ids come from the records, so a record that is written again is known by its id
 
     def __init__(self, origin: Origin, state: dict[str, Any] | None = None) -> None:

@@ -36,6 +36,7 @@ class Zot(Immediate):
     agent: ClassVar[str] = "zot"
     version: ClassVar[int] = 1
     native_ids: ClassVar[bool] = False
+    exact_times: ClassVar[bool] = True
 
     def __init__(self, origin: Origin, state: Value | None = None) -> None:
         state = state or {}

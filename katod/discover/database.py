@@ -8,10 +8,11 @@ from typing import Final
 import orjson
 
 from katod.model import Stat
-from katod.readonly import reading
+from katod.readonly import milliseconds, reading
 
 # Only what the latest messages belong to can be under way: the rows of a session change there.
 _LATEST: Final = 64
+_MOMENT_MS: Final = 5
 _SESSIONS: Final = "SELECT id, time_updated FROM session"
 _MESSAGES: Final = "SELECT session_id, id, time_updated FROM message ORDER BY rowid DESC LIMIT ?"
 _PARTS: Final = (
@@ -25,23 +26,33 @@ def sessions(path: str) -> Iterator[tuple[str, Stat]]:
 
     Costs by sessions, not by what they hold. Raises SourceError.
     """
-    status = os.stat(path)
+    inode = os.stat(path).st_ino
     with reading(path) as database:
-        times: dict[str, int] = dict(database.execute(_SESSIONS))
+        rows = database.execute(_SESSIONS)
+        times = {session: milliseconds(time) for session, time in rows if isinstance(session, str)}
         counts = dict.fromkeys(times, 0)
         for session, time, count in _latest(database):
             if session in times:
                 times[session] = max(times[session], time)
                 counts[session] += count
+    latest, log = max(times.values(), default=0), _log_time(path)
     for session, time in times.items():
-        yield f"{path}#{session}", Stat(time, time * 1_000_000, counts[session], status.st_ino)
+        moving = log if time >= latest - _MOMENT_MS else 0  # two changes may fall into one millisecond
+        yield f"{path}#{session}", Stat(time, time * 1_000_000, counts[session], inode ^ moving)
+
+
+def _log_time(path: str) -> int:
+    try:
+        return os.stat(f"{path}-wal").st_mtime_ns
+    except OSError:
+        return 0
 
 
 def _latest(database: sqlite3.Connection) -> Iterator[tuple[str, int, int]]:
     """Yield session, time and number of parts of each of the latest messages."""
-    rows = database.execute(_MESSAGES, (_LATEST,)).fetchall()
+    rows = [row for row in database.execute(_MESSAGES, (_LATEST,)) if isinstance(row[1], str)]
     found = database.execute(_PARTS, (orjson.dumps([row[1] for row in rows]).decode(),))
     parts = {message: (time, count) for message, time, count in found}
     for session, message, time in rows:
         latest, count = parts.get(message, (0, 0))
-        yield session, max(time, latest), count + 1
+        yield session, max(milliseconds(time), milliseconds(latest)), count + 1

@@ -28,11 +28,12 @@ class Root:
 
     agent: str
     path: Path
+    database: str = ""  # the one file that counts in a folder that is not the agent's own
 
     @property
     def folders(self) -> tuple[Path, ...]:
         """The folders with session files, at any depth; they need not exist yet."""
-        return tuple(self.path / name for name in _FOLDERS[self.agent])
+        return () if self.database else tuple(self.path / name for name in _FOLDERS[self.agent])
 
     @property
     def has_databases(self) -> bool:
@@ -49,7 +50,8 @@ def find_roots(settings: Settings) -> list[Root]:
         given = [Path(root).expanduser() for root in choice.roots]
         for path in given or _DEFAULTS[agent]():
             real = Path(os.path.realpath(path))
-            roots.setdefault(real, Root(agent, real))
+            alone = real.suffix == ".db"
+            roots.setdefault(real, Root(agent, real.parent, real.name) if alone else Root(agent, real))
     return list(roots.values())
 
 
@@ -72,7 +74,8 @@ def _opencode() -> list[Path]:
     """The data directory; `OPENCODE_DB` may name a database elsewhere."""
     data = (_named("XDG_DATA_HOME") or Path.home() / ".local" / "share") / "opencode"
     named = _named("OPENCODE_DB")
-    return [data, (data / named).parent] if named and named.name != ":memory:" else [data]
+    elsewhere = named is not None and named.suffix == ".db" and (data / named).parent != data
+    return [data, data / named] if named and elsewhere else [data]
 
 
 def _zot() -> list[Path]:

@@ -15,7 +15,9 @@ from katod.model import Identity, Stat
 def sweep(root: Root, problems: dict[str, str]) -> Iterator[tuple[str, Stat]]:
     """Yield every file below a root that may hold a session. `problems` gains the folders that cannot be read."""
     if root.has_databases:
-        yield from sweep_folder(root.agent, str(root.path), problems, deep=False)
+        found = sweep_folder(root.agent, str(root.path), problems, deep=False)
+        mine = str(root.path / root.database) + "#" if root.database else ""
+        yield from (item for item in found if item[0].startswith(mine))
     for folder in root.folders:
         yield from sweep_folder(root.agent, str(folder), problems, deep=True)
 
@@ -41,6 +43,10 @@ def sweep_folder(agent: str, folder: str, problems: dict[str, str], *, deep: boo
             if name.endswith(".db"):
                 if ".db" in suffixes and _stat_of(entry) is not None:
                     yield from _sweep_database(entry.path, problems)
+                elif ".db" in suffixes and entry.is_symlink():
+                    problems[entry.path] = (
+                        "is a link, which katod does not follow: name its target in agents.opencode.roots"
+                    )
             elif name.endswith(suffixes):
                 found = _stat_of(entry)
                 if found is not None:
@@ -52,8 +58,10 @@ def sweep_folder(agent: str, folder: str, problems: dict[str, str], *, deep: boo
 def _sweep_database(path: str, problems: dict[str, str]) -> Iterator[tuple[str, Stat]]:
     try:
         yield from sessions(path)
-    except (OSError, SourceError) as error:
-        problems[path] = str(error.strerror) if isinstance(error, OSError) else error.what
+    except SourceError as error:
+        problems[path] = error.what
+    except OSError as error:
+        problems[path] = error.strerror or str(error)
 
 
 def look(agent: str, path: str) -> tuple[Identity, Stat] | None:

@@ -41,6 +41,8 @@ class Attaching:
     def note_history(self, source: SourceRow, file: SourceFile) -> None:
         """Have the commands in the history of a document count as applied: their ids tell, as its end does not."""
         batch = file.read(Cursor(), 0)
+        if not batch.lines:
+            raise SourceError("is being written", path=source.path)
         if find_command(source.identity, batch)[0] is not None:
             with self._ledger.transaction():
                 self._ledger.add_applied(self._commands(source, batch))

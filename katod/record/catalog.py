@@ -32,7 +32,7 @@ class Catalog:
         self._paths: dict[str, SourceRow] = {}
         self._identities: dict[Identity, SourceRow] = {}
         self._problems: dict[str, str] = {}
-        self._swept = ledger.roots()
+        self._swept = ledger.roots()  # and databases that could not be read at some time, as `<database>#`
         for row in ledger.sources():
             self.sources[row.id] = row
             self._paths[row.path] = self._identities[row.identity] = row
@@ -57,7 +57,7 @@ class Catalog:
         with self._ledger.transaction():
             for root in roots:
                 began = time.time_ns() - _CLOCK_SLACK_NS
-                changed += self._sweep_root(root, problems)
+                changed += self._sweep_root(root, problems, began)
                 self._ledger.save_root(str(root.path), root.agent, began)
                 self._swept[str(root.path)] = began
         for folder, problem in problems.items():
@@ -81,13 +81,22 @@ class Catalog:
         found = look(root.agent, path)
         return self._notice(root, path, found[1]) if found else []
 
-    def _sweep_root(self, root: Root, problems: dict[str, str]) -> list[SourceRow]:
+    def _sweep_root(self, root: Root, problems: dict[str, str], began: int) -> list[SourceRow]:
         found = sorted(sweep(root, problems), key=lambda item: (item[1].mtime_ns, item[0]))
+        closed = tuple(f"{path}#" for path in problems if path.endswith(".db"))
+        before = self._swept.get(str(root.path))
+        for path in closed:  # what is written to it meanwhile is new when it can be read again
+            if path not in self._swept and before is not None:
+                self._swept[path] = before
+                self._ledger.save_root(path, root.agent, before)
         changed = [row for path, seen in found for row in self._notice(root, path, seen)]
         here = {path for path, _ in found}
         prefix = f"{root.path}/"
+        for path in [path for path in self._swept if path.startswith(prefix) and path not in closed]:
+            self._swept[path] = began
+            self._ledger.save_root(path, root.agent, began)
         for path, row in self._paths.items():
-            if not row.gone and path.startswith(prefix) and path not in here:
+            if not row.gone and path.startswith(prefix) and path not in here and not path.startswith(closed):
                 row.gone = True
                 self._journal.source_vanished(path)
         return changed
@@ -119,7 +128,8 @@ class Catalog:
         return row
 
     def _add(self, root: Root, path: str, identity: Identity, seen: Stat) -> SourceRow:
-        swept = self._swept.get(str(root.path))
+        database = f"{path.rpartition('#')[0]}#"
+        swept = self._swept.get(database if database in self._swept else str(root.path))
         history = seen.size if swept is None or seen.mtime_ns < swept else 0
         session = self._ledger.session_of(identity.key)
         row = self._ledger.add_source(session.id, path, identity, seen, history, 0 if history else swept or 0)

@@ -102,6 +102,9 @@ class Delivery:
 
     def _begin_anew(self, row: OutputRow, intent: bytes) -> None:
         """Let an intent whose file went away begin the next file: below a head and the mark that says so."""
+        if not row.committed:  # nothing stood in it yet: the disk had not kept that it was made
+            _adopt(row, Known())
+            return
         printer = open_format(row.format, row.options)
         facts = head_facts(row)
         head = (printer.head(facts, facts.started) + printer.mark(Mark("continued"))).encode("utf-8", "replace")

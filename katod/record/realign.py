@@ -38,7 +38,12 @@ def realign(
     source.baseline = 0
     if conversation is None:
         # Nothing was translated, so nothing is known but the time: only what was typed later may command.
-        source.cursor, source.translated, source.state = Cursor(), 0, None
+        source.translated, source.state = 0, None
+        if not ADAPTERS[source.identity.key.agent].exact_times:  # nothing tells what of it is new: what comes now is
+            source.baseline = file.last_newline(file.size)
+            source.cursor = Cursor(source.baseline, file.anchor(source.baseline))
+            return
+        source.cursor = Cursor()
         source.after_ns = 0 if file.is_document else source.read_ns  # a document's commands are known by their ids
         return
     conversation.reader.restart(source)

@@ -7,11 +7,20 @@ from contextlib import contextmanager
 from typing import Final
 
 from katod.errors import SourceError
+from katod.tail.reader import SourceFile
 
 SUFFIX: Final = ".zst"
 # Much more than any session: what grows beyond it is no session but a bomb.
 _LARGEST: Final = 4 * 1024**3
 _CHUNK: Final = 1024 * 1024
+
+
+class Unpacked(SourceFile):
+    """The content of a compressed file, whose own size tells nothing of it."""
+
+    def last_newline(self, limit: int) -> int:
+        """Return the offset after the last newline, 0 for no limit at all."""
+        return super().last_newline(self.size) if limit else 0
 
 
 @contextmanager

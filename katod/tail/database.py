@@ -3,15 +3,17 @@
 The offset of such a source is the time (ms) of its latest row, the anchor a hash of what was read last.
 """
 
+import sqlite3
 from typing import Any, Final
 
 import orjson
 
 from katod.errors import SourceGone
 from katod.model import Anchor, Line
-from katod.readonly import reading
+from katod.readonly import milliseconds, reading
 from katod.tail.document import Document
 from katod.tail.reader import NO_ANCHOR, Batch, Cursor, Partial, digest_of
+from katod.tail.storage import packed
 
 MARK: Final = ".db#"
 _COLUMNS: Final = ("id", "parent_id", "directory", "version", "revert", "time_created", "time_updated")
@@ -42,7 +44,7 @@ class SessionRows(Document):
 
     def read(self, cursor: Cursor, _budget: int, _partial: Partial | None = None) -> Batch:
         """Return the session as one line: whole at first, later from the first turn that is not settled."""
-        data = self._rows.document(whole=cursor.offset == 0)
+        data = self._rows.document(since=cursor.offset)
         after = Cursor(max(self.size, cursor.offset), Anchor(0, digest_of(data)))
         if cursor.offset == self.size and cursor.anchor == after.anchor:
             return Batch(b"", self.size, cursor, more=False)
@@ -54,45 +56,56 @@ class SessionRows(Document):
 
 
 class _Rows:
-    """The rows of one session, read at once."""
+    """The rows of one session, read when they are asked for."""
 
     def __init__(self, path: str, session: str) -> None:
+        self._path = path
         with reading(path) as database:
             found = database.execute(_SESSION, (session,)).fetchone()
             if found is None:
                 raise SourceGone("is not there any more", path=f"{path}#{session}")
             self._info: Row = dict(zip(_COLUMNS, found, strict=True))
-            self._messages = [
-                (row[0], row[1], _decoded(row[2]) | {"id": row[0]}) for row in database.execute(_MESSAGES, (session,))
-            ]
+            rows = [row for row in database.execute(_MESSAGES, (session,)) if isinstance(row[0], str)]
+            self._messages = [(row[0], milliseconds(row[1]), _decoded(row[2]) | {"id": row[0]}) for row in rows]
             self._settled = _settled([message for _, _, message in self._messages])
-            self._path = path
-            tail = self._messages[self._settled :]
-            self._parts = {row[0]: database.execute(_PARTS, (row[0],)).fetchall() for row in tail}
-        times = [self._info["time_updated"], *(row[1] for row in self._messages)]
-        self.latest: int = max([*times, *(part[1] for parts in self._parts.values() for part in parts)])
+            self._parts: dict[str, list[tuple[str, int, Row]]] = {}
+            self._load(database, self._settled)
+        times = [milliseconds(self._info["time_updated"]), *(time for _, time, _ in self._messages)]
+        self.latest: int = max([*times, *(time for parts in self._parts.values() for _, time, _ in parts)])
 
-    def document(self, *, whole: bool) -> bytes:
-        """Return the session as `opencode export` prints it, or what of it is not settled."""
-        if whole:
-            self._read_settled()
+    def document(self, *, since: int) -> bytes:
+        """Return the session as `opencode export` prints it: all that changed since a time, and what is not settled."""
+        start = 0 if not since else self._turn_of(self._first_since(since))
+        with reading(self._path) as database:
+            self._load(database, start)
         info = self._info
         head = {
             "id": info["id"], "parentID": info["parent_id"], "directory": info["directory"],
-            "version": info["version"], "time": {"created": info["time_created"]},
-            "revert": orjson.loads(info["revert"]) if info["revert"] else None,
+            "version": info["version"], "time": {"created": info["time_created"]}, "revert": _decoded(info["revert"]),
         }  # fmt: skip
-        rows = self._messages if whole else self._messages[self._settled :]
-        messages = [{"info": message, "parts": self._parts_of(name)} for name, _, message in rows]
-        return orjson.dumps({"info": {k: v for k, v in head.items() if v}, "messages": messages})
+        messages = [{"info": message, "parts": self._parts_of(name)} for name, _, message in self._messages[start:]]
+        return packed({"info": {k: v for k, v in head.items() if v}, "messages": messages})
 
-    def _read_settled(self) -> None:
-        with reading(self._path) as database:
-            for name, _, _ in self._messages[: self._settled]:
-                self._parts[name] = database.execute(_PARTS, (name,)).fetchall()
+    def _first_since(self, since: int) -> int:
+        changed = (n for n, (_, time, _) in enumerate(self._messages[: self._settled]) if time >= since)
+        return next(changed, self._settled)
+
+    def _turn_of(self, number: int) -> int:
+        """Return where the turn begins that a message is in."""
+        before = [at for at in range(number + 1) if self._role(at) == "user"]
+        return before[-1] if before else 0
+
+    def _role(self, number: int) -> Any:
+        return self._messages[number][2].get("role") if number < len(self._messages) else None
+
+    def _load(self, database: sqlite3.Connection, start: int) -> None:
+        for name, _, _ in self._messages[start:]:
+            if name not in self._parts:
+                rows = database.execute(_PARTS, (name,)).fetchall()
+                self._parts[name] = [(str(row[0]), milliseconds(row[1]), _decoded(row[2])) for row in rows]
 
     def _parts_of(self, message: str) -> list[Row]:
-        return [_decoded(data) | {"id": name} for name, _, data in self._parts.get(message, ())]
+        return [data | {"id": name} for name, _, data in self._parts.get(message, ())]
 
 
 def _settled(messages: list[Row]) -> int:
@@ -103,7 +116,8 @@ def _settled(messages: list[Row]) -> int:
     answered: dict[str, bool] = {}
     for message in messages:
         if message.get("role") == "assistant":
-            done = "completed" in (message.get("time") or {}) or bool(message.get("error"))
+            times = message.get("time")
+            done = (isinstance(times, dict) and "completed" in times) or bool(message.get("error"))
             answered[str(message.get("parentID"))] = done
     for number, message in enumerate(messages):
         if message.get("role") == "user" and not answered.get(str(message.get("id")), False):
@@ -117,7 +131,7 @@ def _turns_before(messages: list[Row], number: int, turns: int) -> int:
     return users[-turns] if len(users) >= turns else 0
 
 
-def _decoded(data: str) -> Row:
+def _decoded(data: Any) -> Row:
     try:
         value = orjson.loads(data)
     except orjson.JSONDecodeError:

@@ -5,15 +5,18 @@ is known by its ids is passed over. One that is half written is left until it is
 """
 
 import json
+import re
 from collections.abc import Iterator
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 import orjson
 
-from katod.errors import SourceChanged
+from katod.errors import SourceChanged, SourceError
 from katod.model import Anchor, Line
 from katod.tail.reader import LINE_CAP, NO_ANCHOR, Batch, Cursor, Partial, SourceFile, digest_of
-from katod.tail.storage import sessions_of_objects
+from katod.tail.storage import packed, sessions_of_objects
+
+_BLANK: Final = re.compile(r"\s+")
 
 
 class Document(SourceFile):
@@ -41,7 +44,7 @@ class Document(SourceFile):
             return Batch(b"", self.size, cursor, more=False)
         after = Cursor(self.size, self.anchor(self.size))
         if self.size > LINE_CAP:
-            return Batch(b"", 0, after, more=False, lines=[Line(0, self.size, b"", skipped=self.size)])
+            raise SourceError(f"is too large to be read whole ({self.size} bytes)", path=self.path)
         lines = [Line(0, self.size, data) for data in _documents(self._pread(self.size, 0))]
         return Batch(b"", 0, after if lines else cursor, more=False, lines=lines)
 
@@ -59,7 +62,7 @@ def _documents(data: bytes) -> list[bytes]:
     try:
         orjson.loads(data)
     except orjson.JSONDecodeError:
-        return [orjson.dumps(session) for session in sessions_of_objects(_objects(data.decode("utf-8", "replace")))]
+        return [packed(session) for session in sessions_of_objects(_objects(data.decode("utf-8", "replace")))]
     return [data]
 
 
@@ -73,4 +76,5 @@ def _objects(text: str) -> Iterator[dict[str, Any]]:
             return
         if isinstance(value, dict):
             yield value
-        at += len(text[at:]) - len(text[at:].lstrip())
+        if blank := _BLANK.match(text, at):
+            at = blank.end()

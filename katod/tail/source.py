@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from katod.errors import SourceError, SourceGone
-from katod.tail.compressed import SUFFIX, decompressed
+from katod.tail.compressed import SUFFIX, Unpacked, decompressed
 from katod.tail.database import MARK, SessionRows
 from katod.tail.document import Document
 from katod.tail.gathered import GatheredSession
@@ -27,7 +27,7 @@ def open_source(path: str) -> Iterator[SourceFile]:
     try:
         if path.endswith(SUFFIX):
             with decompressed(fd, path) as plain:
-                yield SourceFile(plain, path)
+                yield Unpacked(plain, path)
         else:
             yield _as_it_is(SourceFile(fd, path))
     finally:

@@ -33,6 +33,27 @@ def sessions_of_objects(objects: Iterable[Row]) -> list[Row]:
     ]
 
 
+def packed(session: Row) -> bytes:
+    """Return a document as JSON; a part that is nested too deep for it is named instead."""
+    try:
+        return orjson.dumps(session)
+    except TypeError:
+        messages = [row | {"parts": [_shallow(part) for part in row["parts"]]} for row in session["messages"]]
+        return orjson.dumps(
+            session | {"messages": [_shallow(row) for row in messages], "info": _shallow(session["info"])}
+        )
+
+
+def _shallow(row: Row) -> Row:
+    try:
+        orjson.dumps(row)
+    except TypeError:
+        return {key: row[key] for key in ("id", "messageID", "role") if isinstance(row.get(key), str)} | {
+            "type": "too-deep"
+        }
+    return row
+
+
 def gathered(path: str) -> bytes:
     """Return the document of the session whose file this is, made of the messages and parts beside it."""
     session = Path(path)
@@ -46,7 +67,7 @@ def gathered(path: str) -> bytes:
     for message in messages:
         objects += _objects(_files(parts / str(message.get("id"))))
     found = [row for row in sessions_of_objects(objects) if row["info"].get("id") == session.stem]
-    return orjson.dumps(found[0] if found else {})
+    return packed(found[0]) if found else b"{}"
 
 
 def _files(folder: Path) -> list[Path]:

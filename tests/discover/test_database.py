@@ -27,7 +27,9 @@ def store(world: World) -> OpenCode:
 def test_only_what_changed_looks_changed(world: World, store: OpenCode) -> None:
     """Each session has a stat of its own."""
     other = OpenCode(world, OTHER)
-    other.say(user("hello"))
+    other.count = 100
+    other.say(user("hello")).age()
+    store.say(says("something"))
     before = dict(sessions(str(store.path)))
     assert len(before) == 2
     store.say(says("more"))

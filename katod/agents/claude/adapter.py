@@ -30,6 +30,7 @@ class Claude:
     agent: ClassVar[str] = "claude"
     version: ClassVar[int] = 2
     native_ids: ClassVar[bool] = True
+    exact_times: ClassVar[bool] = True
 
     def __init__(self, origin: Origin, state: dict[str, Any] | None = None) -> None:
         state = state or {}

@@ -40,6 +40,7 @@ class Codex(Immediate):
     agent: ClassVar[str] = "codex"
     version: ClassVar[int] = 2
     native_ids: ClassVar[bool] = False
+    exact_times: ClassVar[bool] = True
 
     def __init__(self, origin: Origin, state: dict[str, Any] | None = None) -> None:
         state = state or {}

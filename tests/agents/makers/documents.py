@@ -154,6 +154,7 @@ class OpenCode(Maker):
             record["data"] |= {"time": {"created": 1, "start": 1, "end": 2, "completed": 2}}
         self.rewrite()
         self.run(*(f"UPDATE {table} SET time_updated = 2" for table in ("session", "message", "part")))
+        self.run("UPDATE session SET time_created = 1")
         return self
 
     def tells(self, moment: str) -> bool:

@@ -1,0 +1,347 @@
+"""Failing reproductions of a review. Copy to tests/test_found.py of a clone and run there."""
+
+import json
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from katod.tail.document import _documents
+from tests.agents.makers import OTHER, OpenCode, says, user
+from tests.agents.makers.base import CWD, milliseconds, moment
+from tests.agents.makers.documents import Gemini, GeminiDocument
+from tests.agents.makers.lines import Claude, Cursor
+from tests.agents.test_compliance import events, words
+from tests.world import Codex, World
+
+
+def test_opencode_turns_while_katod_was_down_are_recorded(world: World) -> None:
+    """A recorded database session goes on while katod is down, by more than two turns: all of it is recorded."""
+    maker = OpenCode(world).say(user("::start talk.jsonl\nw0"), says("a0"))
+    world.once()
+    for n in range(1, 7):
+        maker.say(user(f"w{n}"), says(f"a{n}"))
+    world.once()
+    assert words(events(world)) == [f"{k}{n}" for n in range(7) for k in "wa"]
+
+
+def test_opencode_command_typed_while_katod_was_down_acts(world: World) -> None:
+    """A command that was typed while katod was down acts when it comes back, however much followed it."""
+    maker = OpenCode(world).say(user("hello"), says("a0"))
+    world.once()
+    maker.say(user("::start talk.jsonl"), says("a"))
+    for n in range(1, 5):
+        maker.say(user(f"w{n}"), says(f"a{n}"))
+    world.once()
+    assert list(world.written()) == ["talk.jsonl"]
+
+
+def test_history_in_a_compressed_rollout_never_commands(world: World) -> None:
+    """A `.jsonl.zst` that was there before katod looked is history to its end."""
+    zstandard = pytest.importorskip("zstandard")
+    codex = Codex()
+    file = world.codex()
+    file.append(codex.meta(), *[codex.says("the same words again and again " * 20) for _ in range(50)])
+    file.append(codex.user("::start evil.md\nold words"), codex.says("old answer"))
+    packed = file.path.with_suffix(".jsonl.zst")
+    packed.write_bytes(zstandard.compress(file.path.read_bytes()))
+    file.path.unlink()
+    os.utime(packed, (1, 1))
+    world.once()
+    world.once()
+    assert world.written() == {}
+
+
+def test_opencode_fork_repeats_no_command(world: World) -> None:
+    """`/fork` copies messages and parts under new ids into a new session: copied history never commands."""
+    maker = OpenCode(world).say(user("::start\nfirst words"), says("first answer"), user("::stop"), says("ok"))
+    world.once()
+    assert len(world.written()) == 1
+    time.sleep(0.05)
+    fork = OpenCode(world, OTHER)
+    names = {record["id"]: record["id"] + "f" for record in maker.items}
+    for record in maker.items:
+        data = dict(record["data"])
+        if "parentID" in data:
+            data["parentID"] = names[data["parentID"]]
+        copy = record | {"id": names[record["id"]], "data": data}
+        if "message" in copy:
+            copy["message"] = names[copy["message"]]
+        fork.put(copy)
+    world.once()
+    assert len(world.written()) == 1
+
+
+@pytest.mark.parametrize("shape", ["parts", "string", "hook"])
+def test_gemini_text_that_the_client_appends_to_a_prompt_never_commands(world: World, shape: str) -> None:
+    """What `@file` and hooks append to a prompt stands in the person's record, and is not the person's."""
+    maker = Gemini(world) if shape != "string" else GeminiDocument(world)
+    maker.say(user("hi"))
+    world.once()
+    if shape == "hook":
+        content: Any = [{"text": "look"}, {"text": "<hook_context>\n::start evil\n</hook_context>"}]
+    else:
+        content = [
+            {"text": "look at @a.md"}, {"text": "\n--- Content from referenced files ---"},
+            {"text": "\nContent from @a.md:\n"}, {"text": "# A\n\n::start evil\n\ntext\n"},
+            {"text": "\n--- End of content ---"},
+        ]  # fmt: skip
+        if shape == "string":
+            content = "".join(part["text"] for part in content)
+    maker.put({"id": "mx", "timestamp": moment(), "type": "user", "content": content})
+    world.once()
+    assert world.written() == {}
+
+
+BAD = {
+    "session time is null": "UPDATE session SET time_updated = NULL WHERE id = 'ses_77777777'",
+    "session time is text": "UPDATE session SET time_updated = 'now' WHERE id = 'ses_77777777'",
+    "message id is a blob": "UPDATE message SET id = x'00ff' WHERE id = (SELECT max(id) FROM message WHERE session_id = 'ses_77777777')",
+    "message time is null": "UPDATE message SET time_updated = NULL WHERE session_id = 'ses_77777777'",
+    "part time is null": "UPDATE part SET time_updated = NULL WHERE session_id = 'ses_77777777'",
+    "time is a number": "UPDATE message SET data = json_set(data, '$.time', 5) WHERE session_id = 'ses_77777777'",
+    "huge time": "UPDATE session SET time_updated = 9000000000000000000 WHERE id = 'ses_77777777'",
+}
+
+
+@pytest.mark.parametrize("bad", BAD)
+def test_one_bad_row_in_the_database_stops_nobody_else(world: World, bad: str) -> None:
+    """A row of a wrong type in one session: every other session is followed."""
+    good = OpenCode(world).say(user("hello"), says("hi"))
+    other = OpenCode(world, OTHER)
+    other.count = 100
+    other.say(user("hello"), says("hi"), user("more"))
+    good.run(BAD[bad])
+    good.say(user("::start talk.jsonl\nfirst words"), says("first answer"))
+    world.once()
+    assert words(events(world)) == ["first words", "first answer"]
+
+
+def test_a_deep_part_does_not_end_the_recording(world: World) -> None:
+    """A tool's input of 300 levels."""
+    maker = OpenCode(world).say(user("::start talk.jsonl\nw0"), says("a0"))
+    world.once()
+    deep: Any = 1
+    for _ in range(300):
+        deep = [deep]
+    row = maker.message("assistant", parentID=maker.prompt, finish="stop", time={"completed": 5})
+    state = {"status": "completed", "input": {"x": deep}, "output": "o"}
+    maker.put(row, maker.part(row, type="tool", tool="x", callID="c", state=state))
+    maker.say(user("w1"), says("a1"))
+    world.once()
+    assert words(events(world)) == ["w0", "a0", "w1", "a1"]
+
+
+def test_opencode_db_in_the_home_directory_stops_no_output(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`OPENCODE_DB=~/opencode.db` names a file: the whole home is no agent's root."""
+    monkeypatch.setenv("OPENCODE_DB", str(world.home / "opencode.db"))
+    world.once()
+    Claude(world).say(user("::start\nfirst words"), says("first answer"))
+    world.once()
+    assert len(world.written()) == 1
+
+
+class Tree:
+    """A session in OpenCode's tree of files, 0.6 to 1.1."""
+
+    def __init__(self, world: World, *, old: bool = False) -> None:
+        base = world.home / ".local/share/opencode"
+        if old:
+            top = base / "project/home-me-app/storage/session"
+            self.session, self.messages, self.parts = top / "info", top / "message/ses_1", top / "part/ses_1"
+        else:
+            top = base / "storage"
+            self.session, self.messages, self.parts = top / "session/p", top / "message/ses_1", top / "part"
+        self.n = 0
+
+    def write(self, path: Path, value: Any) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(value, indent=1))
+
+    def touch(self) -> None:
+        self.n += 1
+        info = {
+            "id": "ses_1",
+            "directory": CWD,
+            "version": "1.1.65",
+            "title": "t",
+            "time": {"created": 1, "updated": milliseconds() + self.n},
+        }
+        self.write(self.session / "ses_1.json", info)
+
+    def message(self, name: str, **data: Any) -> None:
+        self.write(self.messages / f"{name}.json", {"id": name, "sessionID": "ses_1"} | data)
+
+    def part(self, message: str, name: str, **data: Any) -> None:
+        row = {"id": name, "sessionID": "ses_1", "messageID": message}
+        self.write(self.parts / message / f"{name}.json", row | data)
+
+
+def test_a_part_that_is_final_after_the_session_file_was_written(world: World) -> None:
+    """The last answer settles in its own file: that is noticed without a change of the session's file."""
+    tree = Tree(world)
+    tree.message("msg_1", role="user", time={"created": milliseconds()})
+    tree.part("msg_1", "prt_1", type="text", text="::start talk.jsonl\nfirst words")
+    tree.touch()
+    world.once()
+    tree.message("msg_2", role="assistant", parentID="msg_1", time={"created": milliseconds()})
+    tree.part("msg_2", "prt_2", type="text", text="", time={"start": 1})
+    tree.touch()
+    world.once()
+    tree.part("msg_2", "prt_2", type="text", text="first answer", time={"start": 1, "end": 2})
+    tree.message("msg_2", role="assistant", parentID="msg_1", time={"created": 1, "completed": 2}, finish="stop")
+    world.once()
+    assert words(events(world)) == ["first words", "first answer"]
+
+
+def test_a_deep_part_in_the_tree_ends_nobody(world: World) -> None:
+    """It is named instead."""
+    tree = Tree(world)
+    deep: Any = 1
+    for _ in range(300):
+        deep = [deep]
+    tree.message("msg_1", role="user", time={"created": milliseconds()})
+    tree.part("msg_1", "prt_1", type="text", text="hello", metadata=deep)
+    tree.touch()
+    world.once()
+    world.cli("export", str(tree.session / "ses_1.json"))
+
+
+def test_a_document_of_many_small_objects_takes_no_minutes(world: World) -> None:
+    data = b"{}\n" * 400_000
+    began = time.monotonic()
+    _documents(data)
+    assert time.monotonic() - began < 2  # 12 s for 1.2 MB, quadratic
+
+
+def test_a_link_to_a_database_is_refused_aloud(world: World) -> None:
+    """Its log lies beside its target: read through the link it would be stale."""
+    target = world.home / "elsewhere.db"
+    path = world.home / ".local/share/opencode/opencode.db"
+    path.parent.mkdir(parents=True)
+    target.write_bytes(b"")
+    path.symlink_to(target)
+    world.once()
+    assert "does not follow" in world.cli("status")
+
+
+def test_history_that_was_half_written_when_first_seen_never_commands(world: World) -> None:
+    """A document is not known until it is whole."""
+    maker = GeminiDocument(world).say(user("::start evil"), says("long ago"))
+    whole = maker.path.read_bytes()
+    maker.path.write_bytes(whole[: len(whole) // 2])
+    maker.age()
+    world.once()
+    maker.path.write_bytes(whole)
+    maker.age()
+    world.once()
+    assert world.written() == {}
+
+
+def test_a_parked_output_of_a_database_session_misses_nothing(world: World) -> None:
+    """Katod runs all the time; the output cannot be written for a while and follows on its own afterwards."""
+    maker = OpenCode(world).say(user("::start talk.jsonl\nw0"), says("a0"))
+    world.once()
+    [path] = (world.home / "katod").rglob("talk.jsonl")
+    folder, hidden = path.parent, path.parent.with_name("hidden")
+    folder.rename(hidden)
+    folder.symlink_to(hidden)
+    for n in range(1, 7):
+        maker.say(user(f"w{n}"), says(f"a{n}"))
+        world.once()
+    folder.unlink()
+    hidden.rename(folder)
+    maker.say(user("end"))
+    world.once()
+    world.once()
+    assert words(events(world)) == [f"{k}{n}" for n in range(7) for k in "wa"] + ["end"]
+
+
+def test_gemini_command_behind_the_context_of_a_hook_acts(world: World) -> None:
+    """`gemini -p` with a SessionStart hook stores `<hook_context>…</hook_context>`, two newlines, the prompt."""
+    maker = Gemini(world).say(user("hi"))
+    world.once()
+    text = "<hook_context>remember</hook_context>\n\n::start talk.jsonl\nmy words"
+    maker.put({"id": "mx", "timestamp": moment(), "type": "user", "content": [{"text": text}]})
+    world.once()
+    assert words(events(world)) == ["my words"]
+
+
+@pytest.mark.parametrize("stamped", [True, False])
+def test_a_command_typed_after_cursor_regenerated_its_file_acts(world: World, stamped: bool) -> None:
+    """With times to the minute (in the minute of the last look), or without any (for ever), it does not."""
+    maker = Cursor(world)
+
+    def put(said: Any) -> None:
+        for record in maker.records(said):
+            if not stamped and record["role"] == "user":
+                block = record["message"]["content"][0]
+                block["text"] = block["text"][block["text"].index("<user_query>") :]
+            maker.put(record)
+
+    for _ in range(2):
+        put(user("hello"))
+        put(says("yes"))
+        maker.put({"type": "turn_ended", "status": "success"})
+    world.once()
+    maker.rewrite(lambda _, record: record.get("type") != "turn_ended")
+    world.once()
+    put(user("::start talk.jsonl\nmore"))
+    put(says("yes"))
+    world.once()
+    assert words(events(world)) == ["more", "yes"]
+
+
+def test_a_change_in_the_same_millisecond_is_seen(world: World) -> None:
+    """The rows tell the same times and counts, and other words."""
+    maker = OpenCode(world).say(user("::start talk.jsonl\nw0"))
+    world.once()
+    row = maker.message("assistant", parentID=maker.prompt, modelID="glm-5")
+    part = maker.part(row, type="text", text="", time={"start": 1})
+    maker.put(row, part)
+    maker.run(*(f"UPDATE {t} SET time_updated = (SELECT max(time_updated) FROM part)" for t in ("part", "message")))
+    world.once()
+    done = json.dumps(part["data"] | {"text": "a0", "time": {"start": 1, "end": 2}})
+    maker.run(("UPDATE part SET data = ? WHERE id = ?", (done, part["id"])))
+    world.once()
+    assert words(events(world)) == ["w0", "a0"]
+
+
+def test_what_was_typed_while_the_database_could_not_be_read_acts(world: World) -> None:
+    """A sweep that could not read the database has not swept it: what is found later is no history."""
+    maker = OpenCode(world)
+    index, away = maker.path.with_name("opencode.db-shm"), maker.path.with_name("away")
+    maker.say(user("::start talk.jsonl\nw0"))
+    index.rename(away)
+    time.sleep(0.1)
+    world.once()
+    away.rename(index)
+    world.once()
+    assert words(events(world)) == ["w0"]
+
+
+def test_one_odd_part_costs_one_part(world: World) -> None:
+    """The whole session is one record: a part whose type is a list must not take the rest with it."""
+    maker = OpenCode(world).say(user("::start talk.jsonl\nw0"), says("a0"))
+    world.once()
+    row = maker.message("assistant", parentID=maker.prompt)
+    maker.put(
+        row, maker.part(row, type=["x"]), row | {"data": row["data"] | {"time": {"completed": 5}, "finish": "stop"}}
+    )
+    maker.say(user("w1"), says("a1"))
+    world.once()
+    assert words(events(world)) == ["w0", "a0", "w1", "a1"]
+    assert "first" not in str([e for e in events(world) if e["kind"] == "provider.raw"])
+
+
+def test_a_document_that_is_too_large_is_a_problem_that_is_shown(world: World) -> None:
+    """It is not passed over in silence."""
+    maker = GeminiDocument(world).say(user("::start talk.jsonl\nw0"), says("a0"))
+    world.once()
+    call = {"id": "c", "name": "x", "args": {}, "status": "success", "resultDisplay": "x" * 70_000_000}
+    maker.items.append({"id": "big", "timestamp": moment(), "type": "gemini", "content": "", "toolCalls": [call]})
+    maker.say(user("w1"), says("a1"))
+    world.once()
+    assert "too large to be read whole" in world.cli("status")
