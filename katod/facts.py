@@ -71,6 +71,11 @@ class Facts:
         if event.kind == ev.TOOL_RESULT:
             self.calls.pop(event.payload["toolCallId"], None)
 
+    def fold(self, event: Event) -> None:
+        """Take in an event that nobody prints."""
+        self.observe(event)
+        self.close(event)
+
     def _open(self, payload: dict[str, Any]) -> None:
         self.calls[payload["toolCallId"]] = payload["name"]
         if len(self.calls) > _MOST_CALLS:

@@ -148,12 +148,14 @@ class Pipeline:
             for event in translation.feed(batch.lines):
                 if conversation.admit(event, source):
                     self._pass(conversation, source, event)
+                elif file.is_document:  # read again from its beginning, by a reader that may know nothing of it
+                    conversation.facts.fold(event)
             if translation.holding():
                 self._held.setdefault(source.id, before)
             else:
                 self._held.pop(source.id, None)
             if batch.lines:
-                self._near_misses[source.session] += translation.take_near_misses()
+                self._near_misses[source.session] += translation.take_near_misses() * (not file.is_document)
                 source.cursor, source.translated = batch.cursor, batch.cursor.offset
                 self._save(conversation)
         if batch.lines:
@@ -172,8 +174,6 @@ class Pipeline:
         for outlet in conversation.live:
             outlet.take(event, facts)
         facts.close(event)
-
-    # -- sessions under translation ---------------------------------------------------------------
 
     def _conversation(self, source: SourceRow) -> Conversation | None:
         found = self._open.get(source.session)

@@ -108,7 +108,7 @@ class Gemini(Immediate):
         if not self._own:
             for message in messages:
                 out += self._message(message, record, typed=False)
-        elif not {text_of(message.get("id")) for message in messages} & set(self._ids):
+        elif not {text_of(message.get("id")) for message in messages if not _is_context(message)} & set(self._ids):
             out.append(self._event(ev.COMPACTION, {}, record))
         return out
 
@@ -135,6 +135,8 @@ class Gemini(Immediate):
 
     def _notice(self, value: Value, record: Record, kind: str) -> list[Event]:
         text = _text(value.get("content"))
+        if not text.strip():
+            return []
         if text == _CANCELLED:
             return [self._of(value, ev.TURN_END, {"reason": "aborted"}, record)]
         return [self._of(value, ev.SYSTEM_MESSAGE, {"text": text, "subtype": kind}, record)]
@@ -259,6 +261,11 @@ def _cut(text: str) -> tuple[str, str]:
     end = behind.start() if behind else len(text)
     said = text[start:end].rstrip() if behind else text[start:]
     return (said, f"{text[:start]}{text[end:]}".strip()) if said.strip() else (text, "")
+
+
+def _is_context(message: Value) -> bool:
+    """Say whether a message is the client's preamble: it has the same id in every session, and in every checkpoint."""
+    return _text(message.get("content")).lstrip().startswith(tuple(CONTEXTS))
 
 
 def _text(content: Any) -> str:

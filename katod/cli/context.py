@@ -116,4 +116,6 @@ def _matches(key: SessionKey, text: str) -> bool:
         return False
     if slash:
         return key.id.startswith(session) and bool(key.subagent) and key.subagent.startswith(subagent)
+    if agent == "gemini":  # its files tell no more of an id than its beginning
+        prefix = prefix[: len(key.id)] if len(prefix) >= len(key.id) else prefix
     return key.id.startswith(prefix) or (bool(key.subagent) and key.subagent.startswith(prefix))

@@ -81,15 +81,16 @@ class Attaching:
                 except SourceChanged as change:  # what stands there now was never read: it is no history
                     self.realign(source, file, conversation, change.what)
                     return source.translated >= source.cursor.offset
-                batch = file.read(Cursor(source.translated), min(budget, left))
+                batch, is_document = file.read(Cursor(source.translated), min(budget, left)), file.is_document
         except SourceError:
             return True  # gone: what it held before is not known, what comes after is translated all the same
         for event in translation.feed(batch.lines):
+            if is_document and not conversation.knows(event):
+                continue  # it came since: it is read once more from where reading goes on
             conversation.pass_by(event, source)
-            conversation.facts.observe(event)
-            conversation.facts.close(event)
+            conversation.facts.fold(event)
             if event.kind == ev.USER_COMMAND:
                 conversation.applied.append(event.once)
         translation.take_near_misses()  # counted when they were scanned
-        source.translated = batch.cursor.offset if batch.lines else source.cursor.offset
+        source.translated = batch.cursor.offset if batch.lines and not is_document else source.cursor.offset
         return source.translated >= source.cursor.offset

@@ -142,6 +142,10 @@ class Conversation:
         self.reader.seq += 1
         return True
 
+    def knows(self, event: Event) -> bool:
+        """Say whether an event with an id of its own was seen before."""
+        return self._ledger.place(self.row.id, id_hash(event.id)) is not None
+
     def pass_by(self, event: Event, source: SourceRow) -> None:
         """Note an event that was only scanned before; positions are counted, so that none is noted twice."""
         if self._native_ids:

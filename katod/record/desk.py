@@ -113,7 +113,7 @@ class Desk:
 
     def _act(self, conversation: Conversation, command: Command, at: str, time: str, *, typed: bool) -> None:
         facts, row = conversation.facts, conversation.row
-        if command.word != "stop" and self._outputs.rules.excludes(facts.cwd):
+        if command.word != "stop" and self._outputs.rules.excludes(facts.cwd or row.cwd):
             raise TargetRefused("this project is excluded by the configuration")
         target = self._outputs.named(command.name, facts) if command.name else None
         recording = conversation.recording

@@ -143,6 +143,12 @@ class Outputs:
         key = facts.key
         short = key.subagent or key.id
         return {
-            "date": day, "title": slug(redact(facts.title)) or "untitled", "session8": slug(short)[:8],
+            "date": day, "title": slug(redact(facts.title)) or "untitled", "session8": slug(_telling(short))[:8],
             "session": slug(short, 200), "agent": key.agent,
         }  # fmt: skip
+
+
+def _telling(session: str) -> str:
+    """Return the part of an id that tells sessions apart: not the `ses_` of all, not the time that it begins with."""
+    session = session.removeprefix("ses_")
+    return session.rpartition("-")[2] if session[:8].isdigit() and "-" in session else session

@@ -6,10 +6,12 @@ import time
 from pathlib import Path
 from typing import Any
 
+import orjson
 import pytest
 
+from katod.agents.opencode import OpenCode as OpenCodeAdapter
 from katod.tail.document import _documents
-from tests.agents.makers import OTHER, OpenCode, says, user
+from tests.agents.makers import OTHER, SESSION, Maker, OpenCode, says, user
 from tests.agents.makers.base import CWD, milliseconds, moment
 from tests.agents.makers.documents import Gemini, GeminiDocument
 from tests.agents.makers.lines import Claude, Cursor
@@ -345,3 +347,63 @@ def test_a_document_that_is_too_large_is_a_problem_that_is_shown(world: World) -
     maker.say(user("w1"), says("a1"))
     world.once()
     assert "too large to be read whole" in world.cli("status")
+
+
+@pytest.mark.parametrize("make", [OpenCode, GeminiDocument])
+def test_a_second_recording_knows_the_project(world: World, make: type[Maker]) -> None:
+    """Of a session that nobody records nothing is kept: its document is read from the beginning, and tells it again."""
+    maker = make(world).say(user("::start one\nw0"), says("a0"), user("::stop"), says("ok"))
+    world.once()
+    maker.say(user("::start two\nw1"), says("a1"))
+    world.once()
+    [path] = (world.home / "katod").rglob("two.md")
+    assert path.parent.name == "app"
+    assert 'project: "/home/me/app"' in path.read_text()
+
+
+@pytest.mark.parametrize("make", [OpenCode, GeminiDocument])
+def test_an_excluded_project_stays_excluded(world: World, make: type[Maker]) -> None:
+    """However often a command is typed."""
+    world.config.write_text('[recording]\nexclude = ["/home/me/app"]\n')
+    maker = make(world)
+    for number in range(3):
+        maker.say(user(f"::start n{number}\nw"), says("a"))
+        world.once()
+    assert world.written() == {}
+
+
+def test_an_upgrade_passes_over_nothing_of_a_database(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The session is read from its beginning, and what came since is recorded all the same."""
+    maker = OpenCode(world).say(user("::start talk.jsonl\nw0"), says("a0"))
+    world.once()
+    monkeypatch.setattr(OpenCodeAdapter, "version", 99)
+    maker.say(user("w1"), says("a1"))
+    world.once()
+    assert words(events(world)) == ["w0", "a0", "w1", "a1"]
+
+
+def test_a_compressed_history_of_gemini_is_told(world: World) -> None:
+    """Only the preamble keeps its id."""
+    maker = Gemini(world)
+    maker.put({"$set": {"messages": maker.wrapped("preamble")}})
+    maker.say(user("::start talk.jsonl\nw0"), says("a0"))
+    preamble = maker.items[1]["$set"]["messages"][0]
+    maker.put({"$set": {"messages": [preamble, *maker.records(user("summary"))[:1]]}})
+    world.once()
+    assert [row["kind"] for row in events(world)].count("context.compaction") == 1
+
+
+def test_a_session_of_gemini_is_found_by_its_whole_id(world: World) -> None:
+    """Though the name of its file tells only the beginning."""
+    Gemini(world).say(user("hello"))
+    assert "hello" in world.cli("export", SESSION)
+    assert "hello" in world.cli("export", SESSION[:6])
+
+
+def test_near_misses_of_a_document_are_not_counted_again(world: World) -> None:
+    """However often it is read."""
+    maker = OpenCode(world).say(user("::start talk\nw0"), says("a0"), user("::start please look"), says("a1"))
+    for number in range(3):
+        maker.say(says(f"more {number}"))
+        world.once()
+    assert orjson.loads(world.cli("status", "--json"))["nearMisses"] == 0

@@ -326,8 +326,9 @@ class Codex(Immediate):
         if not isinstance(at, int):
             at = f"{record.offset}+{record.part}" if record.part else record.offset
         source: dict[str, Any] = {"providerEventType": native_type}
-        body = value.get("payload")
+        body, turn = value.get("payload"), self._turn
         if isinstance(body, dict):
+            turn = text_of(body.get("turn_id")) or turn  # what ends late belongs to the turn that it names
             native = dict_of(body.get("item")).get("id") if "item" in body else None
             native = native or body.get("id")
             if isinstance(native, str):
@@ -337,7 +338,7 @@ class Codex(Immediate):
         recorded = isinstance(time, str) and time
         return Event(
             f"{self._prefix}{at}:{n}", kind, self._ref, payload, source, recorded or "", "recorded" if recorded else "",
-            self._turn, self.now.get("model", "") if said else "", f"codex:{self._rollout}@{at}:{n}",
+            turn, self.now.get("model", "") if said else "", f"codex:{self._rollout}@{at}:{n}",
         )  # fmt: skip
 
     def _raw(self, record: Record, raw_type: str, raw: Any, value: dict[str, Any]) -> Event:
