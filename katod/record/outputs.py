@@ -143,12 +143,11 @@ class Outputs:
         key = facts.key
         short = key.subagent or key.id
         return {
-            "date": day, "title": slug(redact(facts.title)) or "untitled", "session8": slug(_telling(short))[:8],
-            "session": slug(short, 200), "agent": key.agent,
+            "date": day, "title": slug(redact(facts.title)) or "untitled", "session": slug(short, 200),
+            "session8": slug(_telling(key.agent, short))[:8], "agent": key.agent,
         }  # fmt: skip
 
 
-def _telling(session: str) -> str:
-    """Return the part of an id that tells sessions apart: not the `ses_` of all, not the time that it begins with."""
-    session = session.removeprefix("ses_")
-    return session.rpartition("-")[2] if session[:8].isdigit() and "-" in session else session
+def _telling(agent: str, session: str) -> str:
+    """Return the part of an id that tells sessions apart: not what all ids of an agent begin with, nor a date."""
+    return session.rpartition("-")[2] if agent == "zot" else session.removeprefix("ses_")

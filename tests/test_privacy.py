@@ -1,0 +1,94 @@
+"""Nothing that was said stands where it should not: searched for in every file that katod writes, and in its log."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.agents.makers import MAKERS, Maker, calls, result, says, user
+from tests.live import ROOT
+from tests.world import World
+
+WORDS = "zanzibar quagga xylophone"
+PIECES = tuple(word.encode() for word in WORDS.split())
+TALK = (
+    user(f"hello {WORDS}"),
+    says(f"yes {WORDS}"),
+    calls("call-1", f"make {WORDS}"),
+    result("call-1", WORDS),
+    says("ok"),
+)
+
+
+def run(world: World) -> bytes:
+    """A daemon that sweeps and ends, with all that it can say; returns its log."""
+    world.config.write_text('[log]\nlevel = "debug"\n[output]\ntime_zone = "UTC"\n')
+    environment = dict(os.environ) | {"PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        [sys.executable, "-m", "katod", "run", "--once"],
+        env=environment,
+        cwd=world.home,
+        capture_output=True,
+        check=True,
+    )
+    return done.stdout + done.stderr
+
+
+def told(content: bytes) -> list[bytes]:
+    """Which of the words stand in some bytes."""
+    return [piece for piece in PIECES if piece in content]
+
+
+def files(folder: Path) -> list[Path]:
+    """All files below a folder."""
+    return [path for path in folder.rglob("*") if path.is_file()]
+
+
+@pytest.mark.parametrize("make", MAKERS, ids=lambda maker: maker.__name__)
+def test_an_unrecorded_session_leaves_no_word(world: World, make: type[Maker]) -> None:
+    """Neither in the ledger and its log, nor in names, nor in what is logged or shown."""
+    maker = make(world)
+    log = b""
+    for said in TALK:
+        maker.say(said)
+        log += run(world)
+    assert not [path for path in files(world.state) if told(path.read_bytes())]
+    assert not [path for path in files(world.state) if told(str(path).encode())]
+    assert not told(log)
+    assert not told(world.cli("status", "--json").encode())
+    assert world.written() == {}
+
+
+@pytest.mark.parametrize("make", MAKERS, ids=lambda maker: maker.__name__)
+def test_commands_that_come_to_nothing_leave_no_word(world: World, make: type[Maker]) -> None:
+    """A refused name, a near miss and a command behind words: the reason is kept, what was typed is not."""
+    maker = make(world).say(user("hello"), says("yes"))
+    run(world)
+    maker.say(
+        user(f"::start please {WORDS}"), says("ok"), user(f"::start /etc/{PIECES[0].decode()}.md\n{WORDS}"), says("ok")
+    )
+    log = run(world)
+    maker.say(says("more"))
+    log += run(world)
+    assert not told(log)
+    assert not told(world.cli("status", "--json").encode())
+    assert not [path for path in files(world.state) if told(path.read_bytes())]
+
+
+@pytest.mark.parametrize("make", MAKERS, ids=lambda maker: maker.__name__)
+def test_no_log_holds_a_word_of_a_recorded_session(world: World, make: type[Maker]) -> None:
+    """Whatever happens to it."""
+    maker = make(world).say(user("::start notes\nhello"), says("yes"))
+    log = run(world)
+    for said in TALK:
+        maker.say(said)
+        log += run(world)
+    [path] = (world.home / "katod").rglob("notes.md")
+    path.write_text(path.read_text() + "mine\n")
+    maker.rewrite()
+    maker.say(says(WORDS), user("::stop"), says("ok"))
+    log += run(world)
+    assert not told(log)
+    assert told(path.read_bytes())
