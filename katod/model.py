@@ -87,6 +87,7 @@ class Options:
     assets: str = ""  # the folder beside the output where attachments are saved
     agents: str = ""  # the folder beside it where its sub-agents are recorded
     recorder: str = ""  # the katod that began it, as the front matter names it
+    rules: int = 1  # the version of the rules of redaction
 
     def with_switches(self, switches: Mapping[str, bool]) -> "Options":
         """Return these options with the `+thinking -tools` of one command applied."""

@@ -79,6 +79,7 @@ def _recording(output: OutputRow, sessions: dict[int, SessionRow]) -> dict[str, 
         "output": str(output.path),
         "format": output.format,
         "bytes": output.committed,
+        "redactions": output.redactions,
     }
 
 
@@ -90,8 +91,8 @@ def _lines(row: dict[str, Any]) -> list[str]:
     daemon = row["daemon"]
     lines = [f"katod is running (process {daemon.get('pid', '?')})" if daemon["running"] else "katod is not running"]
     lines.append(f"{_count(row['sources'], 'session file')} known")
-    lines += _section("recording", [f"{one['id']}  {one['session']} → {one['output']}" for one in row["recordings"]])
-    lines += _section("ended", [f"{one['id']}  {one['output']}" for one in row["ended"][-_LAST:]])
+    lines += _section("recording", [_shown(one, f"{one['session']} → ") for one in row["recordings"]])
+    lines += _section("ended", [_shown(one) for one in row["ended"][-_LAST:]])
     if (more := len(row["ended"]) - _LAST) > 0:
         lines.append(f"  and {more} before (--json shows them all)")
     lines += _section("parked", [f"{one['output']}: {one['problem']}" for one in row["parked"]])
@@ -100,6 +101,11 @@ def _lines(row: dict[str, Any]) -> list[str]:
     if near := row["nearMisses"]:
         lines.append(f"{_count(near, 'line')} looked like a command and {'was' if near == 1 else 'were'} none")
     return lines
+
+
+def _shown(row: dict[str, Any], session: str = "") -> str:
+    replaced = f" ({_count(row['redactions'], 'secret')} replaced)" if row["redactions"] else ""
+    return f"{row['id']}  {session}{row['output']}{replaced}"
 
 
 def _refusal(row: dict[str, Any]) -> str:

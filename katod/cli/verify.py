@@ -7,6 +7,7 @@ import click
 
 from katod.cli.context import Context
 from katod.errors import KatodError, SelectionError, SourceError
+from katod.formats.redact import VERSION
 from katod.record.ledger import Ledger
 from katod.record.render import render_recording
 from katod.record.replay import Stretch
@@ -53,6 +54,8 @@ def _verify(ledger: Ledger, row: OutputRow, context: Context) -> Verdict:
     try:
         content = row.path.read_bytes()
         verdict = compare(content + (row.intent or b""), render_recording(row, key, stretches, context.journal))
+        if not verdict.good and row.options.redact and row.options.rules != VERSION:
+            return Verdict(good=False, text=f"{verdict.text} (its secrets were replaced by an older set of rules)")
         if not row.intent or content.endswith(row.intent):
             return verdict
         waiting = f"{len(row.intent)} bytes wait to be written{f' ({row.problem})' if row.problem else ''}"

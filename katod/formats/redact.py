@@ -20,6 +20,11 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
+# Rises when a rule is added or changed; a recording keeps the number that it began with.
+VERSION: Final = 1
+# What every replacement begins with.
+REDACTED: Final = "[REDACTED:"
+
 
 class Rule(NamedTuple):
     """The name that is put in place of a match; a pattern that is cheap to search for; the match; a fact."""

@@ -17,7 +17,7 @@ SOURCE: Final = (
 KEYED: Final = "agent, sessions.session, subagent FROM sources JOIN sessions ON sessions.id = sources.session"
 OUTPUT: Final = (
     "id, session, root, parts, format, version, options, head, recorder, made, dev, ino, committed, tail, intent,"
-    " bounds, behind, problem, attempts"
+    " bounds, behind, problem, attempts, redactions"
 )
 RANGE: Final = "start, inclusive, marked, mark_at, start_time, finish, finish_time, finish_mark, switches, id"
 
@@ -47,7 +47,7 @@ def to_output(row: tuple[Any, ...]) -> OutputRow:
         row[0], row[1], Path(row[2]), tuple(orjson.loads(row[3])), row[4], row[5],
         Options(**orjson.loads(row[6])), orjson.loads(row[7]), [], orjson.loads(row[8]) if row[8] else None,
         bool(row[9]), row[10], row[11], row[12], row[13], row[14],
-        orjson.loads(row[15]) if row[15] else [], orjson.loads(row[16]) if row[16] else None, row[17], row[18],
+        orjson.loads(row[15]) if row[15] else [], orjson.loads(row[16]) if row[16] else None, *row[17:],
     )  # fmt: skip
 
 

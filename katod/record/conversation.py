@@ -7,6 +7,7 @@ from katod.agents import ADAPTERS
 from katod.agents.protocol import Origin, fingerprint
 from katod.events import Event
 from katod.facts import Facts
+from katod.formats.redact import REDACTED
 from katod.journal import Journal
 from katod.model import SessionKey
 from katod.record.ledger import Ledger, id_hash
@@ -34,6 +35,7 @@ class Outlet:
     def add(self, text: str) -> None:
         """Add text to the present step."""
         if text:
+            self.row.redactions += text.count(REDACTED)
             self.chunks.append(text.encode("utf-8", "replace"))
 
     def stage(self) -> None:

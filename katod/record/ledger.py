@@ -193,10 +193,11 @@ class Ledger:
         behind = None if row.behind is None else orjson.dumps(row.behind).decode()
         self.db.execute(
             "UPDATE outputs SET version=?, recorder=?, made=?, dev=?, ino=?, committed=?, tail=?, intent=?, bounds=?,"
-            " behind=?, problem=?, attempts=? WHERE id=?",
+            " behind=?, problem=?, attempts=?, redactions=? WHERE id=?",
             (
                 row.version, recorder, row.made, row.dev, row.ino, row.committed, row.tail, row.intent,
-                orjson.dumps(row.bounds).decode(), behind, row.problem, row.attempts, row.id,
+                orjson.dumps(row.bounds).decode(), behind, row.problem, row.attempts, row.redactions,
+                row.id,
             ),
         )  # fmt: skip
         for item in row.ranges:

@@ -11,7 +11,7 @@ from katod.config import Settings, local_zone
 from katod.errors import TargetRefused
 from katod.facts import Facts
 from katod.formats import FORMATS
-from katod.formats.redact import redact
+from katod.formats.redact import VERSION, redact
 from katod.formats.when import When
 from katod.model import Options, SessionKey, Target
 from katod.record.ledger import Ledger
@@ -57,7 +57,7 @@ class Rules:
         content, recording = self.settings.content, self.settings.recording
         return Options(
             content.thinking, content.tools, content.attachments, content.redact, self.zone,
-            recording.subagents, recorder=f"katod {__version__}",
+            recording.subagents, recorder=f"katod {__version__}", rules=VERSION,
         )  # fmt: skip
 
 

@@ -68,6 +68,7 @@ class OutputRow:
     behind: dict[str, Any] | None = None
     problem: str = ""
     attempts: int = 0
+    redactions: int = 0
 
     @property
     def path(self) -> Path:

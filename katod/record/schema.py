@@ -76,6 +76,9 @@ MIGRATIONS: Final = (
     ALTER TABLE sources ADD COLUMN since_ns INTEGER NOT NULL DEFAULT 0;  -- it was not there yet then
     ALTER TABLE seen ADD COLUMN source INTEGER NOT NULL DEFAULT 0;       -- where the event was first seen
     """,
+    """
+    ALTER TABLE outputs ADD COLUMN redactions INTEGER NOT NULL DEFAULT 0;  -- secrets that were replaced in it
+    """,
 )
 
 

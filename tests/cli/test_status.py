@@ -32,3 +32,19 @@ def test_more_ended_recordings_than_are_shown_are_counted(world, monkeypatch):
         source.append(make.user(f"::start {name}\none\n::stop"))
     world.once()
     assert "and 2 before (--json shows them all)" in world.cli("status")
+
+
+def test_secrets_that_were_replaced_are_counted(world):
+    """For each recording, live and over restarts; one without any says nothing."""
+    make, source = Claude(), world.claude()
+    key = "sk-ant-api03-" + "aB3dE5gH7jK9" * 4
+    source.append(make.user("::start notes\nhello"), make.user(f"my key is {key}"), make.says("thanks"))
+    world.once()
+    source.append(make.says(f"you said {key} and {key[:-4]}0000"), make.user("::stop"))
+    world.once()
+    [row] = orjson.loads(world.cli("status", "--json"))["ended"]
+    assert row["redactions"] == 3
+    assert "(3 secrets replaced)" in world.cli("status")
+    source.append(make.user("::start clean\nhello"))
+    world.once()
+    assert "clean.md (" not in world.cli("status")

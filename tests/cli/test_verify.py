@@ -2,6 +2,7 @@
 
 import os
 
+from katod.cli import verify
 from tests.world import Claude
 
 
@@ -27,3 +28,13 @@ def test_a_changed_part_fails(world):
     path = world.home / "katod" / "app" / "n.md"
     path.write_text(path.read_text().replace("some", "other"))
     assert "parts are missing or changed" in world.cli("verify", code=1)
+
+
+def test_a_part_that_older_rules_redacted_is_said_to_be_one(world, monkeypatch):
+    """A recording keeps the version of the rules that it began with: a difference has its reason."""
+    world.claude().append(Claude().user("::start n\nsome words"))
+    world.once()
+    path = world.home / "katod" / "app" / "n.md"
+    path.write_text(path.read_text().replace("some", "other"))
+    monkeypatch.setattr(verify, "VERSION", 99)
+    assert "older set of rules" in world.cli("verify", code=1)
