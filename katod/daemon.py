@@ -216,7 +216,8 @@ class Daemon:
         self._journal.settings_reloaded(str(self._config_path))
 
     def _rules(self) -> Rules:
-        return Rules.of(self._settings, tuple(root.path for root in self._roots if not root.database))
+        kept = [root.path for root in self._roots if not root.database]
+        return Rules.of(self._settings, (*kept, Path(os.path.realpath(self._state))))
 
     def _notify(self, title: str, text: str) -> None:
         if self._settings.recording.notify:

@@ -169,3 +169,13 @@ def test_sub_agents_of_like_names_get_files_of_their_own(world):
         child.append(agent.user("look", isSidechain=True, agentId=name), agent.says("found it", isSidechain=True))
     world.once()
     assert sorted(world.written()) == ["agent-a_b-x-2.md", "agent-a_b-x.md", "notes.md"]
+
+
+def test_nothing_is_written_into_the_state_of_katod(world):
+    """Not even where the configuration allows the folder above it."""
+    world.config.write_text(f'[output]\nallowed_roots = ["{world.home}"]\n')
+    source = world.claude().append(Claude().user(f"::start {world.state}/mine.md\none"))
+    world.once()
+    assert "or katod its state" in world.cli("status")
+    assert not (world.state / "mine.md").exists()
+    assert source.path.exists()

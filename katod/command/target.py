@@ -24,7 +24,7 @@ class Places:
     project: Path | None  # the session's first working directory
     project_folder: str  # its folder below the output directory
     allowed: tuple[Path, ...]
-    agents: tuple[Path, ...]  # the agents' own roots: never written to
+    agents: tuple[Path, ...]  # the agents' own roots, and katod's state: never written to
     home: Path
     format: str
 
@@ -134,7 +134,7 @@ def _with_format(parts: tuple[str, ...], default: str, formats: tuple[str, ...])
 def _outside_agents(path: Path, places: Places) -> None:
     resolved = path.parent.resolve() / path.name
     if any(_is_within(resolved, agent) for agent in places.agents):
-        raise TargetRefused("the path lies in a folder where an agent keeps its sessions")
+        raise TargetRefused("the path lies in a folder where an agent keeps its sessions, or katod its state")
 
 
 def _is_within(path: Path, folder: Path) -> bool:
