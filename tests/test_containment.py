@@ -31,6 +31,7 @@ def failing_once(monkeypatch):
     return lambda: monkeypatch.setitem(adapter._HANDLERS, "assistant", fail)
 
 
+@pytest.mark.fault("one record breaks katod")
 def test_a_failed_step_is_taken_up_again(world, failing_once):
     """What katod failed to read stands in the output after the next step, and so does all that follows."""
     make, source = Claude(), world.claude()
@@ -47,6 +48,7 @@ def test_a_failed_step_is_taken_up_again(world, failing_once):
     world.assert_live_is_batch()
 
 
+@pytest.mark.fault("one record breaks katod")
 def test_a_session_that_keeps_failing_stays_visible(world, monkeypatch):
     """It is a problem in `katod status`, and waits where it is."""
     make, source = Claude(), world.claude()

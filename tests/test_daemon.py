@@ -21,6 +21,7 @@ def said(world: World, words: str) -> bool:
     return any(words in text for text in world.written().values())
 
 
+@pytest.mark.fault("two daemons")
 def test_a_second_daemon_is_refused(world: World) -> None:
     """One state directory has one daemon; the second says who runs and exits with 1."""
     with Daemon(world) as first:
@@ -39,6 +40,7 @@ def test_a_second_daemon_is_refused(world: World) -> None:
         assert len(done.stderr.strip().splitlines()) == 1
 
 
+@pytest.mark.fault("two daemons")
 def test_the_lock_is_free_at_once_after_a_kill(world: World) -> None:
     """However the daemon ends, the next one starts."""
     with Daemon(world) as daemon:
@@ -48,6 +50,7 @@ def test_the_lock_is_free_at_once_after_a_kill(world: World) -> None:
         assert daemon.stop() == 0
 
 
+@pytest.mark.fault("asked to stop at any moment")
 def test_a_signal_ends_it_after_the_step_under_way(world: World) -> None:
     """SIGTERM and SIGINT end the daemon with 0, and what was written is settled in the ledger."""
     make, source = Claude(), world.claude()
@@ -76,6 +79,7 @@ def test_new_settings_hold_after_a_hang_up_and_bad_ones_do_not(world: World) -> 
         until(lambda: list((world.home / "elsewhere").rglob("*.md")) != [], "the recording")
 
 
+@pytest.mark.fault("root deleted and made again")
 def test_a_root_that_is_deleted_and_made_again_is_followed(world: World) -> None:
     """A watch does not survive its folder; the sweep notices and watches the new one."""
     make, source = Claude(), world.claude()
@@ -88,6 +92,7 @@ def test_a_root_that_is_deleted_and_made_again_is_followed(world: World) -> None
         until(lambda: said(world, "in the new folder"), "the recording")
 
 
+@pytest.mark.fault("no file events")
 def test_without_events_the_sweep_finds_what_changes(world: World) -> None:
     """With `watch.use_events = false` a session is followed by the clock alone."""
     world.config.write_text("[watch]\nuse_events = false\n")

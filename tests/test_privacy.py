@@ -46,6 +46,7 @@ def files(folder: Path) -> list[Path]:
     return [path for path in folder.rglob("*") if path.is_file()]
 
 
+@pytest.mark.fault("sessions that are not recorded")
 @pytest.mark.parametrize("make", MAKERS, ids=lambda maker: maker.__name__)
 def test_an_unrecorded_session_leaves_no_word(world: World, make: type[Maker]) -> None:
     """Neither in the ledger and its log, nor in names, nor in what is logged or shown."""
@@ -61,6 +62,7 @@ def test_an_unrecorded_session_leaves_no_word(world: World, make: type[Maker]) -
     assert world.written() == {}
 
 
+@pytest.mark.fault("sessions that are not recorded")
 @pytest.mark.parametrize("make", MAKERS, ids=lambda maker: maker.__name__)
 def test_commands_that_come_to_nothing_leave_no_word(world: World, make: type[Maker]) -> None:
     """A refused name, a near miss and a command behind words: the reason is kept, what was typed is not."""

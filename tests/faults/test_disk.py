@@ -122,6 +122,7 @@ HINDRANCES = {
 }
 
 
+@pytest.mark.fault("another thing in the output's place")
 @pytest.mark.parametrize("hindrance", HINDRANCES, ids=lambda hindrance: hindrance.__name__)
 def test_an_output_that_is_something_else_waits(world, hindrance):
     """It is parked and shown while the other goes on; when it is back, all is there once."""
@@ -139,6 +140,7 @@ def test_an_output_that_is_something_else_waits(world, hindrance):
     pair.assert_whole()
 
 
+@pytest.mark.fault("output deleted")
 def test_an_output_whose_folder_is_removed_goes_on_in_a_new_file(world):
     """The new file says that it continues, and holds what came after, once."""
     pair = Pair(world)
@@ -154,6 +156,7 @@ def test_an_output_whose_folder_is_removed_goes_on_in_a_new_file(world):
     assert world.parked() == {}
 
 
+@pytest.mark.fault("output deleted")
 def test_an_output_that_goes_between_a_look_and_the_append_goes_on_in_a_new_file(world):
     """The daemon survives it, and what was to be appended is in the new file, once."""
     pair = Pair(world)
@@ -175,6 +178,7 @@ def test_an_output_that_goes_between_a_look_and_the_append_goes_on_in_a_new_file
     assert marks_of(path)[0] == ["mark-00000001-000002."]
 
 
+@pytest.mark.fault("another thing in the output's place")
 def test_the_daemon_takes_up_an_output_by_itself_when_it_can_be_written_again(world):
     """What waited is written without a restart, and nothing is parked any more."""
     pair = Pair(world)
@@ -246,6 +250,7 @@ TROUBLES = {
 }
 
 
+@pytest.mark.fault("no space, read-only, quota")
 @pytest.mark.parametrize("trouble", TROUBLES)
 @pytest.mark.parametrize("command", ["start", "capture"])
 def test_an_output_on_a_disk_that_takes_nothing_waits(world, trouble, command):
@@ -272,6 +277,7 @@ def test_an_output_on_a_disk_that_takes_nothing_waits(world, trouble, command):
     pair.assert_whole()
 
 
+@pytest.mark.fault("no space, read-only, quota")
 def test_a_file_that_may_not_grow_any_more_waits(world):
     """A short write and then an error: the rest is appended when it may be, and what was written is not doubled."""
     if not shutil.which("prlimit"):
@@ -290,6 +296,7 @@ def test_a_file_that_may_not_grow_any_more_waits(world):
     pair.assert_whole()
 
 
+@pytest.mark.fault("no space for the ledger")
 def test_a_full_disk_of_the_ledger_ends_the_daemon_and_nothing_else(world):
     """Where the ledger cannot grow katod ends with an error; later every event is there once."""
     if not shutil.which("prlimit"):

@@ -3,6 +3,7 @@
 import tempfile
 from pathlib import Path
 
+import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
@@ -80,6 +81,7 @@ class LostPower(RuleBasedStateMachine):
         assert len(wanted) == len(self.world.outputs())
 
 
+@pytest.mark.fault("power lost")
 @given(hole=st.tuples(st.integers(0, 4000), st.integers(1, 4000)), end=st.integers(0, 4000), before=st.booleans())
 @settings(max_examples=60, phases=PHASES)
 def test_a_hole_before_bytes_that_arrived(hole, end, before):
@@ -106,4 +108,4 @@ def test_a_hole_before_bytes_that_arrived(hole, end, before):
 
 
 LostPower.TestCase.settings = settings(max_examples=60, stateful_step_count=15, phases=PHASES)
-TestLostPower = LostPower.TestCase
+TestLostPower = pytest.mark.fault("power lost")(LostPower.TestCase)

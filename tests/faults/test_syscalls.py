@@ -115,6 +115,7 @@ def expected(folder, scene):
     return contents(world), calls
 
 
+@pytest.mark.fault("killed at any system call")
 @pytest.mark.parametrize("scene", [new, more, torn])
 def test_a_kill_at_any_system_call_loses_and_doubles_nothing(quick, scene):
     """Whichever system call is the last one, the next run leaves the outputs as if nothing had been."""

@@ -25,6 +25,7 @@ MARKDOWN = (".md", ".full.md")
 TOO_LONG = 20 * 1024 * 1024
 
 
+@pytest.mark.fault("hostile record")
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_every_good_message_is_kept_once(case: Case) -> None:
     """The good messages of a hostile file come out as messages, each once and in their order."""
@@ -40,12 +41,14 @@ def test_no_event_id_stands_twice(case: Case) -> None:
     assert len(set(ids)) == len(ids)
 
 
+@pytest.mark.fault("text that looks like a command")
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_nobody_but_a_person_commands(case: Case) -> None:
     """None of the commands in a hostile file was typed."""
     assert not [row for row in rows(case.render(".jsonl")) if row["kind"] == "user.kato-command"]
 
 
+@pytest.mark.fault("text that poses as another speaker")
 @pytest.mark.parametrize("form", MARKDOWN)
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_the_outline_is_the_conversation(case: Case, form: str) -> None:
@@ -62,6 +65,7 @@ def test_the_outline_is_the_conversation(case: Case, form: str) -> None:
     assert [name for name in wanted if name not in shown.words] == []
 
 
+@pytest.mark.fault("text that poses as another speaker")
 @pytest.mark.parametrize("form", MARKDOWN)
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_no_html_is_live_that_could_act(case: Case, form: str) -> None:
@@ -71,6 +75,7 @@ def test_no_html_is_live_that_could_act(case: Case, form: str) -> None:
     assert live == []
 
 
+@pytest.mark.fault("text that poses as another speaker")
 @pytest.mark.parametrize("form", MARKDOWN)
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_no_control_character_is_left(case: Case, form: str) -> None:
