@@ -46,7 +46,11 @@ class World:
 
     def once(self) -> None:
         """A new process sweeps, processes everything and exits."""
-        in_new_process(lambda: start(load(self.config), self.config, self.state, once=True))
+        in_new_process(self.process)
+
+    def process(self) -> None:
+        """Sweep and process everything, in this process."""
+        start(load(self.config), self.config, self.state, once=True)
 
     def cli(self, *arguments: str, code: int = 0) -> str:
         """What a command prints; its exit code is checked, and `said` is what it told on stderr."""
@@ -195,8 +199,11 @@ class Codex:
         return self.record("event_msg", {"type": "item_completed", "thread_id": self.thread, "item": item})
 
 
-def in_new_process(act: Callable[[], None]) -> None:
-    """Do something in a process of its own, which begins with nothing of katod's state; its failure is ours."""
+def in_new_process(act: Callable[[], None], ends: tuple[int, ...] = (0,)) -> int:
+    """Do something in a process of its own, which begins with nothing of katod's state; its failure is ours.
+
+    Returns its exit code, one of `ends`.
+    """
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
@@ -214,7 +221,9 @@ def in_new_process(act: Callable[[], None]) -> None:
     with os.fdopen(reader, "rb") as pipe:
         said = pipe.read().decode(errors="replace")
     _, status = os.waitpid(child, 0)
-    assert os.waitstatus_to_exitcode(status) == 0, said
+    code = os.waitstatus_to_exitcode(status)
+    assert code in ends, said
+    return code
 
 
 def markers(text: str, names: list[str]) -> Iterator[str]:

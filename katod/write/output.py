@@ -4,6 +4,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from hashlib import blake2b
+from itertools import islice
 from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
@@ -12,6 +13,7 @@ from katod.write.recover import plan
 from katod.write.safe import open_file, open_parent
 
 TAIL_SIZE: Final = 1024
+NEAR_TAIL_SIZE: Final = 64
 _LOOK_BACK: Final = 16 * 1024 * 1024
 _LOOK_AROUND: Final = 2 * 1024 * 1024
 # fdatasync is not offered everywhere (macOS): there fsync does the same and more.
@@ -31,7 +33,7 @@ class Place(NamedTuple):
 
 
 class Known(NamedTuple):
-    """An output as katod left it: device and inode, its size, a hash of its end. Inode 0: never made."""
+    """An output as katod left it: device, inode, size, hashes of its last 1024 and 64 bytes. Inode 0: never made."""
 
     dev: int = 0
     ino: int = 0
@@ -142,18 +144,27 @@ def _take_empty(place: Place) -> Known:
 def _committed_end(fd: int, size: int, known: Known) -> int | None:
     """Return where what was committed ends now, None where it cannot be told.
 
-    An edit further up moves it: then it is found by its last bytes.
+    An edit further up moves it: then it is found by its last bytes; by the very last ones, where the edit was close,
+    only if nothing else in the file ends like that.
     """
-    if size >= known.size and _tail(fd, known.size) == known.tail:
+    if size >= known.size and _is_tail(fd, known.size, known.tail):
         return known.size
-    length = min(known.size, TAIL_SIZE)
     begin = max(0, size - _LOOK_AROUND)
     data = os.pread(fd, size - begin, begin)
+    far, _, near = known.tail.partition(".")
+    found = next(_ends_like(data, far, min(known.size, TAIL_SIZE)), None)
+    if found is None:
+        close = list(islice(_ends_like(data, near, min(known.size, NEAR_TAIL_SIZE)), 2))
+        found = close[0] if len(close) == 1 else None
+    return None if found is None else begin + found
+
+
+def _ends_like(data: bytes, digest: str, length: int) -> Iterator[int]:
+    """Yield where lines end whose last bytes, with what stands before them, have this hash: the last one first."""
     end = len(data)
     while (end := data.rfind(b"\n", 0, end)) + 1 >= length > 0:
-        if _digest(data[end + 1 - length : end + 1]) == known.tail:
-            return begin + end + 1
-    return None
+        if _digest(data[end + 1 - length : end + 1]) == digest:
+            yield end + 1
 
 
 def _away(place: Place) -> OutputError:
@@ -187,7 +198,7 @@ def _opened(place: Place, *, create: bool) -> Iterator[int]:
 def _compare(fd: int, known: Known) -> Look:
     status = os.fstat(fd)
     now = Known(status.st_dev, status.st_ino, status.st_size, known.tail)
-    if now == known and _tail(fd, known.size) == known.tail:
+    if now == known and _is_tail(fd, known.size, known.tail):
         return Look("same", known)
     return Look("edited", _known(fd))
 
@@ -204,7 +215,12 @@ def _known(fd: int) -> Known:
 
 def _tail(fd: int, size: int) -> str:
     length = min(size, TAIL_SIZE)
-    return _digest(os.pread(fd, length, size - length))
+    data = os.pread(fd, length, size - length)
+    return f"{_digest(data)}.{_digest(data[-NEAR_TAIL_SIZE:])}"
+
+
+def _is_tail(fd: int, size: int, tail: str) -> bool:
+    return _tail(fd, size).startswith(tail)  # an older katod kept the first hash only
 
 
 def _digest(data: bytes) -> str:

@@ -76,7 +76,7 @@ def _written(behind: bytes, intent: bytes, bounds: list[int]) -> tuple[int, int]
             here = _behind_line(behind, line, here)
             if here < 0:
                 return begun, at
-        if here == len(behind):
+        if here == len(behind) and event.endswith(b"\n\n"):
             return begun, at  # the file ends within this event: in the blank lines behind its words
         begun, at = end, here
     return begun, at

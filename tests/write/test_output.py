@@ -285,6 +285,22 @@ def test_file_edited_before_its_end_is_completed_at_its_end(place):
     assert place.path.read_bytes() == b"changed by hand\n" + INTENT
 
 
+def test_short_intent_is_found_behind_an_edit_close_before_it(place):
+    """An edit within the last kilobyte, a short batch that was written, and a note behind it: nothing is doubled."""
+    known = append_new(place, INTENT + b"\n%s\n" % (b"words. " * 40))
+    short = b"\nyes.\n"
+    edited = place.path.read_bytes().replace(b"hello", b"hello, with a word of mine")
+    put(place, edited + short + b"a note\n")
+    complete(place, known, short, [len(short)])
+    assert place.path.read_bytes() == edited + short + b"a note\n"
+
+
+def test_output_known_to_an_older_katod_is_the_same(place):
+    """What was kept before there was a second hash is still compared."""
+    known = append_new(place, INTENT)
+    assert look(place, known._replace(tail=known.tail.partition(".")[0])).change == "same"
+
+
 @pytest.mark.parametrize("data", [b"- my list\n", b"---\ntags: [mine]\n---\nmy note\n", b"a note\n"])
 def test_file_that_someone_made_is_never_made_an_output(place, data):
     """A file with something in it that the ledger does not know was made by someone else: it is left alone."""

@@ -81,6 +81,13 @@ def test_intent_between_notes_is_done():
     assert result(b"note\n" + INTENT + b"note\n") == b"note\n" + INTENT + b"note\n"
 
 
+def test_line_put_into_the_last_event_doubles_nothing():
+    """All was written, and then the person wrote a line between the words of the last event."""
+    intent = b"\n## User\n\nfirst\nsecond\n"
+    behind = intent.replace(b"second", b"a line of mine\nsecond")
+    assert result(behind, intent, [len(intent)]) == behind
+
+
 def test_empty_intent_adds_nothing_to_a_file_that_ends_a_line():
     """Nothing to write is nothing written."""
     assert result(b"note\n", b"", []) == b"note\n"

@@ -191,7 +191,7 @@ class Copilot(Maker):
         return {
             "type": kind,
             "data": data,
-            "id": f"e{self.next()}-{self.session}",
+            "id": f"e{self.next()}",
             "timestamp": moment(),
             "parentId": None,
         }

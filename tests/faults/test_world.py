@@ -1,0 +1,270 @@
+"""Everything that may happen to a session, to an output and to katod, in any order, against a small model."""
+
+import os
+import tempfile
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
+
+from tests.agents.makers import MAKERS, OTHER, SESSION, says, user
+from tests.world import World, in_new_process, line
+
+from .expected import SAY, START, STOP, Expected
+from .modes import modes_hold
+from .power import Cut, Disk
+from .turns import Living
+from .world import CUT, MEMORY
+
+# The same cases each time; a wish for another number of them looks for new ones.
+CASES = (
+    {"max_examples": int(os.environ["KATOD_EXAMPLES"])}
+    if "KATOD_EXAMPLES" in os.environ
+    else {"max_examples": 60, "derandomize": True}
+)
+LINES = [make for make in MAKERS if "torn" not in make.ABSENT]
+KEEP_IDS = ("claude", "copilot", "pi")  # records keep their ids where they are copied to
+CUTS = st.builds(Cut, st.integers(1, 2), st.sampled_from(("inside", "before", "behind")), st.floats(0, 0.99))
+
+
+def text_of(path):
+    """Return what an editor reads: a kill may have torn a character."""
+    return path.read_text(errors="surrogateescape")
+
+
+class Happenings(RuleBasedStateMachine):
+    """One session of one agent, recorded to one output."""
+
+    # -- the agent --------------------------------------------------------------------------------
+
+    @initialize(make=st.sampled_from(MAKERS), suffix=st.sampled_from(("md", "jsonl")))
+    def begin(self, make, suffix):
+        """The first thing that is said begins the recording."""
+        self._patch = pytest.MonkeyPatch()
+        self._folder = tempfile.TemporaryDirectory(prefix="katod-", dir=MEMORY)
+        self.world = World(Path(self._folder.name) / "home", self._patch)
+        self.model, self.katod, self.copy = Expected(), None, None
+        self.torn, self.away, self.forked, self.killed = b"", None, None, False
+        self.session, self.ends = make(self.world), []
+        self.exchange(START, f"::start talk.{suffix}")
+
+    def is_there(self):
+        """Whether the agent can write."""
+        return self.away is None
+
+    def is_calm(self):
+        """Whether katod records, as far as it knows: history that changes while it does not is another matter."""
+        return self.is_there() and self.model.recording and not self.killed
+
+    def is_readable(self):
+        """Whether katod may read the file."""
+        return self.session.path.exists() and self.session.path.stat().st_mode & 0o400 != 0
+
+    def is_file(self):
+        """Whether the session is a file: one in a database stays open in the agent, which is this process here."""
+        return self.is_there() and self.session.agent != "opencode"
+
+    def has_lines(self):
+        """Whether records are lines, which can be cut."""
+        return self.is_there() and type(self.session) in LINES
+
+    def exchange(self, kind, command="::start"):
+        """The person says something, and the assistant answers: some agents keep what is typed meanwhile."""
+        for thing in (user(self.model.new(kind).replace("::start", command)), says(self.model.new(SAY))):
+            self.session.say(thing)
+            self.ends.append(len(self.session.items))
+
+    @precondition(is_there)
+    @rule(kind=st.sampled_from((SAY, SAY, START, STOP)))
+    def ask(self, kind):
+        """The person types something, maybe a command."""
+        self.heal()
+        self.exchange(kind)
+
+    @precondition(is_there)
+    @rule(count=st.integers(1, 4))
+    def go_on(self, count):
+        """The assistant says more."""
+        self.heal()
+        for _ in range(count):
+            self.session.say(says(self.model.new(SAY)))
+            self.ends.append(len(self.session.items))
+
+    @precondition(has_lines)
+    @rule(part=st.floats(0.01, 0.99))
+    def tear(self, part):
+        """A record is written in part; the rest comes with the next one."""
+        self.heal()
+        *whole, last = self.session.records(says(self.model.new(SAY)))
+        self.session.put(*whole)
+        data = line(last)
+        cut = max(1, min(len(data) - 2, int(len(data) * part)))
+        with self.session.path.open("ab") as file:
+            file.write(data[:cut])
+        self.torn = data[cut:]
+        self.torn_record = last
+
+    def heal(self):
+        """Write the rest of a record that was written in part."""
+        if self.torn:
+            with self.session.path.open("ab") as file:
+                file.write(self.torn)
+            self.session.items.append(self.torn_record)
+            self.ends.append(len(self.session.items))
+            self.torn = b""
+
+    @precondition(is_calm)
+    @rule(drop=st.integers(1, 4))
+    def truncate(self, drop):
+        """The agent takes back what was said last, in place."""
+        self.torn = b""
+        self.ends = self.ends[: max(1, len(self.ends) - drop)]
+        kept = self.ends[-1]
+        if type(self.session) in LINES:
+            self.session.items = self.session.items[:kept]
+            self.session.path.write_bytes(b"".join(map(line, self.session.items)))
+        else:
+            self.session.rewrite(lambda n, _: n < kept)
+
+    @precondition(is_calm)
+    @rule()
+    def replace(self):
+        """The agent writes its file anew, under the same name."""
+        self.torn = b""
+        self.session.rewrite()
+
+    @precondition(lambda self: self.is_file() and not self.killed)
+    @rule()
+    def remove(self):
+        """The file goes away."""
+        self.heal()
+        self.away = self.session.path.read_bytes()
+        self.session.path.unlink()
+
+    @precondition(lambda self: self.away is not None)
+    @rule()
+    def restore(self):
+        """The file is there again."""
+        self.session.path.write_bytes(self.away)
+        self.away = None
+
+    @precondition(lambda self: self.is_readable() and self.session.agent in KEEP_IDS and not self.forked)
+    @rule()
+    def fork(self):
+        """The session is copied to another one, which goes on."""
+        self.heal()
+        self.look()  # of two files that are both new, nobody can say which one is the copy
+        self.forked = type(self.session)(self.world, OTHER)
+        self.forked.path.parent.mkdir(parents=True, exist_ok=True)
+        copied = self.session.path.read_bytes().replace(SESSION.encode(), OTHER.encode())
+        self.forked.path.write_bytes(copied)
+        self.look()  # a history that may not be read later is as good as gone
+
+    @precondition(lambda self: self.is_file() and not self.killed)
+    @rule(mode=st.sampled_from((0, 0o600)))
+    def chmod(self, mode):
+        """The file may not be read, or may be read again."""
+        self.session.path.chmod(mode)
+
+    # -- katod ------------------------------------------------------------------------------------
+
+    @rule()
+    def look(self):
+        """The katod that runs looks at everything (one is started, if none does)."""
+        with modes_hold():
+            if self.katod is None:
+                self.katod = Living(self.world)
+            self.katod.turn()
+        self.killed = False
+        self.check()
+
+    @rule(order=st.booleans())
+    def end(self, order):
+        """The katod that runs ends, in order or not."""
+        if self.katod is not None:
+            (self.katod.stop if order else self.katod.vanish)()
+            self.katod = None
+
+    @rule(cut=CUTS)
+    def kill(self, cut):
+        """The next katod is killed while it writes, and the one after it looks."""
+        self.end(order=True)
+
+        def run():
+            cut.on(Disk(self.world.home / "katod"))()
+            self.world.process()
+
+        with modes_hold():
+            in_new_process(run, ends=(0, CUT))
+        self.killed = True  # how much of the source it has seen, nobody knows
+
+    def check(self):
+        """The output holds what it has to."""
+        if self.is_readable():
+            self.model.read(self.session.items)
+        outputs = [path for path in (self.world.home / "katod").rglob("*") if path.is_file()]
+        assert len(outputs) == bool(self.model.recorded)
+        for path in outputs:
+            assert not self.model.difference(text_of(path)), text_of(path)
+
+    # -- the person -------------------------------------------------------------------------------
+
+    @property
+    def output(self):
+        """The output, None if there is none."""
+        return next((path for path in (self.world.home / "katod").rglob("*") if path.is_file()), None)
+
+    @rule(end=st.sampled_from(("\n", "")))
+    def note(self, end):
+        """The person writes behind what is there."""
+        if self.output:
+            with self.output.open("a") as file:
+                file.write(self.model.note() + end)
+
+    @rule(at=st.floats(0, 1))
+    def insert(self, at):
+        """The person's editor writes a line between others, into a new file that takes the name."""
+        if self.output:
+            lines = text_of(self.output).splitlines(keepends=True)
+            lines.insert(1 + int(at * len(lines)), f"{self.model.note()}\n")
+            self.save("".join(lines))
+
+    @rule()
+    def open(self):
+        """The person's editor reads the output."""
+        if self.output:
+            self.copy = text_of(self.output)
+
+    @precondition(lambda self: self.copy)
+    @rule()
+    def save_old(self):
+        """The editor saves what it has read at some time."""
+        self.model.replaced(text_of(self.output), self.copy)
+        self.save(self.copy)
+
+    def save(self, content):
+        """Write as editors do."""
+        path = self.output
+        fresh = path.with_suffix(".new")
+        fresh.write_text(content, errors="surrogateescape")
+        fresh.rename(path)
+
+    def teardown(self):
+        """In the end all can be read, and all that was recorded is there."""
+        if hasattr(self, "world"):
+            try:
+                if self.away is not None:
+                    self.restore()
+                self.heal()
+                self.session.path.chmod(0o600)
+                self.look()
+                self.end(order=True)
+            finally:
+                self._patch.undo()
+                self._folder.cleanup()
+
+
+Happenings.TestCase.settings = settings(**CASES, stateful_step_count=25)
+TestHappenings = pytest.mark.fault("anything, in any order")(Happenings.TestCase)

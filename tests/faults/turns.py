@@ -1,0 +1,41 @@
+"""katod in this process, turn by turn: what it remembers between two looks counts, and it can end in any way."""
+
+import os
+import time
+
+from katod import config
+from katod.daemon import Daemon
+from katod.journal import Journal
+from katod.service.lock import Lock
+
+
+class Living(Daemon):
+    """A daemon without a loop: it looks when it is told to."""
+
+    def __init__(self, world):
+        self._lock = Lock.take(world.state)
+        self._umask = os.umask(0o077)
+        super().__init__(config.load(world.config), world.config, world.state, Journal())
+        self._pipeline.resume()
+        self._queue(self._catalog.unread())
+
+    def turn(self):
+        """Look at everything, and process it."""
+        self._queue(self._catalog.sweep(self._roots))
+        self._queue([row for row in self._catalog.sources.values() if row.problem])
+        while self._due or self._pipeline.follow(time.monotonic()):
+            self._step_due(float("inf"))
+
+    def stop(self):
+        """End in order."""
+        self.close()
+        self._let_go()
+
+    def vanish(self):
+        """End as a kill ends it: what was not committed is lost."""
+        self._ledger.close()
+        self._let_go()
+
+    def _let_go(self):
+        os.umask(self._umask)
+        self._lock.release()
