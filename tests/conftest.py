@@ -4,12 +4,14 @@ import os
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 
 from katod.journal import quiet
 from tests.world import World
 
 settings.register_profile("katod", deadline=None, suppress_health_check=list(HealthCheck), print_blob=True)
+# For runs that have to fail, and need not say how simply.
+settings.register_profile("unshrunk", settings.get_profile("katod"), phases=[Phase.explicit, Phase.generate])
 settings.load_profile("katod")
 
 

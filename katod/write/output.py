@@ -160,11 +160,21 @@ def _committed_end(fd: int, size: int, known: Known) -> int | None:
 
 
 def _ends_like(data: bytes, digest: str, length: int) -> Iterator[int]:
-    """Yield where lines end whose last bytes, with what stands before them, have this hash: the last one first."""
-    end = len(data)
-    while (end := data.rfind(b"\n", 0, end)) + 1 >= length > 0:
-        if _digest(data[end + 1 - length : end + 1]) == digest:
-            yield end + 1
+    """Yield the ends of lines whose last bytes, with what stands before them, have this hash: the last one first."""
+    for end in _ends(data):
+        if end >= length > 0 and _digest(data[end - length : end]) == digest:
+            yield end
+
+
+def _ends(data: bytes) -> Iterator[int]:
+    """Yield where lines end, the last one first; before a newline, too: katod may have ended what others left open."""
+    at = len(data)
+    if not data.endswith(b"\n"):
+        yield at
+    while (at := data.rfind(b"\n", 0, at)) >= 0:
+        yield at + 1
+        if at and data[at - 1 : at] != b"\n":
+            yield at
 
 
 def _away(place: Place) -> OutputError:

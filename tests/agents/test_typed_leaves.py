@@ -102,6 +102,7 @@ def tried(agent: str, records: list[Record], tried_records: list[int]) -> tuple[
     return fired, wrong
 
 
+@pytest.mark.fault("text that looks like a command")
 @pytest.mark.parametrize("make", MAKERS, ids=lambda maker: maker.__name__)
 def test_only_a_typed_leaf_commands(world: World, make: type[Maker]) -> None:
     """In a session with a record of each kind."""

@@ -7,12 +7,17 @@ from katod.write import output
 
 from .world import CUT
 
+# What a disk may have kept of an append.
+FATES = NOTHING, ALL, CUT_OFF, NUL, CUT_OFF_AND_NUL = (
+    "nothing of it", "all of it", "its beginning", "NUL bytes of its length", "its beginning and NUL bytes",
+)  # fmt: skip
+
 
 class Cut:
     """The power goes out in an append: in it, after `size` bytes (below 1: that part of it), or before or behind its sync."""
 
     def __init__(self, number, when, size):
-        self._number, self._when, self._size = number, when, size
+        self._number, self.when, self._size = number, when, size
 
     def on(self, disk):
         """Return what has a process end there; the disk is told of each sync before."""
@@ -24,7 +29,7 @@ class Cut:
             def write(fd, data, path):
                 nonlocal left
                 left -= 1
-                if left == 0 and self._when == "inside":
+                if left == 0 and self.when == "inside":
                     os.write(fd, bytes(data)[: int(self._size if self._size >= 1 else self._size * len(data))])
                     os._exit(CUT)
                 written(fd, data, path)
@@ -33,7 +38,7 @@ class Cut:
                     os._exit(CUT)
 
             def lost(fd):
-                if left == 0 and self._when == "before":
+                if left == 0 and self.when == "before":
                     os._exit(CUT)
                 sync(fd)
 
@@ -59,27 +64,29 @@ class Disk:
         shutil.copyfile(path, self._safe / path.name)
 
     def lose(self, choose):
-        """Leave of the last run what a disk may have kept; `choose(low, high)` draws numbers."""
+        """Leave of the last run what a disk may have kept; `choose(low, high)` draws numbers. Yields the fates."""
         for path in self._outputs():
             kept, after = self._safe / path.name, path.read_bytes()
             before = kept.read_bytes() if kept.exists() else None
             if before != after:
-                self._lose(path, before, after, choose)
+                fate = FATES[choose(0, len(FATES) - 1)]
+                _lose(path, before, after, fate, choose)
+                yield fate
 
-    def _lose(self, path, before, after, choose):
-        """Choose between: the file as it was, as it should be, cut off, ending in NUL bytes, both."""
-        safe = common(before or b"", after)
-        fate = choose(0, 5)
-        kept = choose(safe, len(after)) if fate in (2, 4) else safe
-        nul = choose(0, len(after) - kept) if fate == 4 else len(after) - kept
-        if fate == 0 and before is None:
-            path.unlink()
-        elif fate == 0:
-            replace(path, before)
-        elif fate == 2:
-            replace(path, after[:kept])
-        elif fate >= 3:
-            replace(path, after[:kept] + bytes(nul))
+
+def _lose(path, before, after, fate, choose):
+    """Have a file meet its fate: what stood in it before is safe."""
+    safe = common(before or b"", after)
+    kept = choose(safe, len(after)) if fate in (CUT_OFF, CUT_OFF_AND_NUL) else safe
+    nul = choose(0, len(after) - kept) if fate == CUT_OFF_AND_NUL else len(after) - kept
+    if fate == NOTHING and before is None:
+        path.unlink()
+    elif fate == NOTHING:
+        replace(path, before)
+    elif fate == CUT_OFF:
+        replace(path, after[:kept])
+    elif fate != ALL:
+        replace(path, after[:kept] + bytes(nul))
 
 
 def common(left, right):

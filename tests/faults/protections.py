@@ -16,12 +16,277 @@ class Protection(NamedTuple):
     tests: tuple[str, ...]
 
 
+DISK, NOTES, POWER = "tests/faults/test_disk.py::", "tests/faults/test_notes.py::", "tests/faults/test_power.py::"
+SOURCES, PATHS = "tests/faults/test_sources.py::", "tests/faults/test_paths.py::"
+UPGRADE, REDACT = "tests/record/test_upgrade.py::", "tests/formats/test_redact.py::"
+
 PROTECTIONS = [
+    # -- crashes and outputs ---------------------------------------------------------------------------
     Protection(
         "the intent is completed after a crash",
         "katod/pipeline.py",
         "            written = self.delivery.retry(row)\n",
         "            row.intent, written = None, True\n",
-        ("tests/faults/test_power.py::TestLostPower", "tests/faults/test_kills.py", "tests/faults/test_syscalls.py"),
+        (
+            "tests/faults/test_kills.py",
+            "tests/faults/test_syscalls.py",
+            "tests/faults/test_world.py::TestHappenings",
+            f"{POWER}TestLostPower",
+            f"{NOTES}test_a_note_behind_what_a_kill_left",
+            f"{NOTES}test_a_note_behind_a_whole_recording",
+            f"{NOTES}test_a_note_between_any_two_lines_of_what_a_kill_left",
+            f"{NOTES}test_a_note_far_above_the_same_words_that_were_said_before",
+        ),
+    ),
+    Protection(
+        "NUL bytes of lost power are told from text",
+        "katod/write/recover.py",
+        "        if _is_hole(behind, intent, same):\n",
+        "        if False:\n",
+        (f"{POWER}TestLostPower", f"{POWER}test_a_hole_before_bytes_that_arrived"),
+    ),
+    Protection(
+        "the options of a recording are frozen",
+        "katod/record/columns.py",
+        "        Options(**orjson.loads(row[6])), ",
+        "        Options(), ",
+        ("tests/faults/test_settings.py::test_a_recording_keeps_its_settings",),
+    ),
+    Protection(
+        "an output that cannot be written is parked",
+        "katod/record/delivery.py",
+        """            known = append(_place(row), row.intent)
+        except OutputError as error:
+            self._park(row, error)
+            return False
+""",
+        """            known = append(_place(row), row.intent)
+        except OutputError as error:
+            self._wrote(row, _known(row))
+            return False
+""",
+        (
+            f"{DISK}test_an_output_that_is_something_else_waits",
+            f"{DISK}test_the_daemon_takes_up_an_output_by_itself_when_it_can_be_written_again",
+            f"{DISK}test_an_output_on_a_disk_that_takes_nothing_waits",
+            f"{DISK}test_a_file_that_may_not_grow_any_more_waits",
+            f"{DISK}test_an_output_that_goes_between_a_look_and_the_append_goes_on_in_a_new_file",
+        ),
+    ),
+    Protection(
+        "an output that is gone is begun anew",
+        "katod/write/output.py",
+        '        return Look("gone", Known())\n',
+        '        return Look("same", known)\n',
+        (f"{DISK}test_an_output_whose_folder_is_removed_goes_on_in_a_new_file",),
+    ),
+    Protection(
+        "a ledger that cannot be written is told in one line",
+        "katod/record/ledger.py",
+        "            if isinstance(error, sqlite3.Error) and not isinstance(error, sqlite3.IntegrityError):\n",
+        "            if False:\n",
+        (f"{DISK}test_a_full_disk_of_the_ledger_ends_the_daemon_and_nothing_else",),
+    ),
+    # -- upgrades --------------------------------------------------------------------------------------
+    Protection(
+        "a state of another version is made anew",
+        "katod/record/upgrade.py",
+        "    if row.version == version:\n",
+        "    if row.version:\n",
+        (
+            f"{UPGRADE}test_the_state_of_another_version_is_not_trusted",
+            f"{UPGRADE}test_an_ended_recording_that_begins_again_is_of_the_present_version",
+        ),
+    ),
+    Protection(
+        "what was printed is passed over when it is translated again",
+        "katod/record/attach.py",
+        "            conversation.facts.fold(event)\n            if event.kind",
+        "            conversation.facts.observe(event)\n            if event.kind",
+        (f"{UPGRADE}test_a_recording_goes_on_after_an_upgrade",),
+    ),
+    Protection(
+        "a state that the sources no longer tell is not taken",
+        "katod/record/upgrade.py",
+        """    return state["format"] if same else {}\n""",
+        """    return state\n""",
+        (f"{UPGRADE}test_an_upgrade_after_a_compaction_goes_on",),
+    ),
+    Protection(
+        "a file is proven before it counts as history",
+        "katod/record/attach.py",
+        "                    file.prove(source.cursor)\n",
+        "                    pass\n",
+        (f"{UPGRADE}test_a_file_rewritten_before_an_upgrade_is_no_history",),
+    ),
+    # -- sources ---------------------------------------------------------------------------------------
+    Protection(
+        "only a newline ends a record",
+        "katod/tail/reader.py",
+        '        end = data.rfind(b"\\n") + 1\n        if end:\n            return self._batch(data if',
+        "        end = len(data)\n        if end:\n            return self._batch(data if",
+        (
+            "tests/tail/test_reader.py::test_line_split_at_any_byte_waits_for_its_newline",
+            f"{SOURCES}test_a_record_that_comes_byte_by_byte_is_read_once",
+        ),
+    ),
+    Protection(
+        "a shorter file is no longer the one that was read",
+        "katod/tail/reader.py",
+        "        if cursor.offset > self.size:\n",
+        "        if False:\n",
+        (
+            f"{SOURCES}test_a_truncated_source_goes_on_with_what_is_new",
+            f"{SOURCES}test_a_source_that_was_rotated_goes_on",
+        ),
+    ),
+    Protection(
+        "what stands before the offset is compared",
+        "katod/tail/reader.py",
+        "        if size and digest_of(self._pread(size, cursor.offset - size)) != digest:\n",
+        "        if False:\n",
+        (
+            f"{SOURCES}test_a_source_truncated_and_grown_between_two_looks_is_read_anew",
+            f"{SOURCES}test_a_source_replaced_by_rename_goes_on",
+            f"{SOURCES}test_a_source_made_anew_with_its_old_inode_is_read_anew",
+        ),
+    ),
+    Protection(
+        "what was recorded is known by its ids",
+        "katod/record/conversation.py",
+        "            if hashed in self._fresh or self._ledger.place(self.row.id, hashed) is not None:\n",
+        "            if False:\n",
+        (
+            f"{SOURCES}test_a_source_truncated_within_a_record_goes_on",
+            f"{SOURCES}test_a_backup_that_takes_the_place_of_a_session_doubles_nothing",
+        ),
+    ),
+    Protection(
+        "a session is known by its name, not by its inode",
+        "katod/record/catalog.py",
+        "        row = self._paths.get(path)\n        if row is None:\n            identity",
+        "        row = next((row for row in self._paths.values() if row.seen.ino == seen.ino), None)\n"
+        "        if row is None:\n            identity",
+        (f"{SOURCES}test_a_session_with_the_inode_of_another_is_its_own",),
+    ),
+    Protection(
+        "a file that is there again is looked at",
+        "katod/record/catalog.py",
+        "        if row.seen == seen and not row.gone:\n",
+        "        if row.seen == seen or row.gone:\n",
+        (f"{SOURCES}test_a_source_that_comes_back_goes_on",),
+    ),
+    Protection(
+        "what is older than the last sweep is history",
+        "katod/record/catalog.py",
+        "        history = seen.size if swept is None or seen.mtime_ns < swept else 0\n",
+        "        history = 0\n",
+        (f"{SOURCES}test_a_session_restored_after_weeks_is_history",),
+    ),
+    Protection(
+        "a record behind a torn one is looked for",
+        "katod/tail/decode.py",
+        "            end = _next_record(text, at)\n",
+        "            end = len(text)\n",
+        (f"{SOURCES}test_a_record_glued_to_a_torn_one_is_read",),
+    ),
+    # -- paths -----------------------------------------------------------------------------------------
+    Protection(
+        "no link is followed",
+        "katod/write/safe.py",
+        "_DIRECTORY: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC\n",
+        "_DIRECTORY: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC\n",
+        (
+            f"{PATHS}test_what_stands_at_the_path_already_is_left_alone",
+            f"{PATHS}test_a_part_of_the_path_that_is_swapped_before_any_call_leads_nowhere",
+            f"{PATHS}test_a_path_that_is_swapped_all_the_time_leads_nowhere",
+        ),
+    ),
+    Protection(
+        "no name steps up",
+        "katod/command/target.py",
+        """    if part in ("", ".", ".."):\n""",
+        """    if part == "":\n""",
+        (f"{PATHS}test_a_name_that_steps_out_is_refused",),
+    ),
+    Protection(
+        "an output has one session",
+        "katod/record/outputs.py",
+        "        if row is not None and row.session != session.id:\n",
+        "        if False:\n",
+        (f"{PATHS}test_the_output_of_another_session_is_refused",),
+    ),
+    # -- commands --------------------------------------------------------------------------------------
+    Protection(
+        "only what is typed is searched for commands",
+        "katod/command/split.py",
+        """    if not event.typed or "::" not in text:\n""",
+        """    if "::" not in text:\n""",
+        (
+            "tests/agents/test_typed_leaves.py::test_only_a_typed_leaf_commands",
+            "tests/golden/test_typed.py::test_only_a_typed_field_commands",
+        ),
+    ),
+    # -- secrets and privacy ---------------------------------------------------------------------------
+    Protection(
+        "a marker calls its rule",
+        "katod/formats/redact.py",
+        "            if re.search(rule.marker, long_runs, re.ASCII):\n",
+        "            if False:\n",
+        (f"{REDACT}test_each_kind_goes_from_prose_and_shell",),
+    ),
+    Protection(
+        "a value behind a telling name is taken",
+        "katod/formats/redact.py",
+        "                yield start, start + len(value), ASSIGNED.name\n",
+        "                pass\n",
+        (f"{REDACT}test_random_values_after_telling_names",),
+    ),
+    Protection(
+        "a value that a person would read is no secret",
+        "katod/formats/redact.py",
+        "    value = value[:256]\n",
+        "    return True\n",
+        (f"{REDACT}test_code_and_examples_after_telling_names_stay",),
+    ),
+    Protection(
+        "a prefix alone is no secret",
+        "katod/formats/redact.py",
+        'r"npm_[A-Za-z0-9]{36,}"',
+        'r"npm_[A-Za-z0-9]{6,}"',
+        (f"{REDACT}test_ordinary_text_is_the_same_object",),
+    ),
+    Protection(
+        "of a session that nobody records no state is kept",
+        "katod/pipeline.py",
+        "        keep = conversation.recording is not None\n",
+        "        keep = True\n",
+        ("tests/test_privacy.py::test_commands_that_come_to_nothing_leave_no_word",),
+    ),
+    # -- one bad session -------------------------------------------------------------------------------
+    Protection(
+        "one session that fails stops no other",
+        "katod/pipeline.py",
+        "        except Exception as error:  # noqa: BLE001 - whatever it is, it is shown and tried again\n",
+        "        except ZeroDivisionError as error:\n",
+        (
+            "tests/test_containment.py::test_a_failed_step_is_taken_up_again",
+            "tests/test_containment.py::test_a_session_that_keeps_failing_stays_visible",
+        ),
+    ),
+    # -- the process -----------------------------------------------------------------------------------
+    Protection(
+        "the lock is asked for",
+        "katod/service/lock.py",
+        "        if not _locked(fd):\n",
+        "        if False:\n",
+        ("tests/test_daemon.py::test_a_second_daemon_is_refused",),
+    ),
+    Protection(
+        "the lock ends with its process",
+        "katod/service/lock.py",
+        "            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)\n",
+        "            if os.pread(fd, 1, 0):\n                raise OSError\n",
+        ("tests/test_daemon.py::test_the_lock_is_free_at_once_after_a_kill",),
     ),
 ]

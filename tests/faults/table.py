@@ -114,24 +114,24 @@ def _examples(item):
 def table():
     """Return the table in Markdown, and the figures of the last long run below it."""
     figures = json.loads(FIGURES.read_text()) if FIGURES.exists() else {}
-    cases, tests = defaultdict(int), defaultdict(dict)
+    cases, tests = defaultdict(int), defaultdict(set)
     for item in collected():
         for name in faults_of(item):
-            counted = figures.get(node(item), {}).get("cases")
-            cases[name] += _examples(item) if counted is None else 0
-            if counted is not None and node(item) not in tests[name]:
-                cases[name] += counted
-            tests[name].setdefault(node(item))
+            cases[name] += figures.get(item.nodeid, {}).get("cases") or _examples(item)
+            tests[name].add(item.nodeid.partition("::")[0])
     lines = ["| fault | katod promises | shown by | cases |", "|---|---|---|---|"]
     for name, promise in FAULTS.items():
-        files = sorted({re.sub(r"^tests/|\.py$", "", test.partition("::")[0]) for test in tests[name]})
+        files = [re.sub(r"^tests/|\.py$", "", file) for file in sorted(tests[name])]
         lines.append(f"| {name} | {promise} | {', '.join(f'`{file}`' for file in files)} | {cases[name]:,} |")
     told = [f"* {entry['told']}" for entry in figures.values() if entry.get("told")]
     return "\n".join([*lines, "", *told]) + "\n"
 
 
-def note(test, cases, told=""):
-    """Keep what a long run counted, where KATOD_UPDATE is set: the number of cases, and a sentence for the README."""
+def note(test, cases, told):
+    """Keep what a long run counted, where KATOD_UPDATE is set: the number of cases, and a sentence for the README.
+
+    `test` is the whole name of the test, its parameters included.
+    """
     if not os.environ.get("KATOD_UPDATE"):
         return
     figures = json.loads(FIGURES.read_text()) if FIGURES.exists() else {}

@@ -19,12 +19,14 @@ import pytest
 from . import daemon_under_test as dut
 from .checks import difference, marks_of
 from .person import Person, is_odd, outputs
+from .table import note
 
 pytestmark = pytest.mark.slow
 
 HERE = Path(__file__).parent
 WINDOWS = (dut.READING, dut.COMMITTED, dut.INSIDE, dut.APPENDED)
-ENOUGH = 50
+ENOUGH = 50  # kills in each window
+MANY = 10_000  # events
 SECONDS = 180
 LEADS = (0, 0, 0.02, 0.1)
 SETTINGS = {
@@ -135,7 +137,7 @@ def check_exports(world):
 
 @pytest.mark.fault("killed at random, again and again")
 @pytest.mark.fault("settings changed before the restart")
-def test_every_event_stands_in_its_output_once_however_often_the_daemon_is_killed(world):
+def test_every_event_stands_in_its_output_once_however_often_the_daemon_is_killed(world, request):
     """After at least 50 kills in each window every event is in its output once and in order, and every note, too."""
     seed = int(os.environ.get("KATOD_FAULTS_SEED") or random.randrange(2**32))
     rng = random.Random(seed)
@@ -149,14 +151,20 @@ def test_every_event_stands_in_its_output_once_however_often_the_daemon_is_kille
     finally:
         writer.kill()
         writer.wait()
-    print({dut.NAMES[window]: count for window, count in met.items()}, f"{len(person.notes)} notes")
     world.katod("run", "--once")
     wanted = json.loads((world.folder / "truth.json").read_text())
     marks = sum(len(rows["all"]) for rows in wanted.values())
-    print(f"{len(wanted)} outputs, {marks} marks, {sum(p.stat().st_size for p in outputs(world).values())} bytes")
     status = world.status()
     wrong = [str(row) for name in ("parked", "problems", "refused") for row in status[name]]
     wrong += check_outputs(world, wanted) + person.missing(outputs(world)) + check_exports(world)
     assert not wrong, "\n".join(wrong)
     assert not (world.folder / "daemon.log").read_bytes()
     assert all(met[window] >= ENOUGH for window in WINDOWS)
+    assert marks >= MANY
+    told = ", ".join(f"{count} {dut.NAMES[window]}" for window, count in met.items())
+    note(
+        request.node.nodeid,
+        met.total(),
+        f"Killed at random while {marks:,} events went to {len(wanted)} outputs and a person left"
+        f" {len(person.notes)} notes in them: {told}.",
+    )

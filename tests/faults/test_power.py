@@ -1,14 +1,16 @@
 """Power is lost at any point of an append, again and again; what the disk kept of it is completed, and no more."""
 
 import tempfile
+from collections import Counter
 from pathlib import Path
 
 import pytest
-from hypothesis import Phase, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
+from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
 
-from .power import Cut, Disk, replace
+from .power import FATES, Cut, Disk, replace
+from .table import note
 from .world import MEMORY, World
 
 TEXTS = st.one_of(
@@ -16,8 +18,12 @@ TEXTS = st.one_of(
     st.text(st.characters(codec="utf-8"), min_size=1, max_size=40),
     st.integers(100, 20_000).map(lambda size: "long " * (size // 5)),
 )
-PHASES = (Phase.explicit, Phase.reuse, Phase.generate, Phase.shrink)
 CUTS = st.builds(Cut, st.integers(1, 3), st.sampled_from(("inside", "before", "behind")), st.integers(0, 3000))
+
+
+MET = Counter()  # power cuts by their window, and files by what the disk kept of them
+WINDOWS = {"inside": "within an append", "before": "before its sync", "behind": "behind its sync"}
+ENOUGH = 10
 
 
 class LostPower(RuleBasedStateMachine):
@@ -58,7 +64,8 @@ class LostPower(RuleBasedStateMachine):
         """The power goes out while katod appends (or while it completes what the last time left)."""
         disk = Disk(self.world.out)
         if self.world.once_until(cut.on(disk)):
-            disk.lose(lambda low, high: data.draw(st.integers(low, high)))
+            MET[cut.when] += 1
+            MET.update(disk.lose(lambda low, high: data.draw(st.integers(low, high))))
 
     def teardown(self):
         """After an undisturbed run each output is its export, and what a katod that never lost power writes."""
@@ -83,7 +90,7 @@ class LostPower(RuleBasedStateMachine):
 
 @pytest.mark.fault("power lost")
 @given(hole=st.tuples(st.integers(0, 4000), st.integers(1, 4000)), end=st.integers(0, 4000), before=st.booleans())
-@settings(max_examples=60, phases=PHASES)
+@settings(max_examples=60)
 def test_a_hole_before_bytes_that_arrived(hole, end, before):
     """A disk may have kept later bytes of an append and not the earlier ones: then NUL bytes stand in between."""
     with tempfile.TemporaryDirectory(prefix="katod-", dir=MEMORY) as folder:
@@ -107,5 +114,21 @@ def test_a_hole_before_bytes_that_arrived(hole, end, before):
         assert path.read_bytes() == world.rendered(world.outputs()[0])
 
 
-LostPower.TestCase.settings = settings(max_examples=60, stateful_step_count=15, phases=PHASES)
+LostPower.TestCase.settings = settings(max_examples=60, stateful_step_count=15)
 TestLostPower = pytest.mark.fault("power lost")(LostPower.TestCase)
+
+
+@pytest.mark.slow
+@pytest.mark.fault("power lost")
+def test_power_is_lost_in_every_window(request):
+    """Often enough in each, and with each kind of what a disk may keep of an append."""
+    MET.clear()
+    run_state_machine_as_test(LostPower, settings=settings(max_examples=800, stateful_step_count=15))
+    assert min(MET[name] for name in (*WINDOWS, *FATES)) >= ENOUGH
+    cuts = ", ".join(f"{MET[name]:,} {told}" for name, told in WINDOWS.items())
+    kept = ", ".join(f"{MET[name]:,} times {name}" for name in FATES)
+    note(
+        request.node.nodeid,
+        sum(MET[name] for name in WINDOWS),
+        f"Lost power: {cuts}; the disk kept {kept}.",
+    )

@@ -30,7 +30,18 @@ def test_without_its_protection_a_test_fails(tmp_path, protection, test):
     content = module.read_text()
     assert content.count(protection.old) == 1, "the protection stands elsewhere now: mend protections.py"
     module.write_text(content.replace(protection.old, protection.new))
-    command = [sys.executable, "-m", "pytest", "-x", "-m", "", "-p", "no:cacheprovider", test]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-x",
+        "-m",
+        "",
+        "-p",
+        "no:cacheprovider",
+        "--hypothesis-profile=unshrunk",
+        test,
+    ]
     environment = {
         name: value for name, value in os.environ.items() if name not in ("KATOD_UPDATE", "KATOD_MOST_SKIPS")
     }

@@ -13,6 +13,7 @@ import pytest
 
 from katod.write import output
 
+from .table import note
 from .world import CUT, World, until
 
 pytestmark = pytest.mark.slow
@@ -115,9 +116,12 @@ def expected(folder, scene):
     return contents(world), calls
 
 
+SCENES = {new: "a new recording", more: "one that goes on", torn: "one that a kill left half-written"}
+
+
 @pytest.mark.fault("killed at any system call")
-@pytest.mark.parametrize("scene", [new, more, torn])
-def test_a_kill_at_any_system_call_loses_and_doubles_nothing(quick, scene):
+@pytest.mark.parametrize("scene", SCENES)
+def test_a_kill_at_any_system_call_loses_and_doubles_nothing(quick, scene, request):
     """Whichever system call is the last one, the next run leaves the outputs as if nothing had been."""
     wanted, calls = expected(quick / "undisturbed", scene)
     kills = Counter()
@@ -131,6 +135,7 @@ def test_a_kill_at_any_system_call_loses_and_doubles_nothing(quick, scene):
             world.once()
             assert contents(world) == wanted, f"killed at {name} number {number}"
             shutil.rmtree(world.folder)
-    print(scene.__name__, dict(kills))
+    told = ", ".join(f"{count} at `{name}`" for name, count in kills.most_common() if count)
+    note(request.node.nodeid, sum(kills.values()), f"Killed at each system call, {SCENES[scene]}: {told}.")
     assert {name for name, count in kills.items() if count} >= {"write", "pwrite64", "fdatasync", "openat"}
     assert sum(kills.values()) >= 0.9 * sum(calls.values())
