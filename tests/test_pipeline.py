@@ -79,6 +79,18 @@ def test_a_rewritten_session_without_ids_is_aligned_by_its_words(world: World) -
     assert counts(only(world), "one", "two", "ok", "three") == [1, 1, 2, 1]
 
 
+def test_a_known_command_with_new_words_is_new(world: World) -> None:
+    """A line is known only if all of it is: what was said below a command that was typed before is printed."""
+    make, source = Codex(paginated=False), world.codex()
+    records = [line(r) for r in (make.meta(), make.user("::start\none"), make.says("two"), make.user("::start\nthree"))]
+    source.append(*records)
+    world.once()
+    again = line(make.user("::start\nfour"))
+    source.path.write_bytes(b"".join(records[:3]) + again + line(make.says("five")))
+    world.once()
+    assert counts(only(world), "one", "two", "three", "four", "five") == [1, 1, 1, 1, 1]
+
+
 def test_a_session_that_is_migrated_to_another_form_is_aligned(world: World) -> None:
     """A rollout that is rewritten from legacy to paginated goes on behind the words that are known."""
     old, source = Codex(paginated=False), world.codex()

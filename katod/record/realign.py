@@ -60,13 +60,20 @@ def _repeated(source: SourceRow, file: SourceFile, ledger: Ledger, journal: Jour
     while True:
         batch = file.read(cursor, _CHUNK)
         for line in batch.lines:
-            for event in translation.feed([line]):
-                if event.kind not in _TELLING:
-                    continue
-                numbers = known.get(id_hash(fingerprint(event)), [])
-                following = next((seq for seq in numbers if seq > at), None)
-                if following is not None:
-                    at, found = following, line.end
+            words = [fingerprint(event) for event in translation.feed([line]) if event.kind in _TELLING]
+            last = _following([known.get(id_hash(word), []) for word in words], at)
+            if words and last is not None:
+                at, found = last, line.end
         cursor = batch.cursor
         if not batch.more or not batch.lines:
             return found
+
+
+def _following(numbers: list[list[int]], at: int) -> int | None:
+    """Return the place of the last of some words that are known behind a place, in this order; None if one is not."""
+    for places in numbers:
+        following = next((place for place in places if place > at), None)
+        if following is None:
+            return None
+        at = following
+    return at

@@ -21,12 +21,12 @@ from katod.write import output
 
 STARTING, READING, COMMITTED, INSIDE, APPENDED, IDLE = b"srcia."
 NAMES = {
-    STARTING: "starting",
-    READING: "reading",
-    COMMITTED: "committed-not-appended",
-    INSIDE: "inside-append",
-    APPENDED: "appended-not-synced",
-    IDLE: "idle",
+    STARTING: "at its start",
+    READING: "while it read",
+    COMMITTED: "between commit and append",
+    INSIDE: "within an append",
+    APPENDED: "before its sync",
+    IDLE: "at rest",
 }
 PAUSE = 0.0004
 

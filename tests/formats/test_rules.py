@@ -1,0 +1,77 @@
+"""The table of redaction rules: for each, what goes and what looks like it and stays."""
+
+from pathlib import Path
+
+import pytest
+
+from katod.formats import redact as module
+from katod.formats.redact import redact
+
+from .test_redact import BASE32, HEX, SAMPLES, URLSAFE, body, pem
+
+RULES = (module.PEM, *module.PREFIXED, *module.IN_URLS, module.HEADER, module.ASSIGNED)
+
+# rule, a text that it meets, a text that it does not; put together from parts, so that no scanner takes them for real.
+TABLE = [
+    ("private-key", pem("EC ", body(64)), "-----BEGIN PUBLIC " + "KEY-----\n" + body(64)),
+    ("anthropic-key", "sk-" + "ant-api03-" + body(93, URLSAFE), "sk-" + "ant-api03 is the prefix of its keys"),
+    ("openrouter-key", "sk-" + "or-v1-" + body(64, HEX), "sk-" + "or-v1-" + body(8, HEX)),
+    ("openai-key", "sk-" + "proj-" + body(120, URLSAFE), "sk-" + "proj-short-name"),
+    ("openai-key", "sk-" + body(48), "sk-learn-contrib-extras-and-more-of-it"),
+    ("github-token", "gh" + "p_" + body(36), "gh" + "p_short_name_of_a_thing_in_code"),
+    ("github-token", "github" + "_pat_" + body(22) + "_" + body(59), "github" + "_pat_ opens them"),
+    ("gitlab-token", "gl" + "pat-" + body(20, URLSAFE), "gl" + "pat-tokens"),
+    ("slack-token", "xox" + "b-123456789012-" + body(24), "xox" + "b-tokens"),
+    (
+        "slack-webhook",
+        "https://hooks.slack.com/services/T0123ABCD/B0123ABCD/" + body(24),
+        "https://hooks.slack.com/docs",
+    ),
+    ("huggingface-token", "h" + "f_" + body(34), "h" + "f_hub_download_of_a_very_long_name_indeed"),
+    ("npm-token", "npm" + "_" + body(36), "npm" + "_config_registry_of_this_very_long_project_name"),
+    ("pypi-token", "pypi" + "-AgEIcHlwaS5vcmc" + body(120, URLSAFE), "pypi" + "-publish-action-v1"),
+    ("stripe-key", "sk" + "_live_" + body(24), "sk" + "_test_" + "key"),
+    ("stripe-key", "wh" + "sec_" + body(32), "wh" + "sec_ begins it"),
+    ("supabase-token", "sb" + "p_" + body(40, HEX), "sb" + "p_size_in_pixels"),
+    ("groq-key", "gs" + "k_" + body(52), "gs" + "k_" + body(12)),
+    ("xai-key", "xa" + "i-" + body(80), "xa" + "i-" + body(20)),
+    ("perplexity-key", "ppl" + "x-" + body(48), "ppl" + "x-" + body(20)),
+    ("google-oauth", "ya" + "29." + body(80, URLSAFE), "ya" + "29.example"),
+    ("google-oauth", "GOC" + "SPX-" + body(28, URLSAFE), "GOC" + "SPX-secret"),
+    ("google-api-key", "AI" + "za" + body(35, URLSAFE), "AI" + "za" + body(36, URLSAFE)),
+    ("sendgrid-key", "SG" + "." + body(22, URLSAFE) + "." + body(43, URLSAFE), "SG" + ".example.org"),
+    ("telegram-token", "123456789:" + "AA" + body(33, URLSAFE), "12:34:56:AA:BB:CC:DD:EE"),
+    ("discord-token", "MTk4NjIyNDgzNDcxOTI1MjQ4." + "Cl2FMQ." + body(27, URLSAFE), "archive.readme." + body(27)),
+    ("discord-webhook", "https://discord.com/api/webhooks/123456789012345678/" + body(68), "/api/webhooks/list"),
+    ("aws-key-id", "AK" + "IA" + body(16, BASE32), "AK" + "IA" + body(20, BASE32)),
+    ("aws-key-id", "AS" + "IA" + body(16, BASE32), "AS" + "IA PACIFIC"),
+    ("jwt", "eyJ" + body(20) + ".eyJ" + body(40) + "." + body(43), "eyJ" + body(30) + " is base64 of JSON"),
+    ("url-password", "postgres://app:" + body(12) + "@db/x", "postgres://app:${PASSWORD}@db/x"),
+    ("authorization", "Authorization: Bearer " + body(30), "Authorization: Bearer $TOKEN"),
+    ("secret", "api_key = " + body(20), "api_key = your-api-key-here-12345"),
+]
+
+
+@pytest.mark.fault("secrets")
+@pytest.mark.parametrize(("name", "goes", "stays"), TABLE)
+def test_a_rule_meets_what_it_names_and_nothing_like_it(name, goes, stays):
+    """What goes is replaced by the rule's name; what stays is the same text."""
+    assert f"[REDACTED:{name}]" in redact(f"see {goes} there")
+    assert redact(f"see {stays} there") == f"see {stays} there"
+
+
+def test_every_rule_stands_in_the_table():
+    """No rule is without its two examples."""
+    assert {name for name, _, _ in TABLE} == {rule.name for rule in RULES} == {*dict.fromkeys(n for n, _, _ in SAMPLES)} | {
+        "url-password", "authorization", "secret",
+    }  # fmt: skip
+    for rule in (module.PEM, *module.PREFIXED, *module.IN_URLS):
+        examples = [goes for name, goes, _ in TABLE if name == rule.name]
+        examples += [f"{stays}{secret}" for name, stays, secret in SAMPLES if name == rule.name]
+        assert any(rule.pattern.search(example) for example in examples), rule
+
+
+def test_the_readme_names_every_rule():
+    """What may stand in place of a secret can be looked up."""
+    readme = (Path(__file__).parents[2] / "README.md").read_text()
+    assert [rule.name for rule in RULES if f"`{rule.name}`" not in readme] == []
