@@ -1,12 +1,16 @@
 """Nothing that was said stands where it should not: searched for in every file that katod writes, and in its log."""
 
 import os
+import sqlite3
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
 
+from katod.record.ledger import FILE_NAME
 from tests.agents.makers import MAKERS, Maker, calls, result, says, user
 from tests.live import ROOT
 from tests.world import World
@@ -36,6 +40,14 @@ def run(world: World) -> bytes:
     return done.stdout + done.stderr
 
 
+@contextmanager
+def log_kept(world: World) -> Iterator[Path]:
+    """Have the ledger's write-ahead log stay behind: SQLite removes it when the last reader closes the file."""
+    with closing(sqlite3.connect(world.state / FILE_NAME)) as reader:
+        reader.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        yield world.state / f"{FILE_NAME}-wal"
+
+
 def told(content: bytes) -> list[bytes]:
     """Which of the words stand in some bytes."""
     return [piece for piece in PIECES if piece in content]
@@ -52,10 +64,12 @@ def test_an_unrecorded_session_leaves_no_word(world: World, make: type[Maker]) -
     """Neither in the ledger and its log, nor in names, nor in what is logged or shown."""
     maker = make(world)
     log = b""
-    for said in TALK:
-        maker.say(said)
-        log += run(world)
-    assert not [path for path in files(world.state) if told(path.read_bytes())]
+    with log_kept(world) as ahead:
+        for said in TALK:
+            maker.say(said)
+            log += run(world)
+        assert maker.agent.encode() in ahead.read_bytes()
+        assert not [path for path in files(world.state) if told(path.read_bytes())]
     assert not [path for path in files(world.state) if told(str(path).encode())]
     assert not told(log)
     assert not told(world.cli("status", "--json").encode())
