@@ -9,6 +9,7 @@ KatodError
 ├── TargetRefused        a name given in the chat or the shell leads where katod does not write
 ├── OutputError          an output cannot be written now: the recording is parked
 ├── LedgerError          the ledger cannot be used
+│   └── LedgerDamaged    the ledger holds what katod did not write
 └── AlreadyRunning       another katod holds the state directory
 
 Each message says what happened and to which file; `hint` says what the person can do.
@@ -57,6 +58,10 @@ class OutputError(KatodError):
 
 class LedgerError(KatodError):
     """The ledger is newer than this katod, or its directory cannot hold it safely."""
+
+
+class LedgerDamaged(LedgerError):
+    """The ledger, or its log, holds what katod did not write."""
 
 
 class AlreadyRunning(KatodError):
