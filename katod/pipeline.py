@@ -76,6 +76,7 @@ class Pipeline:
         try:
             more = self._contained(source.session, lambda: self._open_and_step(source, budget))
         except SourceGone:
+            self._note_problem(source, "")
             return False
         except SourceError as error:
             self._note_problem(source, error.what)
@@ -102,7 +103,7 @@ class Pipeline:
             self.forget(session_id)
             self._failed.add(session_id)
             for source in self._catalog.of_session(session_id):
-                self._note_problem(source, f"katod failed: {type(error).__name__}")
+                self._note_problem(source, f"katod failed: {_named(error)}")
             return None
 
     def _step(self, source: SourceRow, file: SourceFile, budget: int) -> bool:
@@ -398,3 +399,8 @@ class Pipeline:
             self._unsaved.clear()
             self._near_misses.clear()
         self.delivery.settle()
+
+
+def _named(error: Exception) -> str:
+    """Return what may be shown of an error: what a machine says, of all else only the name."""
+    return (error.strerror if isinstance(error, OSError) else None) or type(error).__name__
