@@ -40,12 +40,13 @@ class World:
     def root(self, agent):
         return self.folder / ROOTS[agent]
 
-    def configure(self, *, directory="out", zone="UTC", thinking=False, tools="summary"):
+    def configure(self, *, directory="out", zone="UTC", thinking=False, tools="summary", level="error", events=True):
         """Write the configuration file anew."""
         content = f"thinking = {json.dumps(thinking)}\ntools = {json.dumps(tools)}\n"
         output = f"directory = {json.dumps(str(self.folder / directory))}\ntime_zone = {json.dumps(zone)}\n"
         agents = "".join(f"[agents.{name}]\nroots = [{json.dumps(str(self.root(name)))}]\n" for name in ROOTS)
-        self.config.write_text(f'[output]\n{output}[content]\n{content}[log]\nlevel = "error"\n{agents}')
+        rest = f'[log]\nlevel = "{level}"\n[watch]\nuse_events = {json.dumps(events)}\n'
+        self.config.write_text(f"[output]\n{output}[content]\n{content}{rest}{agents}")
 
     @property
     def environment(self):
