@@ -9,6 +9,7 @@ import orjson
 
 from katod.errors import LedgerDamaged
 from katod.model import Anchor, Identity, Options, Range, SessionKey, Stat
+from katod.record.health import STRANGE
 from katod.record.rows import OutputRow, SessionRow, SourceRow
 from katod.tail.reader import Cursor
 
@@ -36,7 +37,7 @@ def _legible(make: Callable[[Row], T]) -> Callable[[Row], T]:
         try:
             return make(row)
         except (ValueError, TypeError, KeyError, IndexError, AttributeError) as error:
-            raise LedgerDamaged("the ledger holds what katod did not write") from error
+            raise LedgerDamaged(STRANGE) from error
 
     return made
 

@@ -14,6 +14,7 @@ from katod.journal import Journal
 DatabaseError = sqlite3.Error  # for those who read a ledger, and need not know what it is made of
 PRIVATE: Final = 0o600
 ASIDE: Final = ".damaged-"
+STRANGE: Final = "the ledger holds what katod did not write"
 _VERSION_AT: Final = 60  # where SQLite keeps `user_version`
 _HEADER: Final = 100
 _LOG_HEADER: Final = struct.Struct(">8I")
@@ -58,13 +59,23 @@ def damage(path: Path) -> str:
 
 def is_damage(error: Exception) -> bool:
     """Say whether an error tells of damage: a busy, full or closed disk does not."""
-    code = error.sqlite_errorcode if isinstance(error, sqlite3.Error) and hasattr(error, "sqlite_errorcode") else 0
-    return isinstance(error, LedgerDamaged) or code & 0xFF in _DAMAGE
+    return isinstance(error, (LedgerDamaged, UnicodeDecodeError)) or _code(error) & 0xFF in _DAMAGE
+
+
+def shown(error: Exception) -> str:
+    """Return what may be shown of an error of the ledger: of a text that cannot be decoded SQLite shows all."""
+    return str(error) if isinstance(error, LedgerDamaged) or hasattr(error, "sqlite_errorcode") else STRANGE
+
+
+def _code(error: Exception) -> int:
+    """Return SQLite's code of an error. What it has none for is a text that cannot be decoded."""
+    found = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT)
+    return int(found) if isinstance(error, sqlite3.Error) else sqlite3.SQLITE_OK
 
 
 def check(connection: sqlite3.Connection, path: Path) -> None:
     """Raise LedgerDamaged, or an error of SQLite, unless the pages of an open ledger fit together."""
-    result = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
+    result = connection.execute("PRAGMA integrity_check(1)").fetchone()[0]
     if result != "ok":
         raise LedgerDamaged(result)
     version = connection.execute("PRAGMA user_version").fetchone()[0]
@@ -136,14 +147,9 @@ def _frames(log: Path, number: int) -> Iterator[int]:
         return
     with log.open("rb") as file:
         _, _, page, _, *salts, _, _ = _LOG_HEADER.unpack(file.read(_LOG_HEADER.size))
-        at = _LOG_HEADER.size + number * (_LOG_FRAME.size + page)
-        while True:
+        length = _LOG_FRAME.size + page
+        for at in range(_LOG_HEADER.size + number * length, log.stat().st_size - length + 1, length):
             file.seek(at)
-            head = file.read(_LOG_FRAME.size)
-            if len(head) < _LOG_FRAME.size:
-                return
-            _, size, *of_frame, _, _ = _LOG_FRAME.unpack(head)
-            if of_frame != salts:
-                return
-            yield size
-            at += _LOG_FRAME.size + page
+            _, size, *of_frame, _, _ = _LOG_FRAME.unpack(file.read(_LOG_FRAME.size))
+            if of_frame == salts:
+                yield size

@@ -17,7 +17,7 @@ from katod.errors import LedgerError
 from katod.journal import Journal
 from katod.model import Identity, Range, SessionKey, Stat
 from katod.record import columns
-from katod.record.health import check, damage, is_damage, make_private, refuse_link, set_aside, stated_version
+from katod.record.health import check, damage, is_damage, make_private, refuse_link, set_aside, shown, stated_version
 from katod.record.rows import OutputRow, Refusal, SessionRow, SourceRow
 from katod.record.schema import MIGRATIONS, connect, migrate, refuse_newer
 
@@ -51,7 +51,7 @@ class Ledger:
             make_private(path)
             migrate(connection, path)
         except (OSError, sqlite3.Error) as error:
-            reason = getattr(error, "strerror", None) or str(error)
+            reason = error.strerror if isinstance(error, OSError) else shown(error)
             raise LedgerError(f"cannot be used: {reason}", path=path) from error
         return cls(connection)
 
@@ -70,7 +70,7 @@ class Ledger:
             except Exception as error:
                 if not is_damage(error):
                     raise
-                problem = str(error)
+                problem = shown(error)
         set_aside(path, problem, journal)
         return None
 
@@ -113,7 +113,9 @@ class Ledger:
             connection = sqlite3.connect(f"file:{path}?mode=ro", uri=True, isolation_level=None, timeout=5)
             version = connection.execute("PRAGMA user_version").fetchone()[0]
         except sqlite3.DatabaseError as error:
-            raise LedgerError(f"cannot be read: {error}", path=path, hint=hint) from error
+            raise LedgerError(
+                f"cannot be read: {shown(error)}", path=path, hint=hint if is_damage(error) else ""
+            ) from error
         if version != len(MIGRATIONS):
             connection.close()
             refuse_newer(version, path)
@@ -135,7 +137,8 @@ class Ledger:
             with suppress(sqlite3.Error):
                 self.db.execute("ROLLBACK")
             if isinstance(error, sqlite3.Error) and not isinstance(error, sqlite3.IntegrityError):
-                raise LedgerError(f"the ledger cannot be written: {error}", hint="is the disk full?") from error
+                hint = "" if is_damage(error) else "is the disk full?"
+                raise LedgerError(f"the ledger cannot be written: {shown(error)}", hint=hint) from error
             raise
 
     # -- roots ------------------------------------------------------------------------------------

@@ -5,6 +5,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from shlex import quote
 
 import pytest
 
@@ -66,6 +67,14 @@ def with_watches(**limits):
     lines = [f"echo {number} > /proc/sys/user/max_inotify_{name}" for name, number in limits.items()]
     prefix = ("unshare", "--user", "--map-root-user", "sh", "-c", " && ".join([*lines, 'exec "$0" "$@"']))
     return permitted(prefix, "no user namespaces here: watches cannot be limited for one process")
+
+
+def read_only(folder):
+    """Return what to run a program under for which a folder is on a read-only disk; skip where that cannot be."""
+    name = quote(str(folder))
+    mount = f"mount --bind {name} {name} && mount -o remount,ro,bind {name}"
+    prefix = ("unshare", "--user", "--map-root-user", "--mount", "sh", "-c", f'{mount} && exec "$0" "$@"')
+    return permitted(prefix, "no user namespaces here: no disk can be mounted for one process")
 
 
 def permitted(prefix, reason):

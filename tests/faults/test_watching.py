@@ -129,6 +129,7 @@ def test_without_a_watcher_the_sweep_finds_what_changes(world):
         assert "sweeps only" in live.said()
 
 
+@pytest.mark.slow
 @pytest.mark.fault("event queue overflows")
 def test_after_lost_events_everything_is_looked_at(world):
     """A session made while the queue was full is found although the kernel never told of it."""
