@@ -21,8 +21,6 @@ from katod.tail.reader import Cursor
 # File times come from a coarser clock than `time.time_ns`: a file made right after a sweep began may look older.
 _CLOCK_SLACK_NS: Final = 20_000_000
 _BY_THE_CLOCK_NS: Final = 1_000_000_000
-# It goes on while the machine sleeps (elsewhere than on Linux the monotonic clock does).
-_STEADY: Final = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 
 
 class Catalog:
@@ -37,7 +35,6 @@ class Catalog:
         self._problems: dict[str, str] = {}
         # Roots, and what could not be read at some time: `<database>#`, `<folder>/`. 0: never looked into.
         self._swept = ledger.roots()
-        self._drift = _drift()
         for row in ledger.sources():
             self.sources[row.id] = row
             self._paths[row.path] = self._identities[row.identity] = row
@@ -63,7 +60,6 @@ class Catalog:
             for root in roots:
                 began = time.time_ns() - _CLOCK_SLACK_NS
                 changed += self._sweep_root(root, problems, began)
-            self._drift = _drift()
         for folder, problem in problems.items():
             if self._problems.get(folder) != problem:
                 self._journal.source_unreadable(folder, problem)
@@ -156,19 +152,14 @@ class Catalog:
     def _was_there(self, path: str, seen: Stat, swept: int) -> bool:
         """Say whether a new file's content is older than katod's last look: restored, synced, never looked at.
 
-        A clock that was set back gives what is new an old time. How far it went while katod runs is known. Where it
-        is behind the last look at a start, only a file whose own time was set by hand, as by a copy, is taken as old.
+        A clock that was set back gives what is new an old time: where it is behind the last look, only a file whose
+        time was set by hand, as by a copy, is taken as old.
         """
         if not swept:
             return True
-        if seen.mtime_ns >= swept + min(0, _drift() - self._drift):
+        if seen.mtime_ns >= swept:
             return False
         return time.time_ns() >= swept or not _is_by_the_clock(path)
-
-
-def _drift() -> int:
-    """Return what the wall clock is ahead of the one that nobody can set."""
-    return time.time_ns() - time.clock_gettime_ns(_STEADY)
 
 
 def _is_by_the_clock(path: str) -> bool:

@@ -248,7 +248,7 @@ def test_two_hundred_recordings_leak_nothing(world):
         descriptors, memory = live.descriptors(), resident(live)
         for turn in range(1, TURNS + 1):
             say(world, sessions, lambda _, turn=turn: f"{TEXT}turn {turn}.")
-        assert live.descriptors() == descriptors
+            assert live.descriptors() == descriptors
         assert resident(live) - memory < MOST_KB
     for row in world.outputs():
         assert row.path.read_bytes() == world.rendered(row)
@@ -260,7 +260,7 @@ def say(world, sessions, text):
         session.append(session.user(text(session)))
     for session in sessions:
         path, words = world.out / "app" / f"{session.id}.md", text(session).rpartition("\n")[2]
-        until(lambda path=path, words=words: path.exists() and words in path.read_text(), f"{words} in {path}", 60)
+        until(lambda path=path, words=words: path.exists() and words in path.read_text(), f"{words} in {path}")
 
 
 def resident(live):

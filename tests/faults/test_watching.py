@@ -30,6 +30,12 @@ def speaks(session, words="mark-00000001-000001."):
     return words
 
 
+def elsewhere(session):
+    """Have a session in a folder of its own: nobody looks there because of others."""
+    session.path = session.path.parent.with_name(f"-{session.id}") / session.path.name
+    return session
+
+
 def tells(watcher, folder):
     """Wait until the watcher tells of a file below a folder."""
     path = folder / "below" / "one.jsonl"
@@ -83,7 +89,7 @@ def test_a_session_in_a_root_that_is_made_again_is_recorded(world):
     with Live(world) as live:
         live.until_written(speaks(world.session(1)))
         shutil.rmtree(world.root("claude"))
-        live.until_written(speaks(world.session(2), "in the new root"))
+        live.until_written(speaks(elsewhere(world.session(2)), "in the new root"))
 
 
 @pytest.mark.fault("no file events")
@@ -114,9 +120,7 @@ def test_a_watch_limit_blinds_nobody(world, watches):
     world.once()
     with Live(world, *with_watches(watches=watches), full=1.0) as live:
         live.until_written(speaks(world.session(1)))
-        other = world.session(2)
-        other.path = other.path.parent.with_name("-another-app") / other.path.name
-        live.until_written(speaks(other, "in another folder"))
+        live.until_written(speaks(elsewhere(world.session(2)), "in another folder"))
 
 
 @pytest.mark.fault("no watcher at all")

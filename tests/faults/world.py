@@ -21,6 +21,7 @@ from .records import Claude, Codex
 
 SOURCE = Path(katod.__file__).parent.parent
 POLL = 0.01
+PATIENCE = float(os.environ.get("KATOD_PATIENCE", "20"))
 MEMORY = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
 ROOTS = {"claude": ".claude", "codex": ".codex"}
 CUT = 99  # exit code of a process in which the power went out
@@ -120,7 +121,7 @@ class World:
         return "".join(render_recording(output, key, stretches, Journal())).encode()
 
 
-def until(probe, what, seconds=20.0, poll=POLL):
+def until(probe, what, seconds=PATIENCE, poll=POLL):
     """Return the first true value of `probe()`; fail, naming `what`, when none comes in time."""
     deadline = time.monotonic() + seconds
     while not (value := probe()):
