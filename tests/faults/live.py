@@ -69,9 +69,9 @@ def with_watches(**limits):
     return permitted(prefix, "no user namespaces here: watches cannot be limited for one process")
 
 
-def read_only(folder):
-    """Return what to run a program under for which a folder is on a read-only disk; skip where that cannot be."""
-    name = quote(str(folder))
+def read_only(path):
+    """Return what to run a program under for which a file or folder is on a read-only disk; skip where that cannot be."""
+    name = quote(str(path))
     mount = f"mount --bind {name} {name} && mount -o remount,ro,bind {name}"
     prefix = ("unshare", "--user", "--map-root-user", "--mount", "sh", "-c", f'{mount} && exec "$0" "$@"')
     return permitted(prefix, "no user namespaces here: no disk can be mounted for one process")

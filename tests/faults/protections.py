@@ -123,10 +123,14 @@ PROTECTIONS = [
         "katod/write/safe.py",
         "    return error.errno in _PASSING\n",
         "    return False\n",
-        (
-            "tests/faults/test_process.py::test_a_run_that_may_open_little_refuses_nothing",
-            "tests/faults/test_process.py::test_a_daemon_that_may_open_nothing_goes_on_when_it_may",
-        ),
+        ("tests/faults/test_process.py::test_a_run_that_may_open_little_refuses_nothing",),
+    ),
+    Protection(
+        "a source that cannot be read is tried again",
+        "katod/daemon.py",
+        "        self._due[source_id] = now + min(LONGEST_PAUSE, 2.0**failures)\n",
+        "",
+        ("tests/faults/test_process.py::test_a_daemon_that_may_open_nothing_goes_on_when_it_may",),
     ),
     Protection(
         "a source is closed after each step",
@@ -150,10 +154,14 @@ PROTECTIONS = [
         "katod/record/health.py",
         '    if result != "ok":\n',
         "    if not result:\n",
-        (
-            "tests/faults/test_ledger.py::test_no_page_of_a_ledger_can_be_lost_unnoticed",
-            "tests/faults/test_ledger.py::test_flipped_bytes_double_nothing",
-        ),
+        ("tests/faults/test_ledger.py::test_no_page_of_a_ledger_can_be_lost_unnoticed",),
+    ),
+    Protection(
+        "a text that is none is damage",
+        "katod/record/health.py",
+        '"sqlite_errorcode", sqlite3.SQLITE_CORRUPT',
+        '"sqlite_errorcode", sqlite3.SQLITE_OK',
+        ("tests/faults/test_ledger.py::test_flipped_bytes_double_nothing",),
     ),
     Protection(
         "what a damaged ledger holds stays in it",
@@ -191,10 +199,17 @@ PROTECTIONS = [
         ("tests/faults/test_ledger.py::test_a_ledger_that_may_not_be_written_is_made_private_and_goes_on",),
     ),
     Protection(
-        "a state that cannot be written ends in one line",
-        "katod/service/lock.py",
-        "        except OSError as error:\n            raise",
-        "        except KeyError as error:\n            raise",
+        "a file that cannot be opened now is no damage",
+        "katod/record/health.py",
+        "    return isinstance(error, (LedgerDamaged, UnicodeDecodeError)) or _code(error) & 0xFF in _DAMAGE\n",
+        "    return True\n",
+        ("tests/faults/test_process.py::test_a_run_that_may_open_little_refuses_nothing",),
+    ),
+    Protection(
+        "a ledger that cannot be written says so",
+        "katod/record/ledger.py",
+        "            if isinstance(error, sqlite3.Error) and not isinstance(error, sqlite3.IntegrityError):\n",
+        "            if not error:\n",
         ("tests/faults/test_ledger.py::test_a_ledger_on_a_read_only_disk_waits",),
     ),
 ]

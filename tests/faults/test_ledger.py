@@ -291,11 +291,12 @@ def test_a_ledger_that_may_not_be_written_is_made_private_and_goes_on(world):
 
 
 @pytest.mark.fault("ledger damaged")
-def test_a_ledger_on_a_read_only_disk_waits(world):
+@pytest.mark.parametrize(("name", "problem"), [("", "cannot be used"), ("ledger.db", "cannot be written")])
+def test_a_ledger_on_a_read_only_disk_waits(world, name, problem):
     """It is no damage either: katod ends with one line, and goes on when it can write."""
     session, _ = recorded(world)
     session.append(session.said("mark-00000001-000003."))
-    assert "Read-only" in refused(world, "run", "--once", prefix=read_only(closed(world).parent))
+    assert problem in refused(world, "run", "--once", prefix=read_only(closed(world).parent / name))
     world.once()
     goes_on(world)
 

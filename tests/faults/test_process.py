@@ -224,7 +224,8 @@ def test_a_daemon_that_may_open_nothing_goes_on_when_it_may(world):
         resource.prlimit(live.process.pid, resource.RLIMIT_NOFILE, (3, most[1]))
         session.append(session.said("two"))
         other.append(other.user("::start\nthree"))
-        live.until_said("Too many open files")
+        closed = {str(session.path), str(other.path)}
+        until(lambda: {row["path"] for row in world.status()["problems"]} == closed, "both problems")
         resource.prlimit(live.process.pid, resource.RLIMIT_NOFILE, most)
         live.until_written("two")
         live.until_written("three")
