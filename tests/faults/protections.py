@@ -150,6 +150,20 @@ PROTECTIONS = [
         ),
     ),
     Protection(
+        "a log that lost its middle is damaged",
+        "katod/record/health.py",
+        "    if len(commits) > 1:",
+        "    if not path:",
+        ("tests/faults/test_ledger.py::test_a_damaged_ledger_is_set_aside_and_nothing_old_counts[middle_of_the_log]",),
+    ),
+    Protection(
+        "a log that is gone is damage",
+        "katod/record/health.py",
+        'return "its log is gone" if',
+        'return "" if',
+        ("tests/faults/test_ledger.py::test_a_damaged_ledger_is_set_aside_and_nothing_old_counts[the_log_missing]",),
+    ),
+    Protection(
         "a ledger is checked when it is opened",
         "katod/record/health.py",
         '    if result != "ok":\n',

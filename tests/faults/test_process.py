@@ -1,17 +1,24 @@
 """What may happen to the process: it is told to stop, its clock is set, it may open nothing more, it runs for long."""
 
+import errno
 import itertools
+import json
 import os
 import resource
 import signal
+import subprocess
+import sys
 import time
 from pathlib import Path
 
 import pytest
 
-from katod import config, daemon
+from katod import config, daemon, requests
 from katod.discover.watch import Hints
+from katod.errors import SourceError
 from katod.journal import Journal, configure
+from katod.requests import Request
+from katod.tail.storage import gathered
 from tests.record.test_parked import InProcess
 
 from .live import Live, permitted
@@ -230,6 +237,55 @@ def test_a_daemon_that_may_open_nothing_goes_on_when_it_may(world):
         live.until_written("two")
         live.until_written("three")
     assert world.status()["refused"] == []
+
+
+@pytest.fixture
+def closed_files(monkeypatch):
+    """Returns what lets files of one name's end be opened again; before, the machine has no descriptor for them."""
+    read, closed = Path.read_bytes, []
+
+    def read_bytes(path):
+        if closed and path.name.endswith(closed[0]):
+            raise OSError(errno.EMFILE, "Too many open files")
+        return read(path)
+
+    monkeypatch.setattr(Path, "read_bytes", read_bytes)
+    return closed
+
+
+def test_a_request_that_cannot_be_read_now_waits(tmp_path, closed_files):
+    """It is neither answered nor taken away, and taken when it can be read."""
+    requests.leave(tmp_path, Request(("claude", "x", ""), "start", "n", "2026-02-10T23:00:00.000Z"))
+    closed_files.append(".request")
+    assert list(requests.take(tmp_path)) == []
+    closed_files.clear()
+    assert [request.word for _, request in requests.take(tmp_path)] == ["start"]
+
+
+def test_a_session_of_many_files_is_not_read_without_one_of_them(tmp_path, closed_files):
+    """What would be missing where it was said has the whole session wait."""
+    names = ["session/p/ses_1.json", "message/ses_1/msg_1.json", "part/msg_1/prt_1.json"]
+    for name, row in zip(names, ({"id": "ses_1"}, {"id": "msg_1", "sessionID": "ses_1"}, {"id": "prt_1"}), strict=True):
+        path = tmp_path / "storage" / name
+        path.parent.mkdir(parents=True)
+        path.write_text(json.dumps(row | {"messageID": "msg_1"}))
+    closed_files.append("prt_1.json")
+    with pytest.raises(SourceError, match="Too many open files"):
+        gathered(str(tmp_path / "storage" / names[0]))
+    closed_files.clear()
+    assert b"prt_1" in gathered(str(tmp_path / "storage" / names[0]))
+
+
+def test_a_log_that_cannot_be_written_costs_nothing(world):
+    """Where the log's disk is full katod goes on without it."""
+    world.once()
+    world.configure(level="debug")
+    session = world.session()
+    session.append(session.user(f"::start\n{MARK}"))
+    with open("/dev/full", "w") as full:
+        command = [sys.executable, "-m", "katod", "run", "--once"]
+        subprocess.run(command, env=world.environment, stderr=full, timeout=60, check=False)
+    assert_recorded(world, MARK)
 
 
 # -- a long run ----------------------------------------------------------------------------------------
