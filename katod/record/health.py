@@ -1,4 +1,4 @@
-"""Whether the ledger's file is whole. What is not is set aside with its name, never deleted and never written to."""
+"""Whether the ledger's file is whole. What is not is kept under another name, and a new one is begun."""
 
 import os
 import sqlite3
@@ -99,9 +99,9 @@ def set_aside(path: Path, problem: str, journal: Journal) -> None:
     while os.path.lexists(aside := path.with_name(f"{path.name}{ASIDE}{number}")):
         number += 1
     try:
+        path.rename(aside)  # first: what is left without its log would be taken for whole
         if os.path.lexists(_log(path)):
             _log(path).rename(_log(aside))
-        path.rename(aside)
         path.with_name(f"{path.name}-shm").unlink(missing_ok=True)
     except OSError as error:
         raise LedgerError(f"is damaged and cannot be set aside: {error.strerror}", path=path) from error

@@ -168,15 +168,16 @@ def _state(process):
         return file.read().rpartition(")")[2].split()[0]
 
 
-CLOSED = {"nothing may be done with it": 0o000, "its names may be read": 0o400, "its names may not be read": 0o300}
+# Which folder above a session is closed, and how.
+CLOSED = {"wholly": (0, 0o000), "names only": (0, 0o400), "no names": (0, 0o300), "the one that is watched": (1, 0o000)}
 
 
 @pytest.mark.fault("folder may not be read, later it may")
-@pytest.mark.parametrize("mode", CLOSED.values(), ids=CLOSED)
-def test_a_folder_that_may_be_read_later_is_swept(world, mode):
+@pytest.mark.parametrize(("above", "mode"), CLOSED.values(), ids=CLOSED)
+def test_a_folder_that_may_be_read_later_is_swept(world, above, mode):
     """It is named in the log and in the status; what was typed meanwhile is obeyed when it can be read."""
     session, prefix = world.session(), without_privileges()
-    folder = session.path.parent
+    folder = session.path.parents[above]
     world.once()
     speaks(session)
     folder.chmod(mode)
