@@ -37,7 +37,7 @@ def test_without_its_protection_a_test_fails(tmp_path, protection, test):
     done = subprocess.run(
         command,
         cwd=tmp_path,
-        env=environment | {"KATOD_PATIENCE": "8"},
+        env=environment | {"KATOD_PATIENCE": "5"},
         capture_output=True,
         text=True,
         timeout=400,
