@@ -66,3 +66,8 @@ class LedgerDamaged(LedgerError):
 
 class AlreadyRunning(KatodError):
     """The state directory is locked by another katod."""
+
+
+def shown(error: Exception) -> str:
+    """Return what may be shown of any error: what the machine says, of all else only the name."""
+    return (error.strerror if isinstance(error, OSError) else None) or type(error).__name__

@@ -15,7 +15,7 @@ from typing import Final, TypeVar
 
 from katod import events as ev
 from katod.agents import ADAPTERS
-from katod.errors import LedgerError, SourceChanged, SourceError, SourceGone
+from katod.errors import LedgerError, SourceChanged, SourceError, SourceGone, shown
 from katod.events import Event
 from katod.journal import Journal
 from katod.model import Command
@@ -103,7 +103,7 @@ class Pipeline:
             self.forget(session_id)
             self._failed.add(session_id)
             for source in self._catalog.of_session(session_id):
-                self._note_problem(source, f"katod failed: {_named(error)}")
+                self._note_problem(source, f"katod failed: {shown(error)}")
             return None
 
     def _step(self, source: SourceRow, file: SourceFile, budget: int) -> bool:
@@ -399,8 +399,3 @@ class Pipeline:
             self._unsaved.clear()
             self._near_misses.clear()
         self.delivery.settle()
-
-
-def _named(error: Exception) -> str:
-    """Return what may be shown of an error: what a machine says, of all else only the name."""
-    return (error.strerror if isinstance(error, OSError) else None) or type(error).__name__
