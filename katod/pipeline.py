@@ -75,11 +75,8 @@ class Pipeline:
         source = self._catalog.sources[source_id]
         try:
             more = self._contained(source.session, lambda: self._open_and_step(source, budget))
-        except SourceGone:
-            self._note_problem(source, "")
-            return False
         except SourceError as error:
-            self._note_problem(source, error.what)
+            self._note_problem(source, "" if isinstance(error, SourceGone) else error.what)  # agents delete theirs
             return False
         if more is None:
             return False

@@ -79,8 +79,8 @@ PROTECTIONS = [
     Protection(
         "a source that cannot be read is a problem",
         "katod/pipeline.py",
-        "            self._note_problem(source, error.what)\n            return False\n        if more",
-        "            return False\n        if more",
+        '"" if isinstance(error, SourceGone) else error.what',
+        '""',
         ("tests/faults/test_watching.py::test_a_source_that_may_be_read_later_is_read",),
     ),
     Protection(
