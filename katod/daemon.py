@@ -1,11 +1,10 @@
 """The daemon: takes the lock, opens the ledger, watches, and steps what changed, until it is told to stop."""
 
 import os
-import signal
 import time
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
-from types import FrameType
 from typing import Final
 
 from katod import config, requests
@@ -21,6 +20,7 @@ from katod.record.outputs import Rules
 from katod.record.rows import SourceRow
 from katod.service.lock import Lock
 from katod.service.notify import desktop, tell_manager
+from katod.service.orders import Orders
 
 COALESCE: Final = 0.05  # seconds between two steps of one source: what comes meanwhile is one batch
 HOT_EVERY: Final = 2.0
@@ -28,13 +28,15 @@ FULL_EVERY: Final = 30.0
 FULL_EVERY_WHEN_QUIET: Final = 60.0
 HOT_FOR: Final = 600.0
 QUIET: Final = 1.0
-LONGEST_PAUSE: Final = 300.0
+LONGEST_PAUSE: Final = 60.0
 
 
 class Daemon:
     """The composition root. One thread steps; the watcher's thread only leaves hints."""
 
-    def __init__(self, settings: Settings, config_path: Path, state: Path, journal: Journal) -> None:
+    def __init__(
+        self, settings: Settings, config_path: Path, state: Path, journal: Journal, orders: Orders | None = None
+    ) -> None:
         self._config_path = config_path
         self._has_config = config_path.exists()  # a file that is gone is a mistake, not a wish for the defaults
         self._state = state
@@ -51,30 +53,32 @@ class Daemon:
         self._failures: dict[int, int] = {}
         self._hot: dict[tuple[Root, str], float] = {}
         self._last_step = 0.0
-        self._stopping = ""
-        self._reloading = False
+        self._orders = orders or Orders()
+        self._orders.wake = self._hints.wake
 
     def run(self) -> None:
         """Follow everything until SIGTERM or SIGINT; a step under way is finished first."""
-        self._handle_signals()
         watching = self._settings.watch.use_events and self._watcher.start()
         self._renew()
-        self._pipeline.resume()
-        self._queue(self._catalog.unread())
-        self._queue(self._catalog.sweep(self._roots))
-        mode = "events" if watching else "sweeps only"
-        self._journal.daemon_started(mode, len(self._catalog.sources))
-        tell_manager("READY=1", f"STATUS=following {len(self._catalog.sources)} sessions ({mode})")
+        if not self._orders.stop:
+            self._begin()
+            mode = "events" if watching else "sweeps only"
+            self._journal.daemon_started(mode, len(self._catalog.sources))
+            tell_manager("READY=1", f"STATUS=following {len(self._catalog.sources)} sessions ({mode})")
         self._loop()
         tell_manager("STOPPING=1")
         self.close()
-        self._journal.daemon_stopped(self._stopping)
+        self._journal.daemon_stopped(self._orders.stop)
 
-    def once(self) -> None:
-        """Sweep, process everything, and return."""
+    def _begin(self) -> None:
+        """Take up what was under way, and find what is there."""
         self._pipeline.resume()
         self._queue(self._catalog.unread())
         self._queue(self._catalog.sweep(self._roots))
+
+    def once(self) -> None:
+        """Sweep, process everything, and return."""
+        self._begin()
         self._take_requests()
         while self._due or self._pipeline.follow(time.monotonic()):
             self._step_due(float("inf"))
@@ -91,11 +95,11 @@ class Daemon:
     def _loop(self) -> None:
         now = time.monotonic()
         hot, full, wall = now + HOT_EVERY, now + FULL_EVERY, time.time() - now
-        while not self._stopping:
+        while not self._orders.stop:
             now = time.monotonic()
             gap = abs(time.time() - now - wall) > FULL_EVERY  # the machine slept, or its clock was set
             overflow = self._take_hints()
-            if self._reloading:
+            if self._orders.reload:
                 self._reload()
             if now >= hot:
                 hot = now + HOT_EVERY
@@ -110,7 +114,7 @@ class Daemon:
             more = self._step_due(now) | self._pipeline.follow(now)
             if now - self._last_step >= QUIET:
                 self._pipeline.flush()
-            if not more and not self._stopping:
+            if not more and not self._orders.stop:
                 self._hints.wait(self._pause(min(hot, full)))
 
     def _pause(self, deadline: float) -> float:
@@ -126,6 +130,8 @@ class Daemon:
         """Step each source whose time has come, once; returns whether one of them has more."""
         more = False
         for source_id in [key for key, at in self._due.items() if at <= now]:
+            if self._orders.stop:
+                break
             if self._pipeline.step(source_id):
                 more = True
             else:
@@ -146,7 +152,9 @@ class Daemon:
     def _queue(self, rows: Iterable[SourceRow]) -> None:
         now = time.monotonic()
         for row in rows:
-            self._due.setdefault(row.id, self._stepped.get(row.id, 0.0) + COALESCE)
+            pause = HOT_EVERY if row.id in self._failures else COALESCE
+            at = self._stepped.get(row.id, 0.0) + pause
+            self._due[row.id] = min(at, self._due.get(row.id, at))
             root = self._root_of(row.path)
             if root is not None and time.time() - row.seen.mtime_ns / 1e9 < HOT_FOR:
                 self._hot[root, os.path.dirname(row.path)] = now
@@ -177,17 +185,17 @@ class Daemon:
         found = [root for root in self._roots if path.startswith(f"{root.path}/")]
         return max(found, key=lambda root: len(root.path.parts), default=None)
 
-    # -- requests, settings, signals --------------------------------------------------------------
+    # -- requests, settings -----------------------------------------------------------------------
 
     def _take_requests(self) -> None:
         for path, request in requests.take(self._state):
             if request is None:
-                requests.answer(path, "not a request")
+                self._answer(path, "not a request")
                 continue
             self._queue(self._catalog.sweep(self._roots))  # the session may be newer than the last sweep
             session = self._ledger.session_of(request.key)
             if not self._catalog.of_session(session.id):
-                requests.answer(path, "no such session is known")
+                self._answer(path, "no such session is known")
                 continue
             try:
                 refusal = self._pipeline.request(session.id, request.command, request.time, f"request:{path.stem}")
@@ -197,10 +205,15 @@ class Daemon:
                 refusal = str(error)
             while self._pipeline.follow(time.monotonic()):
                 pass
+            self._answer(path, refusal)
+
+    def _answer(self, path: Path, refusal: str) -> None:
+        """Answer a request; one that cannot be answered now stays, and what it asked for is not done twice."""
+        with suppress(OSError):
             requests.answer(path, refusal)
 
     def _reload(self) -> None:
-        self._reloading = False
+        self._orders.reload = False
         try:
             settings = config.load(self._config_path, required=self._has_config)
         except ConfigError as error:
@@ -223,29 +236,15 @@ class Daemon:
         if self._settings.recording.notify:
             desktop(title, text)
 
-    def _handle_signals(self) -> None:
-        def stop(number: int, _: FrameType | None) -> None:
-            if self._stopping:
-                os._exit(1)
-            self._stopping = signal.Signals(number).name
-            self._hints.wake()
-
-        def reload(_number: int, _frame: FrameType | None) -> None:
-            self._reloading = True
-            self._hints.wake()
-
-        for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, stop)
-        signal.signal(signal.SIGHUP, reload)
-
 
 def start(settings: Settings, config_path: Path, state: Path, *, once: bool) -> None:
     """Run katod in the foreground; raises AlreadyRunning, LedgerError."""
     os.umask(0o077)
     journal = Journal()
+    orders = None if once else Orders.heard()
     lock = Lock.take(state)
     try:
-        daemon = Daemon(settings, config_path, state, journal)
+        daemon = Daemon(settings, config_path, state, journal, orders)
         if once:
             daemon.once()
         else:

@@ -4,6 +4,7 @@ import logging
 import os
 import sys
 from collections import Counter
+from contextlib import suppress
 from typing import Any, Final
 
 import structlog
@@ -20,7 +21,8 @@ class Journal:
 
     def _say(self, level: str, event: str, **fields: Any) -> None:
         self.counts[event] += 1
-        getattr(self._log, level)(event, **fields)
+        with suppress(OSError, ValueError):  # the log's disk is full, its reader is gone: katod goes on without it
+            getattr(self._log, level)(event, **fields)
 
     # -- the daemon -------------------------------------------------------------------------------
 

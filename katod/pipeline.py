@@ -15,7 +15,7 @@ from typing import Final, TypeVar
 
 from katod import events as ev
 from katod.agents import ADAPTERS
-from katod.errors import LedgerError, SourceChanged, SourceError, SourceGone
+from katod.errors import LedgerError, SourceChanged, SourceError, SourceGone, shown
 from katod.events import Event
 from katod.journal import Journal
 from katod.model import Command
@@ -75,10 +75,8 @@ class Pipeline:
         source = self._catalog.sources[source_id]
         try:
             more = self._contained(source.session, lambda: self._open_and_step(source, budget))
-        except SourceGone:
-            return False
         except SourceError as error:
-            self._note_problem(source, error.what)
+            self._note_problem(source, "" if isinstance(error, SourceGone) else error.what)  # agents delete theirs
             return False
         if more is None:
             return False
@@ -102,7 +100,7 @@ class Pipeline:
             self.forget(session_id)
             self._failed.add(session_id)
             for source in self._catalog.of_session(session_id):
-                self._note_problem(source, f"katod failed: {type(error).__name__}")
+                self._note_problem(source, f"katod failed: {shown(error)}")
             return None
 
     def _step(self, source: SourceRow, file: SourceFile, budget: int) -> bool:

@@ -49,14 +49,18 @@ def leave(state: Path, request: Request) -> Path:
 
 
 def take(state: Path) -> Iterator[tuple[Path, Request | None]]:
-    """Yield the requests that wait, oldest first; None for a file that is no request."""
+    """Yield the requests that wait, oldest first; None for a file that is no request. One that is closed waits on."""
     folder = state / FOLDER
     try:
         waiting = sorted(folder.glob(f"*{_SUFFIX}"), key=lambda path: path.stat().st_mtime_ns)
     except OSError:
         return
     for path in waiting:
-        yield path, _parse(path)
+        try:
+            data = path.read_bytes()
+        except OSError:
+            continue
+        yield path, _parse(data)
 
 
 def answer(path: Path, refusal: str) -> None:
@@ -69,13 +73,13 @@ def answer(path: Path, refusal: str) -> None:
     path.unlink(missing_ok=True)
 
 
-def _parse(path: Path) -> Request | None:
+def _parse(data: bytes) -> Request | None:
     try:
-        row: dict[str, Any] = orjson.loads(path.read_bytes())
+        row: dict[str, Any] = orjson.loads(data)
         agent, session, subagent = row["session"]
         word = row["word"]
         if word not in ("start", "stop", "capture", "export"):
             return None
         return Request((str(agent), str(session), str(subagent)), cast("Any", word), str(row["name"]), str(row["time"]))
-    except (OSError, ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError):
         return None

@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -77,57 +76,6 @@ def test_new_settings_hold_after_a_hang_up_and_bad_ones_do_not(world: World) -> 
         until(lambda: b"settings.rejected" in daemon.log.read_bytes(), "the refusal")
         source.append(make.user("::start\nhello"))
         until(lambda: list((world.home / "elsewhere").rglob("*.md")) != [], "the recording")
-
-
-@pytest.mark.fault("root deleted and made again")
-def test_a_root_that_is_deleted_and_made_again_is_followed(world: World) -> None:
-    """A watch does not survive its folder; the sweep notices and watches the new one."""
-    make, source = Claude(), world.claude()
-    source.append(make.user("hello"))
-    with Daemon(world):
-        shutil.rmtree(world.home / ".claude")
-        until(lambda: not source.path.exists(), "the folder to go")
-        other = world.claude("7a8b9c0d-1111-4222-8333-444455556666")
-        other.append(Claude(other.path.stem).user("::start\nin the new folder"))
-        until(lambda: said(world, "in the new folder"), "the recording")
-
-
-@pytest.mark.fault("no file events")
-def test_without_events_the_sweep_finds_what_changes(world: World) -> None:
-    """With `watch.use_events = false` a session is followed by the clock alone."""
-    world.config.write_text("[watch]\nuse_events = false\n")
-    make, source = Claude(), world.claude()
-    source.append(make.user("::start\nhello"))
-    with Daemon(world) as daemon:
-        until(lambda: said(world, "hello"), "what was there at the start")
-        source.append(make.says("by the clock"))
-        until(lambda: said(world, "by the clock"), "the hot sweep")
-        assert b"sweeps only" in daemon.log.read_bytes()
-
-
-@pytest.mark.skipif(
-    subprocess.run(["unshare", "-Ur", "true"], capture_output=True, check=False).returncode != 0
-    if shutil.which("unshare")
-    else True,
-    reason="no user namespaces here: the watch limit cannot be lowered for one process",
-)
-def test_a_watch_limit_blinds_nobody(world: World) -> None:
-    """Where the kernel gives no watches, sessions are found by the sweep all the same."""
-    make, source = Claude(), world.claude()
-    source.append(make.user("hello"))
-    script = 'echo 0 > /proc/sys/user/max_inotify_watches && exec "$0" -m katod run'
-    environment = dict(os.environ) | {"PYTHONPATH": str(ROOT)}
-    with (world.home / "log").open("wb") as log:
-        process = subprocess.Popen(
-            ["unshare", "-Ur", "sh", "-c", script, sys.executable], env=environment, stderr=log, cwd=world.home
-        )
-    try:
-        until(lambda: b"daemon.started" in (world.home / "log").read_bytes() or process.poll() is not None, "the start")
-        source.append(make.user("::start\nfound all the same"))
-        until(lambda: said(world, "found all the same"), "the sweep")
-    finally:
-        process.terminate()
-        process.wait(20)
 
 
 def test_the_shell_reaches_a_running_daemon(world: World) -> None:

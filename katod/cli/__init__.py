@@ -8,6 +8,7 @@ import click
 from katod import __version__
 from katod.cli.context import Context
 from katod.errors import KatodError
+from katod.record.health import DatabaseError, shown
 
 EXIT_FAILED = 1
 
@@ -65,6 +66,8 @@ def main() -> None:
         sys.exit(EXIT_FAILED)
     except KatodError as error:
         _fail(f"{error}{f' ({error.hint})' if error.hint else ''}")
+    except DatabaseError as error:  # its pages were damaged since it was opened
+        _fail(f"the ledger cannot be read: {shown(error)} (`katod run` sets it aside where it is damaged)")
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(EXIT_FAILED)

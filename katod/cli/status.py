@@ -11,11 +11,13 @@ from katod.cli.context import Context
 from katod.config import local_zone
 from katod.errors import ConfigError
 from katod.formats.when import When
-from katod.record.ledger import Ledger
+from katod.record.health import those_aside
+from katod.record.ledger import FILE_NAME, Ledger
 from katod.record.rows import OutputRow, SessionRow
 from katod.service.lock import holder
 
 _LAST = 10
+_ASIDE = "a damaged ledger, set aside: all before it is history, type ::start anew; then take the file away"
 
 
 @click.command()
@@ -40,10 +42,12 @@ def collect(context: Context) -> dict[str, Any]:
     pid = holder(context.state)
     row: dict[str, Any] = {"daemon": {"running": pid is not None} | ({"pid": pid} if pid else {})}
     row |= {"sources": 0, "recordings": [], "ended": [], "parked": [], "refused": [], "problems": [], "nearMisses": 0}
+    row["problems"] += [{"path": str(path), "problem": _ASIDE} for path in those_aside(context.state, FILE_NAME)]
     ledger = context.ledger()
     if ledger is not None:
         try:
-            row |= _of_ledger(ledger)
+            found = _of_ledger(ledger)
+            row |= found | {"problems": row["problems"] + found["problems"]}
         finally:
             ledger.close()
     with suppress(ConfigError):
@@ -97,7 +101,7 @@ def _lines(row: dict[str, Any]) -> list[str]:
         lines.append(f"  and {more} before (--json shows them all)")
     lines += _section("parked", [f"{one['output']}: {one['problem']}" for one in row["parked"]])
     lines += _section("refused", [_refusal(one) for one in row["refused"]])
-    lines += _section("unreadable", [f"{one['path']}: {one['problem']}" for one in row["problems"]])
+    lines += _section("problems", [f"{one['path']}: {one['problem']}" for one in row["problems"]])
     if near := row["nearMisses"]:
         lines.append(f"{_count(near, 'line')} looked like a command and {'was' if near == 1 else 'were'} none")
     return lines

@@ -1,5 +1,6 @@
 """The sweep: one stat of each session file. It is the truth; hints of the watcher only say where to look first."""
 
+import errno
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -38,6 +39,9 @@ def sweep_folder(agent: str, folder: str, problems: dict[str, str], *, deep: boo
         except OSError as error:
             problems[current] = error.strerror or str(error)
             continue
+        if entries and not os.access(current, os.X_OK):  # its names can be read, what they stand for cannot
+            problems[current] = os.strerror(errno.EACCES)
+            continue
         for entry in entries:
             name = entry.name
             if name.endswith(".db"):
@@ -51,7 +55,7 @@ def sweep_folder(agent: str, folder: str, problems: dict[str, str], *, deep: boo
                 found = _stat_of(entry)
                 if found is not None:
                     yield entry.path, changed(entry.path, found) if agent == "opencode" else found
-            elif deep and name[0] != "." and entry.is_dir(follow_symlinks=False):
+            elif deep and name[0] != "." and _is_folder(entry):
                 pending.append(entry.path)
 
 
@@ -87,6 +91,13 @@ def _stat_of(entry: "os.DirEntry[str]") -> Stat | None:
     except OSError:
         return None
     return _stat(status) if _is_regular(status) and _has_a_name(entry.path) else None
+
+
+def _is_folder(entry: "os.DirEntry[str]") -> bool:
+    try:
+        return entry.is_dir(follow_symlinks=False)
+    except OSError:
+        return False
 
 
 def _has_a_name(path: str) -> bool:

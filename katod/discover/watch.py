@@ -7,7 +7,9 @@ import logging
 import os
 import threading
 import warnings
+from contextlib import suppress
 from pathlib import Path
+from queue import Empty, SimpleQueue
 from typing import Final
 
 from watchdog.events import FileSystemEvent, FileSystemEventHandler
@@ -22,9 +24,15 @@ from katod.journal import Journal
 _IGNORED: Final = frozenset({"opened", "closed_no_write"})
 # What reading a database causes: it is opened for writing all the same.
 _BY_READERS: Final = frozenset({"closed", "attrib"})
+# What tells that a folder holds more than is known: it came, or may be read now.
+_NEW_INSIDE: Final = frozenset({"created", "moved", "attrib"})
 # How the names end of what is waited for: session files, and requests from the shell.
 _DATABASES: Final = (".db", ".db-wal")
 _TELLING: Final = (".request", ".db-wal", *sorted({suffix for suffixes in SUFFIXES.values() for suffix in suffixes}))
+
+
+# Device and inode of a folder, and whether it could be read: one that could not is not watched, without a word.
+Identity = tuple[int, int, bool]
 
 
 class Hints(FileSystemEventHandler):
@@ -32,9 +40,10 @@ class Hints(FileSystemEventHandler):
 
     def __init__(self) -> None:
         self._paths: set[str] = set()
+        self._overflow = False
         self._lock = threading.Lock()
-        self._event = threading.Event()
-        self.overflow = False
+        # A signal's handler wakes, too, and may do so while this very thread waits: an Event would lock itself out.
+        self._woken: SimpleQueue[None] = SimpleQueue()
 
     def on_any_event(self, event: FileSystemEvent) -> None:
         """Take one event of the watcher: both names of a move count."""
@@ -44,34 +53,41 @@ class Hints(FileSystemEventHandler):
         if event.event_type in _BY_READERS:
             paths = {path for path in paths if not path.endswith(_DATABASES)}
         if event.is_directory:
-            self.overflow |= event.event_type in ("created", "moved")
-            paths.clear()
-        elif not any(path.endswith(_TELLING) for path in paths):
-            return
-        with self._lock:
-            self._paths |= paths
-        self._event.set()
+            if event.event_type in _NEW_INSIDE:
+                self.lost()
+        elif any(path.endswith(_TELLING) for path in paths):
+            self._gather(paths, overflow=False)
 
     def lost(self) -> None:
         """Note that events were lost: everything has to be looked at."""
-        self.overflow = True
-        self._event.set()
+        self._gather(set(), overflow=True)
 
     def wake(self) -> None:
         """Wake the loop (signals do)."""
-        self._event.set()
+        if self._woken.empty():
+            self._woken.put(None)
 
     def wait(self, timeout: float) -> None:
         """Return at the next hint, or after `timeout` seconds."""
-        self._event.wait(timeout)
+        with suppress(Empty):
+            self._woken.get(timeout=timeout)
+            self._woken.put(None)  # until they are taken
 
     def take(self) -> tuple[set[str], bool]:
         """Return the paths since the last call, and whether everything has to be looked at."""
-        self._event.clear()
+        with suppress(Empty):
+            while True:
+                self._woken.get_nowait()
         with self._lock:
             paths, self._paths = self._paths, set()
-        overflow, self.overflow = self.overflow, False
+            overflow, self._overflow = self._overflow, False
         return paths, overflow
+
+    def _gather(self, paths: set[str], *, overflow: bool) -> None:
+        with self._lock:
+            self._paths |= paths
+            self._overflow |= overflow
+        self.wake()
 
 
 class Watcher:
@@ -80,7 +96,7 @@ class Watcher:
     def __init__(self, hints: Hints, journal: Journal) -> None:
         self._hints = hints
         self._journal = journal
-        self._watches: dict[Path, tuple[ObservedWatch, tuple[int, int]]] = {}
+        self._watches: dict[Path, tuple[ObservedWatch, Identity]] = {}
         self._lost: set[Path] = set()
         self._observer: BaseObserver | None = None
         logging.getLogger("watchdog").addHandler(_Losses(hints))
@@ -100,15 +116,16 @@ class Watcher:
     def renew(self, folders: list[tuple[Path, bool]]) -> bool:
         """Watch these folders (True: with all below) as far as they exist; returns whether a new one was found."""
         found = False
+        alive = self._alive()
         for folder, deep in folders if self._observer else []:
             try:
                 status = os.stat(folder)
             except OSError:
                 self._forget(folder)
                 continue
-            identity = (status.st_dev, status.st_ino)
+            identity = (status.st_dev, status.st_ino, os.access(folder, os.R_OK | os.X_OK))
             known = self._watches.get(folder)
-            if known is None or known[1] != identity:
+            if known is None or known[1] != identity or known[0] not in alive:
                 self._forget(folder)
                 found |= self._watch(folder, deep, identity)
         return found
@@ -119,7 +136,11 @@ class Watcher:
             self._observer.stop()
             self._observer.join(5)
 
-    def _watch(self, folder: Path, deep: bool, identity: tuple[int, int]) -> bool:
+    def _alive(self) -> set[ObservedWatch]:
+        """Return the watches that still tell. A folder made again may have the inode of the one that went."""
+        return {one.watch for one in self._observer.emitters if one.is_alive()} if self._observer else set()
+
+    def _watch(self, folder: Path, deep: bool, identity: Identity) -> bool:
         assert self._observer is not None
         try:
             watch = self._observer.schedule(self._hints, str(folder), recursive=deep)

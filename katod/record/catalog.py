@@ -20,6 +20,7 @@ from katod.tail.reader import Cursor
 
 # File times come from a coarser clock than `time.time_ns`: a file made right after a sweep began may look older.
 _CLOCK_SLACK_NS: Final = 20_000_000
+_BY_THE_CLOCK_NS: Final = 1_000_000_000
 
 
 class Catalog:
@@ -32,7 +33,8 @@ class Catalog:
         self._paths: dict[str, SourceRow] = {}
         self._identities: dict[Identity, SourceRow] = {}
         self._problems: dict[str, str] = {}
-        self._swept = ledger.roots()  # and databases that could not be read at some time, as `<database>#`
+        # Roots, and what could not be read at some time: `<database>#`, `<folder>/`. 0: never looked into.
+        self._swept = ledger.roots()
         for row in ledger.sources():
             self.sources[row.id] = row
             self._paths[row.path] = self._identities[row.identity] = row
@@ -46,9 +48,9 @@ class Catalog:
         return [self.sources[row.id] for row in self._ledger.sources_of(session_id)]
 
     def unread(self) -> list[SourceRow]:
-        """Return the sources with bytes that were seen but, when katod ended, not read."""
-        rows = (row for row in self.sources.values() if row.baseline is not None and not row.gone)
-        return [row for row in rows if row.cursor.offset < row.seen.size]
+        """Return the sources that were seen but, when katod ended, not read, or not to their end."""
+        rows = (row for row in self.sources.values() if not row.gone)
+        return [row for row in rows if row.baseline is None or row.problem or row.cursor.offset < row.seen.size]
 
     def sweep(self, roots: Iterable[Root]) -> list[SourceRow]:
         """Look at every session file of these roots; returns what is new or changed, oldest change first."""
@@ -58,8 +60,6 @@ class Catalog:
             for root in roots:
                 began = time.time_ns() - _CLOCK_SLACK_NS
                 changed += self._sweep_root(root, problems, began)
-                self._ledger.save_root(str(root.path), root.agent, began)
-                self._swept[str(root.path)] = began
         for folder, problem in problems.items():
             if self._problems.get(folder) != problem:
                 self._journal.source_unreadable(folder, problem)
@@ -79,22 +79,26 @@ class Catalog:
         if root.has_databases and path.endswith((".db", ".db-wal")):
             return self.sweep_folders([(root, os.path.dirname(path))])
         found = look(root.agent, path)
-        return self._notice(root, path, found[1]) if found else []
+        if found is None:
+            return []
+        known = self._paths.get(path)
+        return self._notice(root, path, found[1]) or ([known] if known is not None and known.problem else [])
 
     def _sweep_root(self, root: Root, problems: dict[str, str], began: int) -> list[SourceRow]:
+        closed_before = len(problems)
         found = sorted(sweep(root, problems), key=lambda item: (item[1].mtime_ns, item[0]))
-        closed = tuple(f"{path}#" for path in problems if path.endswith(".db"))
-        before = self._swept.get(str(root.path))
-        for path in closed:  # what is written to it meanwhile is new when it can be read again
-            if path not in self._swept and before is not None:
-                self._swept[path] = before
-                self._ledger.save_root(path, root.agent, before)
+        closed = tuple(f"{path}#" if path.endswith(".db") else f"{path}/" for path in list(problems)[closed_before:])
+        before = self._swept.get(str(root.path), 0)
+        for path in closed:  # what is written there meanwhile is new when it can be read again
+            self._swept.setdefault(path, before)
+            self._ledger.save_root(path, root.agent, self._swept[path])
         changed = [row for path, seen in found for row in self._notice(root, path, seen)]
         here = {path for path, _ in found}
         prefix = f"{root.path}/"
-        for path in [path for path in self._swept if path.startswith(prefix) and path not in closed]:
-            self._swept[path] = began
-            self._ledger.save_root(path, root.agent, began)
+        for path in [str(root.path), *(path for path in self._swept if path.startswith(prefix))]:
+            if path not in closed:
+                self._swept[path] = began
+                self._ledger.save_root(path, root.agent, began)
         for path, row in self._paths.items():
             if not row.gone and path.startswith(prefix) and path not in here and not path.startswith(closed):
                 row.gone = True
@@ -128,11 +132,10 @@ class Catalog:
         return row
 
     def _add(self, root: Root, path: str, identity: Identity, seen: Stat) -> SourceRow:
-        database = f"{path.rpartition('#')[0]}#"
-        swept = self._swept.get(database if database in self._swept else str(root.path))
-        history = seen.size if swept is None or seen.mtime_ns < swept else 0
+        swept = self._looked(root, path)
+        history = seen.size if self._was_there(path, seen, swept) else 0
         session = self._ledger.session_of(identity.key)
-        row = self._ledger.add_source(session.id, path, identity, seen, history, 0 if history else swept or 0)
+        row = self._ledger.add_source(session.id, path, identity, seen, history, 0 if history else swept)
         if history and IN_DATABASE in path:  # its words have times: it need not be opened to be known
             row.baseline, row.cursor, row.after_ns = 0, Cursor(seen.size), seen.mtime_ns
             self._ledger.save_source(row)
@@ -140,3 +143,31 @@ class Catalog:
         self._paths[path] = self._identities[identity] = row
         self._journal.source_found(path, history)
         return row
+
+    def _looked(self, root: Root, path: str) -> int:
+        """Return when katod last saw all that was where a path is now, 0 if it never did."""
+        closed = [at for place, at in self._swept.items() if place[-1] in "#/" and path.startswith(place)]
+        return min(closed, default=self._swept.get(str(root.path), 0))
+
+    def _was_there(self, path: str, seen: Stat, swept: int) -> bool:
+        """Say whether a new file's content is older than katod's last look: restored, synced, never looked at.
+
+        A clock that was set back gives what is new an old time: where it is behind the last look, only a file whose
+        time was set by hand, as by a copy, is taken as old.
+        """
+        if not swept:
+            return True
+        if seen.mtime_ns >= swept:
+            return False
+        return time.time_ns() >= swept or not _is_by_the_clock(path)
+
+
+def _is_by_the_clock(path: str) -> bool:
+    """Say whether a file's time is that of its last change, which no program can choose."""
+    if IN_DATABASE in path:
+        return True
+    try:
+        status = os.lstat(path)
+    except OSError:
+        return False
+    return abs(status.st_ctime_ns - status.st_mtime_ns) < _BY_THE_CLOCK_NS

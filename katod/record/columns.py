@@ -1,13 +1,20 @@
 """The ledger's columns and how they become rows."""
 
+from collections.abc import Callable
+from functools import wraps
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import orjson
 
+from katod.errors import LedgerDamaged
 from katod.model import Anchor, Identity, Options, Range, SessionKey, Stat
+from katod.record.health import STRANGE
 from katod.record.rows import OutputRow, SessionRow, SourceRow
 from katod.tail.reader import Cursor
+
+Row = tuple[Any, ...]
+T = TypeVar("T")
 
 SESSION: Final = "id, agent, session, subagent, cwd, facts, seq, output, auto, near_misses"
 SOURCE: Final = (
@@ -22,13 +29,28 @@ OUTPUT: Final = (
 RANGE: Final = "start, inclusive, marked, mark_at, start_time, finish, finish_time, finish_mark, switches, id"
 
 
-def to_session(row: tuple[Any, ...]) -> SessionRow:
+def _legible(make: Callable[[Row], T]) -> Callable[[Row], T]:
+    """Have what cannot be decoded tell that the ledger is damaged."""
+
+    @wraps(make)
+    def made(row: Row) -> T:
+        try:
+            return make(row)
+        except (ValueError, TypeError, KeyError, IndexError, AttributeError) as error:
+            raise LedgerDamaged(STRANGE) from error
+
+    return made
+
+
+@_legible
+def to_session(row: Row) -> SessionRow:
     """Return the session that a row of `SESSION` columns holds."""
     key = SessionKey(row[1], row[2], row[3])
     return SessionRow(row[0], key, row[4], orjson.loads(row[5]) if row[5] else None, *row[6:])
 
 
-def to_source(row: tuple[Any, ...]) -> SourceRow:
+@_legible
+def to_source(row: Row) -> SourceRow:
     """Return the source that a row of `SOURCE` columns, its state and its key holds."""
     (
         source_id, session, path, rollout, size, mtime_ns, dev, ino, history, baseline, offset, anchor_size, anchor,
@@ -41,7 +63,8 @@ def to_source(row: tuple[Any, ...]) -> SourceRow:
     )  # fmt: skip
 
 
-def to_output(row: tuple[Any, ...]) -> OutputRow:
+@_legible
+def to_output(row: Row) -> OutputRow:
     """Return the output that a row of `OUTPUT` columns holds; its ranges are read apart."""
     return OutputRow(
         row[0], row[1], Path(row[2]), tuple(orjson.loads(row[3])), row[4], row[5],
@@ -51,7 +74,8 @@ def to_output(row: tuple[Any, ...]) -> OutputRow:
     )  # fmt: skip
 
 
-def to_range(row: tuple[Any, ...]) -> Range:
+@_legible
+def to_range(row: Row) -> Range:
     """Return the range that a row of `RANGE` columns holds."""
     switches = tuple((name, on) for name, on in orjson.loads(row[8]))
     return Range(row[0], bool(row[1]), bool(row[2]), row[3], row[4], row[5], row[6], row[7], switches, row[9])

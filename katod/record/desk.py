@@ -17,6 +17,7 @@ from katod.record.copies import is_copy, typed_ns
 from katod.record.ledger import Ledger
 from katod.record.outputs import Outputs
 from katod.record.rows import OutputRow, SessionRow, SourceRow
+from katod.write.safe import is_passing
 
 
 class Desk:
@@ -55,6 +56,8 @@ class Desk:
             self._notify("katod: refused", f"::{command.word} was refused: {reason}")
             return f"{refusal.path}: {reason}" if refusal.path else reason
         except OSError as error:
+            if is_passing(error):  # the step is undone, and the command is carried out when it is done again
+                raise
             conversation.refusals.append((time, command.word, error.strerror or str(error)))
             self._journal.command_refused(command.word, session, error.strerror or str(error))
             return error.strerror or str(error)
@@ -72,6 +75,8 @@ class Desk:
         try:
             target = self._unasked_target(row, facts)
         except (TargetRefused, OSError) as error:
+            if isinstance(error, OSError) and is_passing(error):
+                raise
             reason = error.what if isinstance(error, TargetRefused) else error.strerror or str(error)
             conversation.refusals.append((facts.time, "start", f"recording by rule: {reason}"))
             self._journal.command_refused("start", str(row.key), reason)

@@ -4,7 +4,6 @@ One writer (the daemon, under a lock), many readers. Of a session that is not re
 offsets, hashes and ids, nothing of what was said.
 """
 
-import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -18,8 +17,9 @@ from katod.errors import LedgerError
 from katod.journal import Journal
 from katod.model import Identity, Range, SessionKey, Stat
 from katod.record import columns
+from katod.record.health import check, damage, is_damage, make_private, refuse_link, set_aside, shown, stated_version
 from katod.record.rows import OutputRow, Refusal, SessionRow, SourceRow
-from katod.record.schema import MIGRATIONS, checked, connect, migrate
+from katod.record.schema import MIGRATIONS, connect, migrate, refuse_newer
 
 FILE_NAME: Final = "ledger.db"
 _MOST_REFUSALS: Final = 200
@@ -40,32 +40,86 @@ class Ledger:
     def open(cls, directory: Path, journal: Journal) -> "Ledger":
         """Open or make the ledger for writing; one that is damaged is set aside and a new one begun.
 
-        Raises LedgerError when it was written by a newer katod.
+        Raises LedgerError when it was written by a newer katod, and when it cannot be used for now.
         """
         path = directory / FILE_NAME
-        fresh = not path.exists() or path.stat().st_size == 0
-        connection = None if fresh else checked(path, journal)
-        if connection is None:
+        try:
+            found = cls._existing(path, journal)
+            if found is not None:
+                return found
             connection = connect(path)
-        migrate(connection, path)
-        os.chmod(path, 0o600)
+            make_private(path)
+            migrate(connection, path)
+        except (OSError, sqlite3.Error) as error:
+            reason = error.strerror if isinstance(error, OSError) else shown(error)
+            raise LedgerError(f"cannot be used: {reason}", path=path) from error
         return cls(connection)
+
+    @classmethod
+    def _existing(cls, path: Path, journal: Journal) -> "Ledger | None":
+        """Open the ledger that is there; None when there is none, or when it was set aside."""
+        refuse_link(path)
+        if not path.exists():
+            return None
+        problem = damage(path)
+        if not problem:
+            make_private(path)
+            refuse_newer(stated_version(path), path)
+            try:
+                return cls._checked(path)
+            except Exception as error:
+                if not is_damage(error):
+                    raise
+                problem = shown(error)
+        set_aside(path, problem, journal)
+        return None
+
+    @classmethod
+    def _checked(cls, path: Path) -> "Ledger":
+        """Open a ledger whose pages fit together and whose rows can be read."""
+        connection = connect(path)
+        try:
+            check(connection, path)
+            migrate(connection, path)
+            ledger = cls(connection)
+            ledger.read_all()
+        except BaseException:
+            connection.close()
+            raise
+        return ledger
+
+    def read_all(self) -> None:
+        """Read what is kept of every session once; what katod did not write so raises."""
+        self.roots()
+        self.sessions()
+        for _ in self.sources():
+            pass
+        for session_id in {row.session for row in self.outputs()}:
+            self.sources_of(session_id)
 
     @classmethod
     def read(cls, directory: Path) -> "Ledger | None":
         """Open the ledger for reading while a daemon may write; None when there is none yet."""
         path = directory / FILE_NAME
-        if not path.exists() or path.stat().st_size == 0:
+        hint = "`katod run` sets it aside and begins a new one"
+        if not path.exists():
             return None
+        if not path.is_file():
+            raise LedgerError("is not a regular file", path=path, hint=hint)
+        if path.stat().st_size == 0:
+            return None
+        refuse_newer(stated_version(path), path)
         try:
             connection = sqlite3.connect(f"file:{path}?mode=ro", uri=True, isolation_level=None, timeout=5)
             version = connection.execute("PRAGMA user_version").fetchone()[0]
         except sqlite3.DatabaseError as error:
-            hint = "`katod run` sets it aside and begins a new one"
-            raise LedgerError(f"cannot be read: {error}", path=path, hint=hint) from error
-        if version > len(MIGRATIONS):
+            raise LedgerError(
+                f"cannot be read: {shown(error)}", path=path, hint=hint if is_damage(error) else ""
+            ) from error
+        if version != len(MIGRATIONS):
             connection.close()
-            raise LedgerError("was written by a newer katod", path=path, hint="upgrade katod")
+            refuse_newer(version, path)
+            raise LedgerError("was written by an older katod", path=path, hint="`katod run` brings it up to date")
         return cls(connection)
 
     def close(self) -> None:
@@ -83,7 +137,8 @@ class Ledger:
             with suppress(sqlite3.Error):
                 self.db.execute("ROLLBACK")
             if isinstance(error, sqlite3.Error) and not isinstance(error, sqlite3.IntegrityError):
-                raise LedgerError(f"the ledger cannot be written: {error}", hint="is the disk full?") from error
+                hint = "" if is_damage(error) else "is the disk full?"
+                raise LedgerError(f"the ledger cannot be written: {shown(error)}", hint=hint) from error
             raise
 
     # -- roots ------------------------------------------------------------------------------------

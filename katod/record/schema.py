@@ -1,11 +1,10 @@
-"""The ledger's tables, and how its file is opened, checked and migrated."""
+"""The ledger's tables, and how its file is opened and migrated."""
 
 import sqlite3
 from pathlib import Path
 from typing import Final
 
 from katod.errors import LedgerError
-from katod.journal import Journal
 
 # A change of the tables is a new entry; entries never change.
 MIGRATIONS: Final = (
@@ -85,44 +84,24 @@ MIGRATIONS: Final = (
 def connect(path: Path) -> sqlite3.Connection:
     """Open the file for writing, every commit on disk before it returns."""
     connection = sqlite3.connect(path, isolation_level=None, timeout=10)
-    connection.execute("PRAGMA journal_mode=WAL")
-    connection.execute("PRAGMA synchronous=FULL")
+    try:
+        connection.execute("PRAGMA journal_mode=WAL")
+        connection.execute("PRAGMA synchronous=FULL")
+    except BaseException:
+        connection.close()
+        raise
     return connection
 
 
-def checked(path: Path, journal: Journal) -> sqlite3.Connection | None:
-    """Open an existing ledger; set it aside and return None when it is damaged."""
-    connection: sqlite3.Connection | None = None
-    try:
-        connection = connect(path)
-        result = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
-        connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
-    except sqlite3.DatabaseError as error:
-        result = str(error)
-    if result == "ok":
-        return connection
-    if connection is not None:
-        connection.close()
-    aside = _free_name(path)
-    path.rename(aside)
-    for suffix in ("-wal", "-shm"):
-        path.with_name(path.name + suffix).unlink(missing_ok=True)
-    journal.ledger_set_aside(str(aside), str(result))
-    return None
-
-
-def _free_name(path: Path) -> Path:
-    number = 1
-    while (aside := path.with_name(f"{path.name}.damaged-{number}")).exists():
-        number += 1
-    return aside
+def refuse_newer(version: int, path: Path) -> None:
+    """Raise LedgerError for a ledger of a newer katod."""
+    if version > len(MIGRATIONS):
+        raise LedgerError("was written by a newer katod", path=path, hint="upgrade katod, or move the file away")
 
 
 def migrate(connection: sqlite3.Connection, path: Path) -> None:
     """Bring the tables to the present version; raises LedgerError for a ledger of a newer katod."""
     version = connection.execute("PRAGMA user_version").fetchone()[0]
-    if version > len(MIGRATIONS):
-        connection.close()
-        raise LedgerError("was written by a newer katod", path=path, hint="upgrade katod, or move the file away")
+    refuse_newer(version, path)
     for number in range(version, len(MIGRATIONS)):
         connection.executescript(f"BEGIN; {MIGRATIONS[number]} PRAGMA user_version = {number + 1}; COMMIT;")

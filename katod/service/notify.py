@@ -5,6 +5,7 @@ import shutil
 import socket
 import subprocess
 import sys
+from contextlib import suppress
 
 
 def tell_manager(*lines: str) -> None:
@@ -14,11 +15,9 @@ def tell_manager(*lines: str) -> None:
         return
     if address.startswith("@"):
         address = f"\0{address[1:]}"
-    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC) as channel:
-        try:
-            channel.sendto("\n".join(lines).encode(), address)
-        except OSError:
-            return  # the manager is gone: there is nobody to tell
+    # The manager is gone, or nothing more can be opened: katod goes on without.
+    with suppress(OSError), socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC) as channel:
+        channel.sendto("\n".join(lines).encode(), address)
 
 
 def desktop(title: str, text: str) -> None:
@@ -30,6 +29,7 @@ def desktop(title: str, text: str) -> None:
         command = ["notify-send", "--app-name=katod", "--", title, text]
     program = shutil.which(command[0])
     if program is not None:
-        subprocess.Popen(  # noqa: S603 - fixed program, no shell, text only as arguments
-            [program, *command[1:]], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-        )
+        with suppress(OSError):  # what is told about is done all the same
+            subprocess.Popen(  # noqa: S603 - fixed program, no shell, text only as arguments
+                [program, *command[1:]], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+            )

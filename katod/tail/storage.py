@@ -7,6 +7,8 @@ from typing import Any, Final
 
 import orjson
 
+from katod.errors import SourceError
+
 FOLDER: Final = "storage"
 Row = dict[str, Any]
 
@@ -72,17 +74,22 @@ def gathered(path: str) -> bytes:
 
 def _files(folder: Path) -> list[Path]:
     try:
-        return sorted(Path(entry.path) for entry in os.scandir(folder) if entry.name.endswith(".json"))
-    except OSError:
+        with os.scandir(folder) as entries:
+            return sorted(Path(entry.path) for entry in entries if entry.name.endswith(".json"))
+    except (FileNotFoundError, NotADirectoryError):
         return []
+    except OSError as error:  # what cannot be read now would be missing where it was said
+        raise SourceError(f"cannot be read: {error.strerror}", path=folder) from error
 
 
 def _objects(paths: Iterable[Path]) -> Iterator[Row]:
-    """Yield the objects of files; one that is half written is left until it is whole."""
+    """Yield the objects of files; one that is half written is left until it is whole. Raises SourceError."""
     for path in paths:
         try:
             value = orjson.loads(path.read_bytes())
-        except (OSError, orjson.JSONDecodeError):
+        except (FileNotFoundError, IsADirectoryError, orjson.JSONDecodeError):
             continue
+        except OSError as error:
+            raise SourceError(f"cannot be read: {error.strerror}", path=path) from error
         if isinstance(value, dict):
             yield value

@@ -4,6 +4,7 @@ The walk goes from an allowed root, component by component, with directory descr
 O_NOFOLLOW on the last component alone would follow a link further up.
 """
 
+import errno
 import os
 import stat
 from collections.abc import Iterator
@@ -15,6 +16,7 @@ from katod.errors import TargetRefused
 
 _DIRECTORY: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FILE: Final = os.O_RDWR | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_PASSING: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EINTR, errno.EIO, errno.ESTALE})
 PRIVATE_DIRECTORY: Final = 0o700
 PRIVATE_FILE: Final = 0o600
 
@@ -108,11 +110,18 @@ def examine(root: Path, parts: tuple[str, ...]) -> Condition:
     except NotADirectoryError as error:
         raise TargetRefused("a part of the path is not a folder") from error
     except OSError as error:
+        if is_passing(error):
+            raise
         raise TargetRefused(f"cannot be looked at: {error.strerror}") from error
     if stat.S_ISLNK(status.st_mode):
         raise TargetRefused(f"{parts[-1]} is a symbolic link")
     refuse_odd(status, parts[-1])
     return "taken" if status.st_size else "empty"
+
+
+def is_passing(error: OSError) -> bool:
+    """Say whether an error tells of the machine's present state, and nothing of the path."""
+    return error.errno in _PASSING
 
 
 def _mode(parent: int, name: str) -> int:

@@ -46,7 +46,13 @@ def test_without_its_protection_a_test_fails(tmp_path, protection, test):
         name: value for name, value in os.environ.items() if name not in ("KATOD_UPDATE", "KATOD_MOST_SKIPS")
     }
     done = subprocess.run(
-        command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=400, check=False
+        command,
+        cwd=tmp_path,
+        env=environment | {"KATOD_PATIENCE": "5"},
+        capture_output=True,
+        text=True,
+        timeout=400,
+        check=False,
     )
     assert done.returncode == FAILED, done.stdout[-3000:] + done.stderr[-1000:]
 

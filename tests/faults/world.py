@@ -21,6 +21,7 @@ from .records import Claude, Codex
 
 SOURCE = Path(katod.__file__).parent.parent
 POLL = 0.01
+PATIENCE = float(os.environ.get("KATOD_PATIENCE", "20"))
 MEMORY = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
 ROOTS = {"claude": ".claude", "codex": ".codex"}
 CUT = 99  # exit code of a process in which the power went out
@@ -40,12 +41,13 @@ class World:
     def root(self, agent):
         return self.folder / ROOTS[agent]
 
-    def configure(self, *, directory="out", zone="UTC", thinking=False, tools="summary"):
+    def configure(self, *, directory="out", zone="UTC", thinking=False, tools="summary", level="error", events=True):
         """Write the configuration file anew."""
         content = f"thinking = {json.dumps(thinking)}\ntools = {json.dumps(tools)}\n"
         output = f"directory = {json.dumps(str(self.folder / directory))}\ntime_zone = {json.dumps(zone)}\n"
         agents = "".join(f"[agents.{name}]\nroots = [{json.dumps(str(self.root(name)))}]\n" for name in ROOTS)
-        self.config.write_text(f'[output]\n{output}[content]\n{content}[log]\nlevel = "error"\n{agents}')
+        rest = f'[log]\nlevel = "{level}"\n[watch]\nuse_events = {json.dumps(events)}\n'
+        self.config.write_text(f"[output]\n{output}[content]\n{content}{rest}{agents}")
 
     @property
     def environment(self):
@@ -119,7 +121,7 @@ class World:
         return "".join(render_recording(output, key, stretches, Journal())).encode()
 
 
-def until(probe, what, seconds=20.0, poll=POLL):
+def until(probe, what, seconds=PATIENCE, poll=POLL):
     """Return the first true value of `probe()`; fail, naming `what`, when none comes in time."""
     deadline = time.monotonic() + seconds
     while not (value := probe()):

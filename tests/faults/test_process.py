@@ -1,0 +1,326 @@
+"""What may happen to the process: it is told to stop, its clock is set, it may open nothing more, it runs for long."""
+
+import errno
+import itertools
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from katod import config, daemon, requests
+from katod.discover.watch import Hints
+from katod.errors import SourceError
+from katod.journal import Journal, configure
+from katod.requests import Request
+from katod.tail.storage import gathered
+from tests.record.test_parked import InProcess
+
+from .live import Live, permitted
+from .world import World, until
+
+DAY_NS = 86_400 * 10**9
+MARK = "mark-00000001-000001."
+
+
+def contents(world):
+    return {path.name: path.read_bytes() for path in world.out.rglob("*") if path.is_file()}
+
+
+# -- told to stop --------------------------------------------------------------------------------------
+
+
+def busy(folder):
+    """Return a world in which a daemon has something to say of many kinds."""
+    world = World(folder)
+    world.once()
+    one, two = world.session(1), world.session(2)
+    one.append(one.user("one\n::start\nmark-00000001-000001."), one.said("mark-00000001-000002."))
+    one.append(b'{"torn": \n', one.user("::export all.jsonl\n::start /etc/passwd"))
+    two.append(two.user("::start\nmark-00000002-000001.\n::stop"), two.user("::start\nmark-00000002-000002."))
+    return world
+
+
+def damaged(folder):
+    """Return a world with a ledger that is set aside at the start."""
+    world = World(folder)
+    world.state.mkdir()
+    (world.state / "ledger.db").write_bytes(b"garbage" * 1000)
+    session = world.session()
+    session.append(session.user("::start\nhistory"))
+    return world
+
+
+def stopped_at(world, number, signals=1):
+    """Run the daemon in a process that is told to stop at one event of its journal; returns its exit code."""
+    child = os.fork()
+    if child == 0:
+        code = 99
+        try:
+            configure("critical")
+            tell_at(number, signals, world.folder / "reached")
+            daemon.start(config.load(world.config), world.config, world.state, once=False)
+            code = 0
+        finally:
+            os._exit(code)
+    until(lambda: os.waitid(os.P_PID, child, os.WEXITED | os.WNOHANG | os.WNOWAIT), "its end", poll=0.001)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+def tell_at(number, signals, reached):
+    """Have this process told to stop at that event, counted from 1, or else when it has nothing more to do."""
+    say, wait, left = Journal._say, Hints.wait, iter(range(1, number + 1))
+
+    def telling(*arguments, **fields):
+        say(*arguments, **fields)
+        if next(left, None) == number:
+            reached.touch()
+            stop()
+
+    def waiting(hints, timeout):
+        if timeout > 0.5 and list(left):  # none is left then: the end is told of, too
+            stop()
+        wait(hints, timeout)
+
+    def stop():
+        for _ in range(signals):
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    Journal._say, Hints.wait = telling, waiting
+
+
+@pytest.mark.fault("asked to stop at any moment")
+@pytest.mark.parametrize("scene", [busy, damaged])
+def test_told_to_stop_at_any_event_it_finishes_its_step(quick, scene):
+    """It ends with 0 and leaves nothing open; the next run leaves the outputs as if nothing had been."""
+    undisturbed = scene(quick / "undisturbed")
+    undisturbed.once()
+    for number in itertools.count(1):
+        world = scene(quick / str(number))
+        assert stopped_at(world, number) == 0, f"event {number}"
+        assert [row.path for row in world.outputs() if row.intent is not None or row.problem] == []
+        world.once()
+        assert contents(world) == contents(undisturbed), f"event {number}"
+        if not (world.folder / "reached").exists():
+            break
+    assert number > (10 if scene is busy else 2), "events were told at all"
+
+
+@pytest.mark.fault("asked to stop at any moment")
+def test_told_twice_it_ends_at_once(quick):
+    """Whoever asks twice does not want to wait: it ends with 1, and the next run makes everything whole."""
+    undisturbed, world = busy(quick / "undisturbed"), busy(quick / "twice")
+    undisturbed.once()
+    assert stopped_at(world, 6, signals=2) == 1
+    world.once()
+    assert contents(world) == contents(undisturbed)
+
+
+# -- the clock -----------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def set_clock(monkeypatch):
+    """Returns what sets the clock of this process to so many nanoseconds from the right time."""
+    seconds, nanoseconds = time.time, time.time_ns
+
+    def ahead(by):
+        monkeypatch.setattr(time, "time", lambda: seconds() + by / 1e9)
+        monkeypatch.setattr(time, "time_ns", lambda: nanoseconds() + by)
+
+    return ahead
+
+
+def assert_recorded(world, words):
+    """One output holds these words, and is what an export gives."""
+    (row,) = world.outputs()
+    assert words in row.path.read_text()
+    assert row.path.read_bytes() == world.rendered(row)
+
+
+@pytest.mark.fault("clock set, machine asleep")
+@pytest.mark.parametrize("by", [-DAY_NS, DAY_NS])
+def test_a_clock_that_is_set_while_katod_runs_hides_no_session(world, set_clock, by):
+    """A session that begins after the clock was set, back or forward, is new: its commands count."""
+    world.once()
+    set_clock(-by)
+    run = InProcess(world)
+    set_clock(0)
+    session = world.session()
+    session.append(session.user(f"::start\n{MARK}"))
+    run.turn()
+    run.daemon.close()
+    assert_recorded(world, MARK)
+
+
+@pytest.mark.fault("clock set, machine asleep")
+@pytest.mark.parametrize("by", [-DAY_NS, DAY_NS])
+def test_a_clock_that_is_set_while_katod_is_down_hides_no_session(world, set_clock, by):
+    """What was typed in a new session before the next start acts, whatever the clock said at the last one."""
+    set_clock(-by)
+    world.once()
+    set_clock(0)
+    session = world.session()
+    session.append(session.user(f"::start\n{MARK}"))
+    world.once()
+    assert_recorded(world, MARK)
+
+
+@pytest.mark.fault("clock set, machine asleep")
+def test_a_restored_session_is_history_whatever_the_clock_says(world, set_clock):
+    """A file with a time of its own, older than the last look, commands nothing after the clock was set back."""
+    set_clock(DAY_NS)
+    world.once()
+    set_clock(0)
+    session = world.session()
+    session.append(session.user(f"::start\n{MARK}"))
+    os.utime(session.path, ns=(time.time_ns() - DAY_NS,) * 2)
+    world.once()
+    assert world.outputs() == []
+
+
+SLEEPS = "import time, signal; now = time.time; signal.signal(signal.SIGUSR1, lambda *_: setattr(time, 'time', lambda: now() + 1e6))"
+
+
+@pytest.mark.fault("clock set, machine asleep")
+def test_after_a_sleep_everything_is_looked_at(world):
+    """When the wall clock is far from where it should be, a session that no event told of is found at once."""
+    world.once()
+    with Live(world, events=False, also=SLEEPS) as live:
+        session = world.session()
+        session.append(session.user(f"::start\n{MARK}"))
+        live.process.send_signal(signal.SIGUSR1)
+        live.until_written(MARK)
+    assert_recorded(world, MARK)
+
+
+# -- descriptors ---------------------------------------------------------------------------------------
+
+FEWEST = 5  # with fewer the interpreter does not start
+
+
+@pytest.mark.fault("descriptors run out")
+def test_a_run_that_may_open_little_refuses_nothing(quick):
+    """However few descriptors it has, it ends in order, and the next run leaves the outputs as if nothing had been."""
+    undisturbed = busy(quick / "undisturbed")
+    undisturbed.once()
+    prefix = permitted(("prlimit", "--nofile=20"), "no prlimit (util-linux) here")[0]
+    for number in range(FEWEST, 14):
+        world = busy(quick / str(number))
+        done = world.katod("run", "--once", check=False, prefix=(prefix, f"--nofile={number}"))
+        assert b"Traceback" not in done.stderr
+        assert done.returncode in (0, 1)
+        world.once()
+        assert contents(world) == contents(undisturbed), f"{number} descriptors"
+
+
+@pytest.mark.fault("descriptors run out")
+def test_a_daemon_that_may_open_nothing_goes_on_when_it_may(world):
+    """What it cannot open is shown as a problem and tried again; no command is refused for it."""
+    session, other = world.session(1), world.session(2)
+    world.once()
+    with Live(world) as live:
+        session.append(session.user("::start\none"))
+        live.until_written("one")
+        most = resource.prlimit(live.process.pid, resource.RLIMIT_NOFILE)
+        resource.prlimit(live.process.pid, resource.RLIMIT_NOFILE, (3, most[1]))
+        session.append(session.said("two"))
+        other.append(other.user("::start\nthree"))
+        closed = {str(session.path), str(other.path)}
+        until(lambda: {row["path"] for row in world.status()["problems"]} == closed, "both problems")
+        resource.prlimit(live.process.pid, resource.RLIMIT_NOFILE, most)
+        live.until_written("two")
+        live.until_written("three")
+    assert world.status()["refused"] == []
+
+
+@pytest.fixture
+def closed_files(monkeypatch):
+    """Returns what lets files of one name's end be opened again; before, the machine has no descriptor for them."""
+    read, closed = Path.read_bytes, []
+
+    def read_bytes(path):
+        if closed and path.name.endswith(closed[0]):
+            raise OSError(errno.EMFILE, "Too many open files")
+        return read(path)
+
+    monkeypatch.setattr(Path, "read_bytes", read_bytes)
+    return closed
+
+
+def test_a_request_that_cannot_be_read_now_waits(tmp_path, closed_files):
+    """It is neither answered nor taken away, and taken when it can be read."""
+    requests.leave(tmp_path, Request(("claude", "x", ""), "start", "n", "2026-02-10T23:00:00.000Z"))
+    closed_files.append(".request")
+    assert list(requests.take(tmp_path)) == []
+    closed_files.clear()
+    assert [request.word for _, request in requests.take(tmp_path)] == ["start"]
+
+
+def test_a_session_of_many_files_is_not_read_without_one_of_them(tmp_path, closed_files):
+    """What would be missing where it was said has the whole session wait."""
+    names = ["session/p/ses_1.json", "message/ses_1/msg_1.json", "part/msg_1/prt_1.json"]
+    for name, row in zip(names, ({"id": "ses_1"}, {"id": "msg_1", "sessionID": "ses_1"}, {"id": "prt_1"}), strict=True):
+        path = tmp_path / "storage" / name
+        path.parent.mkdir(parents=True)
+        path.write_text(json.dumps(row | {"messageID": "msg_1"}))
+    closed_files.append("prt_1.json")
+    with pytest.raises(SourceError, match="Too many open files"):
+        gathered(str(tmp_path / "storage" / names[0]))
+    closed_files.clear()
+    assert b"prt_1" in gathered(str(tmp_path / "storage" / names[0]))
+
+
+def test_a_log_that_cannot_be_written_costs_nothing(world):
+    """Where the log's disk is full katod goes on without it."""
+    world.once()
+    world.configure(level="debug")
+    session = world.session()
+    session.append(session.user(f"::start\n{MARK}"))
+    with open("/dev/full", "w") as full:
+        command = [sys.executable, "-m", "katod", "run", "--once"]
+        subprocess.run(command, env=world.environment, stderr=full, timeout=60, check=False)
+    assert_recorded(world, MARK)
+
+
+# -- a long run ----------------------------------------------------------------------------------------
+
+MANY, TURNS, TEXT = 200, 5, "all work and no play\n" * 1000
+MOST_KB = 4_000  # a fifth of what is said
+
+
+@pytest.mark.fault("hundreds of sessions")
+def test_two_hundred_recordings_leak_nothing(world):
+    """Once all are recorded, what more is said in them costs neither descriptors nor memory."""
+    sessions = [world.session(number) for number in range(1, MANY + 1)]
+    world.once()
+    with Live(world) as live:
+        say(world, sessions, lambda session: f"::start {session.id}\nbegin.")
+        say(world, sessions, lambda _: f"{TEXT}turn 0.")
+        descriptors, memory = live.descriptors(), resident(live)
+        for turn in range(1, TURNS + 1):
+            say(world, sessions, lambda _, turn=turn: f"{TEXT}turn {turn}.")
+            until(lambda: live.descriptors() <= descriptors, "as few descriptors as before")
+        assert resident(live) - memory < MOST_KB
+    for row in world.outputs():
+        assert row.path.read_bytes() == world.rendered(row)
+
+
+def say(world, sessions, text):
+    """Have something said in all sessions, and wait until all of it is recorded."""
+    for session in sessions:
+        session.append(session.user(text(session)))
+    for session in sessions:
+        path, words = world.out / "app" / f"{session.id}.md", text(session).rpartition("\n")[2]
+        until(lambda path=path, words=words: path.exists() and words in path.read_text(), f"{words} in {path}")
+
+
+def resident(live):
+    """Return how many kB of memory the daemon has."""
+    status = Path(f"/proc/{live.process.pid}/status").read_text()
+    return int(status.partition("VmRSS:")[2].split()[0])
