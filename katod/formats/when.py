@@ -1,8 +1,14 @@
 """Times as a transcript shows them, in the zone that was frozen when the recording began."""
 
+import re
 from datetime import datetime
 from functools import lru_cache
+from typing import Final
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+# Of times like these all of one minute fall on one day. Of others they need not: what is no time may begin like
+# one, and in the 19th century zones went by seconds.
+_PLAIN: Final = re.compile(r"(?:199|20[0-9])[0-9]-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-5][0-9](?:\.[0-9]{3})?Z")
 
 
 class When:
@@ -22,7 +28,7 @@ class When:
 
     def day(self, time: str) -> str:
         """Return `2026-02-10`."""
-        minute = time[:16] if time[-1:] == "Z" else ""
+        minute = time[:16] if _PLAIN.fullmatch(time) else ""
         if not minute or minute != self._minute:  # most events fall into the minute of the one before
             local = _parse(time, self._zone)
             self._minute, self._day = minute, local.date().isoformat() if local else ""
