@@ -138,7 +138,16 @@ def test_what_is_no_character_costs_nothing(world, make):
     scene = Scene(world, make)
     record = scene.maker.records(says("hello \u2028 \u2029 \x85 \x00 words"))[0]
     line = json.dumps(record, ensure_ascii=False).encode()
-    scene.write(line + b"\r", line.replace(b"words", b"wo\0rds"), b"\0" * 5000 + line, b"\xef\xbb\xbf" + line, b"", b"\r", b"  ", b"\0\0")
+    scene.write(
+        line + b"\r",
+        line.replace(b"words", b"wo\0rds"),
+        b"\0" * 5000 + line,
+        b"\xef\xbb\xbf" + line,
+        b"",
+        b"\r",
+        b"  ",
+        b"\0\0",
+    )
     assert len(set_aside(scene.assert_all_good_are_read())) <= 1  # a byte order mark is one at the beginning only
 
 
