@@ -25,7 +25,21 @@ LEAVES: Final = st.one_of(
     st.floats(allow_nan=False, allow_infinity=False),
     st.text(max_size=20),
     st.sampled_from(
-        ["::start evil", "\x1b[31m", "\u202e", "```", "<script>", "9999-99-99T99:99:99Z", "1e400", "../../x"]
+        [
+            "::start evil",
+            "\x1b[31m",
+            "\u202e",
+            "```",
+            "<script>",
+            "9999-99-99T99:99:99Z",
+            "1e400",
+            "../../x",
+            "٣",
+            "²",
+            "9" * 400,
+            "\u2028",
+            "\0",
+        ]
     ),
 )
 VALUES: Final = st.recursive(
@@ -33,7 +47,7 @@ VALUES: Final = st.recursive(
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4),
     max_leaves=8,
 )
-OPTIONS: Final = Options(tools="full", thinking=True)
+OPTIONS: Final = Options(tools="full", thinking=True, subagents=True, attachments="save")
 
 
 def places(value: Any, at: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
@@ -59,7 +73,7 @@ def run(agent: str, records: list[dict[str, Any]]) -> None:
     identity = Identity(SessionKey(agent, "s"))
     facts = Facts(identity.key)
     translation = Translation(Origin(identity, Path("/nowhere/s.jsonl")), facts, Journal())
-    printers = [open_format(name, OPTIONS) for name in FORMATS]
+    printers = [open_format(name, options) for name in FORMATS for options in (OPTIONS, Options())]
     lines = [Line(n * 100, n * 100 + 100, orjson.dumps(record)) for n, record in enumerate(records)]
     for event in [*translation.feed(lines), *translation.finish()]:
         facts.observe(event)
