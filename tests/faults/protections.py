@@ -18,6 +18,7 @@ class Protection(NamedTuple):
 
 RECORDS = "tests/faults/test_hostile_records.py"
 SIZES = "tests/faults/test_sizes.py"
+BOUNDS = "tests/agents/test_bounds.py"
 LAWS = "tests/formats/test_markdown_laws.py"
 
 PROTECTIONS = [
@@ -119,13 +120,35 @@ PROTECTIONS = [
         "katod/agents/protocol.py",
         "_MOST_CALLS: Final = 256\n",
         "_MOST_CALLS: Final = 256_000\n",
-        (f"{SIZES}::test_very_many_ids",),
+        (f"{SIZES}::test_very_many_ids", f"{BOUNDS}::test_no_number_of_records_makes_a_state_grow"),
+    ),
+    Protection(
+        "so many removed texts wait for a record that shows them",
+        "katod/agents/claude/queue.py",
+        "        out, self.removed = self.removed[:-_MOST], self.removed[-_MOST:]\n",
+        "        out: list[list[str]] = []\n",
+        (f"{BOUNDS}::test_texts_that_wait_in_a_queue_are_few",),
+    ),
+    Protection(
+        "names that are counted anew say so",
+        "katod/agents/claude/adapter.py",
+        '        if round_ := self._repeats.get("", 0):\n',
+        "        if round_ := 0:\n",
+        (f"{BOUNDS}::test_records_without_id_and_time_have_names_of_their_own",),
+    ),
+    Protection(
+        "an ordinal that does not rise names its place",
+        "katod/agents/codex/adapter.py",
+        '        return f"{ordinal}" if self._rises else f"{ordinal}+{place}"\n',
+        '        return f"{ordinal}"\n',
+        (f"{BOUNDS}::test_an_ordinal_that_comes_twice_hides_no_record",),
     ),
     Protection(
         "only what a person typed commands",
-        "katod/command/split.py",
-        "    if not event.typed or ",
-        "    if ",
+        "katod/record/translation.py",
+        "                    if event.kind == ev.USER_MESSAGE:\n                        yield from self._split(event)\n",
+        '                    if "text" in event.payload:\n'
+        "                        yield from self._split(event._replace(typed=True))\n",
         ("tests/golden/test_hostile.py::test_nobody_but_a_person_commands",),
     ),
     Protection(

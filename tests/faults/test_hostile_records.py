@@ -202,6 +202,7 @@ def test_a_row_of_a_database_may_hold_anything(world):
         maker.run(("INSERT INTO part VALUES (?,?,?,1,1,?)", (f"prt_bad{number}", row["id"], maker.id, data)))
     maker.say(says(good(1)))
     world.once()
+    assert json.loads(world.cli("status", "--json"))["problems"] == []
     assert read_good(recorded(world)) == [good(0), good(1)]
 
 
@@ -220,6 +221,7 @@ def test_a_document_may_hold_anything(world, values):
         text = text.replace(f'"MARK{number}"', value)
     maker.path.write_text(text)
     world.once()
+    assert json.loads(world.cli("status", "--json"))["problems"] == []
     maker.items = [item for item in maker.items if not item.get("id", "").startswith("bad")]
     maker.say(says(good(2)))
     world.once()
