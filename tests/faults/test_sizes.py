@@ -22,8 +22,8 @@ pytestmark = [
 
 MB = 1024 * 1024
 IDLE = 60 * MB  # katod with an ordinary session
-STEP = 150 * MB  # one step of tiny lines: the records and events of a megabyte
-HELD = 8  # so many times its size a line takes that katod reads: bytes, text, values, events, what is printed
+STEP = 300 * MB  # one step of tiny lines: the records and events of a megabyte
+HELD = 12  # so many times its size a line takes that katod reads: bytes, text, values, events, what is printed
 # katod, and at its end its peak of memory in KiB; that of a child's usage would begin with its parent's size.
 PROGRAM = """
 from katod.cli import main
