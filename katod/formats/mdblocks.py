@@ -78,11 +78,12 @@ class _Blocks:
             self._containers.pop()  # an item begins with one blank line at the most
         self._bare = False
         at, depth = self._enter(flat)
-        if self._is_doubtful(flat[at:].lstrip(" "), depth):
-            self._part()
-            at, depth = self._enter(flat)
-        if depth < len(self._containers) and self._leaf in ("fence", "html", "code"):
-            self._end_leaf()
+        if depth < len(self._containers):
+            if self._is_doubtful(flat[at:].lstrip(" "), depth):
+                self._part()
+                at, depth = self._enter(flat)
+            elif self._leaf in ("fence", "html", "code"):
+                self._end_leaf()
         if self._leaf in ("fence", "html"):
             self._out.append(self._inside(line, flat[at:]))
         else:
@@ -90,8 +91,6 @@ class _Blocks:
 
     def _is_doubtful(self, rest: str, depth: int) -> bool:
         """Say whether some readers take a line for a part of what ends before it: a table's second row, or quoted."""
-        if depth == len(self._containers):
-            return False
         is_row = self._leaf in ("fence", "html", "code") and "|" in self._out[-1]
         return is_row or (not self._containers[depth] and rest[:1] == ">")
 
@@ -201,11 +200,10 @@ class _Blocks:
 
     def _leave(self, depth: int, leaf: str) -> None:
         del self._containers[depth:]
-        self._end_leaf()
-        self._leaf = leaf
+        self._end_leaf(leaf)
 
-    def _end_leaf(self) -> None:
-        self._leaf = ""
+    def _end_leaf(self, leaf: str = "") -> None:
+        self._leaf = leaf
         if self._tags:
             self._tags.begin()
 
