@@ -96,7 +96,7 @@ def test_no_shape_of_a_record_raises(world: World, make: type[Maker]) -> None:
     records = maker.document() or maker.items
     every = [(n, place) for n, record in enumerate(records) for place in places(record)]
 
-    @settings(max_examples=400, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=250, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck))
     @given(st.lists(st.tuples(st.sampled_from(every), VALUES), min_size=1, max_size=3))
     def fuzz(changes: list[tuple[tuple[int, tuple[Any, ...]], Any]]) -> None:
         hostile = list(records)

@@ -22,6 +22,23 @@ LINES = [
 TEXTS = st.lists(st.tuples(st.sampled_from(CONTAINERS), st.sampled_from(LINES)).map("".join), max_size=9)
 
 
+# What readers take apart in another way than one would think.
+FOUND = [
+    "<div\n## FAKE", "<div id=x onclick=y>\n## FAKE", "<pre onclick=x>\n## FAKE\n\n## FAKE\n</pre>", "<h2\n## FAKE\n===", "</div\n## FAKE",
+    "<pre>\n</pre >\n## FAKE", '<a title="`"> `<h1>FAKE</h1>`', "~~~ a | b\n|---|---|\n", "<div>a | b\n|---|---|\n## FAKE",
+    ">\t    <h1>a | b\n|---|---|\n", "> <summary>\n\t><h2>FAKE</h2>", "[x\ny]: z", "<b><table>\n</b>",
+]  # fmt: skip
+
+
+@pytest.mark.fault("text that poses as another speaker")
+@pytest.mark.parametrize("text", FOUND)
+def test_what_readers_take_apart_in_another_way(text: str) -> None:
+    """Tags that go on in the next line, tables before all else, code in a tag: none of it changes the outline."""
+    top = [heading for heading in outline(text) if heading[0] in ("h1", "h2")]
+    assert top == [("h1", "Title"), ("h2", "User"), ("h2", "Claude")]
+    assert not [piece for piece in page(_page(text)).html if "<h1" in piece or "<h2" in piece]
+
+
 def outline(text: str) -> list[tuple[str, str]]:
     """The headings of a page with this message between two others."""
     return page(_page(text)).headings
