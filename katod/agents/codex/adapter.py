@@ -24,18 +24,7 @@ from katod.agents.codex.tools import (
     prompts,
     responses,
 )
-from katod.agents.protocol import (
-    SPAWNED,
-    Immediate,
-    Origin,
-    dict_of,
-    digest,
-    list_of,
-    remember,
-    spelled,
-    text_of,
-    whole,
-)
+from katod.agents.protocol import SPAWNED, Immediate, Origin, dict_of, digest, list_of, remember, spelled, text_of
 from katod.events import Event
 from katod.model import LONGEST_NAME, Record
 
@@ -247,13 +236,8 @@ class Codex(Immediate):
             text = "\n\n".join(str(t) for t in list_of(item.get("summary_text")))
             return self._thinking(text, value, record, kind)
         if lower == "plan":
-            item_id = text_of(item.get("id"))
-            plan = {
-                "decisionId": f"{item_id}:plan",
-                "decisionKey": "plan",
-                "prompt": text_of(item.get("text")),
-                "options": [],
-            }
+            decision = f"{text_of(item.get('id'))}:plan"
+            plan = {"decisionId": decision, "decisionKey": "plan", "prompt": text_of(item.get("text")), "options": []}
             return [self.event(ev.DECISION_PROMPT, plan, value, record, kind, 0, said=True)]
         if lower in ("enteredreviewmode", "exitedreviewmode"):
             return notes.review(self, {"type": name} | item, value, record)
@@ -357,8 +341,8 @@ class Codex(Immediate):
     def _place(self, value: dict[str, Any], record: Record) -> str:
         """Return what names a record within its rollout: its ordinal where that rises, else where it stands."""
         place = f"{record.offset}+{record.part}" if record.part else f"{record.offset}"
-        ordinal = whole(value.get("ordinal")) if self._paginated else None
-        if ordinal is None:
+        ordinal = value.get("ordinal") if self._paginated else None
+        if not isinstance(ordinal, int):
             return place
         if place != self._at:  # one record has many events
             self._at, self._rises = place, ordinal > self._last
