@@ -4,7 +4,7 @@ from typing import Any, Final
 
 from katod import events as ev
 from katod.events import Event
-from katod.model import SessionKey
+from katod.model import LONGEST_NAME, SessionKey
 
 # Much more than a title shows: what is cut off here can no longer be told to be a secret.
 _TITLE_LENGTH: Final = 400
@@ -71,13 +71,18 @@ class Facts:
         if event.kind == ev.TOOL_RESULT:
             self.calls.pop(event.payload["toolCallId"], None)
 
+    def called(self, call: str) -> str:
+        """Return the name of an open call's tool, `tool` where the call is not known."""
+        return self.calls.get(call, "tool")
+
     def fold(self, event: Event) -> None:
         """Take in an event that nobody prints."""
         self.observe(event)
         self.close(event)
 
     def _open(self, payload: dict[str, Any]) -> None:
-        self.calls[payload["toolCallId"]] = payload["name"]
+        if len(call := payload["toolCallId"]) <= LONGEST_NAME:
+            self.calls[call] = payload["name"][:LONGEST_NAME]
         if len(self.calls) > _MOST_CALLS:
             del self.calls[next(iter(self.calls))]
 

@@ -338,7 +338,7 @@ class Pipeline:
         answer: list[str] = []
 
         def act(found: Conversation) -> None:
-            found.applied.append(once)
+            found.applied[once] = None
             at = found.facts.last
             answer.append(self._desk.carry_out(found, command, at, time=time, typed=False))
 

@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Any, ClassVar, Final
 
 from katod import events as ev
-from katod.agents.protocol import Immediate, Origin, dict_of, digest, list_of, text_of
+from katod.agents.protocol import Immediate, Origin, dict_of, digest, list_of, remember, text_of
 from katod.agents.tools import call_of
 from katod.events import Event
 from katod.model import Record
 
+_MOST_DIGITS: Final = 15
 # Known bookkeeping: hooks, permissions beside the results that tell of them, counters, and doubles of other records.
 LEFT_OUT: Final = frozenset({
     "hook.start", "hook.end", "permission.requested", "permission.completed", "external_tool.requested",
@@ -99,9 +100,9 @@ class Copilot(Immediate):
             phase = _PHASES.get(text_of(data.get("phase")))
             payload = {"text": text, "phase": phase} if phase else {"text": text}
             out.append(self._event(ev.ASSISTANT_MESSAGE, payload, record, model=model))
-        for row in list_of(data.get("toolRequests")):
+        for n, row in enumerate(list_of(data.get("toolRequests"))):
             call = dict_of(row)
-            out += self._call(call, text_of(call.get("name")), call.get("arguments"), model, record)
+            out += self._call(call, text_of(call.get("name")), model, record, n)
         if isinstance(count := data.get("outputTokens"), int):
             out.append(self._event(ev.USAGE, {"scope": "message", "output": count}, record, "u", model=model))
         return out
@@ -109,15 +110,16 @@ class Copilot(Immediate):
     def _begun(self, data: dict[str, Any], record: Record) -> list[Event]:
         """Translate the start of a call that no message asked for."""
         model = text_of(data.get("model"))
-        return self._call(data, text_of(data.get("toolName")), data.get("arguments"), model, record)
+        return self._call(data, text_of(data.get("toolName")), model, record)
 
-    def _call(self, row: dict[str, Any], name: str, given: Any, model: str, record: Record) -> list[Event]:
+    def _call(self, row: dict[str, Any], name: str, model: str, record: Record, n: int = 0) -> list[Event]:
         call = text_of(row.get("toolCallId"))
-        if call in self._calls:
+        if not remember(self._calls, call, 1):
             return []
-        self._calls[call] = 1
-        payload = call_of(call, name, given, self._now.get("cwd", ""), text_of(row.get("mcpServerName")))
-        return [self._event(ev.TOOL_CALL, payload, record, f"{digest(call)}c", model=model)]
+        given, server = row.get("arguments"), text_of(row.get("mcpServerName"))
+        payload = call_of(call, name, given, self._now.get("cwd", ""), server)
+        place = digest(call) if call else f"{n}"
+        return [self._event(ev.TOOL_CALL, payload, record, f"{place}c", model=model)]
 
     def _ended(self, data: dict[str, Any], record: Record) -> list[Event]:
         call = text_of(data.get("toolCallId"))
@@ -133,7 +135,8 @@ class Copilot(Immediate):
     def _turn_start(self, data: dict[str, Any], record: Record) -> list[Event]:
         self._turn = text_of(data.get("interactionId")) or self._turn
         number = text_of(data.get("turnId"))
-        return [self._event(ev.TURN_START, {"number": int(number)} if number.isdecimal() else {}, record)]
+        told = number.isdecimal() and len(number) <= _MOST_DIGITS
+        return [self._event(ev.TURN_START, {"number": int(number)} if told else {}, record)]
 
     def _turn_end(self, _: dict[str, Any], record: Record) -> list[Event]:
         return [self._event(ev.TURN_END, {"reason": "done"}, record)]

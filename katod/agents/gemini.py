@@ -18,7 +18,7 @@ from katod.events import Event
 from katod.model import Record
 
 CONTEXTS: Final = {"<session_context>": "context", "<hook_context>": "hook-context"}
-_APPENDED: Final = re.compile(r"\s*(?:--- Content from referenced files ---|<hook_context>)")
+_APPENDED: Final = re.compile(r"--- Content from referenced files ---|<hook_context>")
 _HOOK: Final = re.compile(r"\s*<hook_context>.*?</hook_context>\s*", re.DOTALL)
 _CANCELLED: Final = "Request cancelled."
 _COUNTS: Final = (("input", "input"), ("output", "output"), ("cacheRead", "cached"), ("reasoning", "thoughts"))
@@ -258,8 +258,8 @@ def _cut(text: str) -> tuple[str, str]:
     before = _HOOK.match(text)
     start = before.end() if before else 0
     behind = _APPENDED.search(text, start)
-    end = behind.start() if behind else len(text)
-    said = text[start:end].rstrip() if behind else text[start:]
+    said = text[start : behind.start()].rstrip() if behind else text[start:]
+    end = start + len(said)
     return (said, f"{text[:start]}{text[end:]}".strip()) if said.strip() else (text, "")
 
 

@@ -3,13 +3,16 @@
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, ClassVar, Final, Protocol
+from typing import Any, ClassVar, Final, Protocol, TypeVar
 
 from katod.events import Event, SessionRef
-from katod.model import Identity, Record
+from katod.model import LONGEST_NAME, Identity, Record
 
 # The origin of a session that an agent began for a part of its work.
 SPAWNED: Final = "subagent"
+_LONGEST_TIME: Final = 10**15  # seconds
+_MOST_CALLS: Final = 256
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +92,21 @@ def spelled(value: Any) -> str:
         return "nested too deep"
 
 
+def remember(calls: dict[str, T], call: str, known: T) -> bool:
+    """Remember an open call, and forget the oldest of too many; returns False where it is open already.
+
+    One without an id is never remembered, nor one whose id is too long to be one.
+    """
+    if call in calls:
+        return False
+    if not 0 < len(call) <= LONGEST_NAME:
+        return True
+    calls[call] = known
+    if len(calls) > _MOST_CALLS:
+        del calls[next(iter(calls))]
+    return True
+
+
 def digest(*parts: str) -> str:
     """Return a short stable name for what has no native id."""
     return blake2b("\0".join(parts).encode("utf-8", "replace"), digest_size=8).hexdigest()
@@ -107,6 +125,17 @@ def dict_of(value: Any) -> dict[str, Any]:
 def list_of(value: Any) -> list[Any]:
     """Return the value if it is an array, else an empty one."""
     return value if isinstance(value, list) else []
+
+
+def whole(value: Any) -> int | None:
+    """Return the value if it is a whole number that JSON can hold (64 bits), else None."""
+    return value if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**63 else None
+
+
+def milliseconds(seconds: Any) -> int | None:
+    """Return seconds in milliseconds; None where they are no number, or one that cannot be meant."""
+    meant = isinstance(seconds, int | float) and 0 <= seconds < _LONGEST_TIME
+    return round(seconds * 1000) if meant else None
 
 
 def decoded(data: str) -> bytes:

@@ -73,7 +73,7 @@ def question_of(decision: str, key: str, prompt: str, options: Any, *, several: 
 
 def answer_of(question: dict[str, Any], chosen: list[str]) -> dict[str, Any]:
     """Return the payload of an answer: the labels that were chosen, and the person's own words."""
-    labels = [option["label"] for option in question["options"]]
+    labels = {option["label"] for option in question["options"]}
     words = ", ".join(part for part in chosen if part not in labels)
     row = {"decisionId": question["decisionId"], "selections": [part for part in chosen if part in labels]}
     return row | ({"freeText": words} if words else {})

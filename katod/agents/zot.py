@@ -10,10 +10,10 @@ from typing import Any, ClassVar, Final
 import orjson
 
 from katod import events as ev
-from katod.agents.protocol import Immediate, Origin, attachment, dict_of, list_of, text_of
+from katod.agents.protocol import Immediate, Origin, attachment, dict_of, list_of, remember, text_of
 from katod.agents.tools import call_of
 from katod.events import Event
-from katod.model import Record
+from katod.model import LONGEST_NAME, Record
 
 # What a stream says while a message is under way, and answers to its own requests.
 LEFT_OUT: Final = frozenset({
@@ -24,10 +24,28 @@ _COUNTS: Final = (
     ("input", "input"), ("output", "output"), ("cacheRead", "cache_read"), ("cacheWrite", "cache_write"),
     ("reasoning", "reasoning"), ("costUsd", "cost_usd"),
 )  # fmt: skip
-_MOST_CALLS: Final = 256
 _MOST_TEXT: Final = 1_000_000
+_MOST_BEGUN: Final = 16  # calls under way at once
 _REASONS: Final = {"aborted": "aborted", "error": "error"}
 Value = dict[str, Any]
+
+
+class _Stream:
+    """A text that comes in bits, up to a bound; joined when it is asked for."""
+
+    def __init__(self, text: str = "") -> None:
+        self._bits, self._size = [text], len(text)
+
+    def add(self, more: str) -> None:
+        """Add a bit."""
+        if self._size < _MOST_TEXT:
+            self._bits.append(more)
+            self._size += len(more)
+
+    def text(self) -> str:
+        """Return what came so far."""
+        self._bits = ["".join(self._bits)]
+        return self._bits[0]
 
 
 class Zot(Immediate):
@@ -46,15 +64,18 @@ class Zot(Immediate):
         self._copied: int = state.get("copied", 0)
         self._totals: Value = state.get("totals", {})
         self._calls: dict[str, int] = state.get("calls", {})
-        self._deltas: str = state.get("deltas", "")
-        self._begun: dict[str, list[str]] = state.get("begun", {})
+        self._deltas = _Stream(state.get("deltas", ""))
+        begun = state.get("begun", {})
+        self._begun: dict[str, tuple[str, _Stream]] = {
+            call: (name, _Stream(text)) for call, (name, text) in begun.items()
+        }
 
     def state(self) -> Value:
         """Return the settings, how many messages came, the usage so far, open calls and an unfinished text."""
         return {
             "parent": self._ref.parent, "now": self._now, "messages": self._messages, "copied": self._copied,
-            "totals": self._totals, "calls": self._calls, "deltas": self._deltas,
-            "begun": self._begun,
+            "totals": self._totals, "calls": self._calls, "deltas": self._deltas.text(),
+            "begun": {call: [name, stream.text()] for call, (name, stream) in self._begun.items()},
         }  # fmt: skip
 
     def feed(self, record: Record) -> list[Event]:
@@ -128,24 +149,29 @@ class Zot(Immediate):
     def _streamed_assistant(self, value: Value, record: Record) -> list[Event]:
         blocks, time = [dict_of(block) for block in list_of(value.get("content"))], text_of(value.get("time"))
         out = [] if any(text_of(block.get("text")).strip() for block in blocks) else self._unfinished(record)
-        self._deltas = ""
+        self._deltas = _Stream()
         return out + [event for n, block in enumerate(blocks) for event in self._block(block, record, n, time)]
 
     def _call_start(self, value: Value, _: Record) -> list[Event]:
-        self._begun[text_of(value.get("id"))] = [text_of(value.get("name")), ""]
+        call, name = text_of(value.get("id")), text_of(value.get("name"))
+        if len(call) <= LONGEST_NAME:
+            self._begun[call] = (name[:LONGEST_NAME], _Stream())
+        if len(self._begun) > _MOST_BEGUN:
+            del self._begun[next(iter(self._begun))]
         return []
 
     def _call_delta(self, value: Value, _: Record) -> list[Event]:
         begun = self._begun.get(text_of(value.get("id")))
-        if begun and len(begun[1]) < _MOST_TEXT:
-            begun[1] += text_of(value.get("delta"))
+        if begun:
+            begun[1].add(text_of(value.get("delta")))
         return []
 
     def _untold(self, call: str, record: Record) -> list[Event]:
         """Tell a call that no message told, by what was streamed of it."""
         if call not in self._begun or call in self._calls:
             return []
-        name, streamed = self._begun[call]
+        name, stream = self._begun[call]
+        streamed = stream.text()
         try:
             given = orjson.loads(streamed or "{}")
         except orjson.JSONDecodeError:
@@ -156,8 +182,7 @@ class Zot(Immediate):
         return self._unfinished(record)
 
     def _delta(self, value: Value, _: Record) -> list[Event]:
-        if len(self._deltas) < _MOST_TEXT:
-            self._deltas += text_of(value.get("delta"))
+        self._deltas.add(text_of(value.get("delta")))
         return []
 
     def _streamed_call(self, value: Value, record: Record) -> list[Event]:
@@ -178,7 +203,7 @@ class Zot(Immediate):
 
     def _unfinished(self, record: Record) -> list[Event]:
         """Release a text that no message repeated."""
-        text, self._deltas = self._deltas, ""
+        text, self._deltas = self._deltas.text(), _Stream()
         return [self._event(ev.ASSISTANT_MESSAGE, {"text": text}, record, "d")] if text.strip() else []
 
     def _error(self, value: Value, record: Record) -> list[Event]:
@@ -213,11 +238,8 @@ class Zot(Immediate):
 
     def _call(self, row: Value, given: Any, record: Record, n: int | str, time: str = "") -> list[Event]:
         call, name = text_of(row.get("id")), text_of(row.get("name"))
-        if call in self._calls:
+        if not remember(self._calls, call, 1):
             return []
-        self._calls[call] = 1
-        if len(self._calls) > _MOST_CALLS:
-            del self._calls[next(iter(self._calls))]
         payload = call_of(call, name, given, self._now.get("cwd", ""), text_of(row.get("server")))
         return [self._event(ev.TOOL_CALL, payload, record, n, time=time, model=self._now.get("model", ""))]
 

@@ -10,6 +10,7 @@ Word = Literal["start", "stop", "capture", "export"]
 WORDS: Final = ("start", "stop", "capture", "export")
 _LINE: Final = re.compile(r"::([A-Za-z]+)(?![^\s])[ \t]*(.*)")
 _NEAR: Final = re.compile(r"::[A-Za-z]")
+MOST_COMMANDS: Final = 1000  # in one message; all others are text: each event and range of it is held at once
 _FENCE: Final = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
 _SWITCH: Final = re.compile(r"([+-])(thinking|tools)", re.IGNORECASE)
 _QUOTED: Final = re.compile(r"""(?:"([^"]+)"|'([^']+)'|`([^`]+)`|\[[^\]]*\]\(<?([^)>]+)>?\))(?=\s|$)""")
@@ -46,15 +47,16 @@ def parse(text: str) -> Parsed:
         return Parsed((Piece(text),), 0)
     pieces: list[Piece] = []
     plain: list[str] = []
-    near = 0
+    near = commands = 0
     for line, fenced in _lines(text):
-        command = None if fenced else parse_line(line)
+        command = None if fenced or commands == MOST_COMMANDS else parse_line(line)
         if command is None:
             near += not fenced and bool(_NEAR.match(line))
             plain.append(line)
             continue
         _flush(plain, pieces)
         pieces.append(Piece(command=command))
+        commands += 1
     _flush(plain, pieces)
     return Parsed(tuple(pieces), near)
 

@@ -13,7 +13,7 @@ from katod.formats import toolview
 from katod.formats.mdtext import body, clean, code, html, inline, quoted
 from katod.formats.redact import redact
 from katod.formats.when import When
-from katod.model import Mark, Options
+from katod.model import LONGEST_NAME, Mark, Options
 from katod.slug import slug
 
 _MARKS: Final = {
@@ -29,6 +29,7 @@ _SPOKEN_SUBTYPES: Final = frozenset({"api_refusal", "model_refusal_fallback", "r
 TITLE: Final = 80
 _CHANGES: Final = {"model": "Model", "title": "Title"}
 _MOST_LABELS: Final = 256
+_LONGEST_SUFFIX: Final = 16
 
 
 class Markdown:
@@ -139,7 +140,7 @@ class Markdown:
     def _result(self, event: Event, facts: Facts) -> str:
         payload = event.payload
         call = payload["toolCallId"]
-        name = facts.calls.get(call, "tool")
+        name = facts.called(call)
         label = self._labels.pop(call, "")
         if self._options.tools == "none" or name in toolview.DECISION_TOOLS:
             return ""
@@ -159,7 +160,8 @@ class Markdown:
         payload = event.payload
         prompt = self._redact(payload["prompt"])
         call = payload["decisionId"].rpartition(":")[0]
-        self._questions = {known: key for known, key in self._questions.items() if known.rpartition(":")[0] == call}
+        if next(iter(self._questions), "").rpartition(":")[0] != call:  # they are all of one call
+            self._questions = {}
         key = self._questions[payload["decisionId"]] = self._redact(payload["decisionKey"])
         shown = f"**{inline(prompt)}**" if "\n" not in prompt else f"**{inline(key)}**\n\n{body(prompt)}"
         options = "\n".join(self._option(option) for option in payload["options"])
@@ -237,11 +239,12 @@ class Markdown:
     def _item(self, text: str, call: str) -> str:
         """Return a line of a list of calls; `call` is the one it leaves open for a nested line."""
         first = "" if self._list else "\n"
-        self._list = call or "-"
+        self._list = call if 0 < len(call) <= LONGEST_NAME else "-"
         return f"{first}{text}\n"
 
     def _remember(self, call: str, label: str) -> None:
-        self._labels[call] = label
+        if len(call) <= LONGEST_NAME:
+            self._labels[call] = label
         if len(self._labels) > _MOST_LABELS:
             del self._labels[next(iter(self._labels))]
 
@@ -251,7 +254,7 @@ class Markdown:
 
     def _attachment(self, row: dict[str, Any]) -> str:
         what = [row.get("name") or row.get("mediaType") or "", _size(row.get("bytes"))]
-        shown = f"{row['type']}: {', '.join(inline(part) for part in what if part)}".removesuffix(": ")
+        shown = f"{inline(row['type'])}: {', '.join(inline(part) for part in what if part)}".removesuffix(": ")
         if self._options.attachments != "save" or "sha256" not in row:
             return f"*{shown}*"
         link = f"{self._options.assets}/{asset_name(row)}"
@@ -261,7 +264,7 @@ class Markdown:
 def asset_name(row: dict[str, Any]) -> str:
     """Return the file name of a saved attachment: its hash, and a suffix for its media type."""
     ending = str(row.get("mediaType", "")).rpartition("/")[2].partition("+")[0]
-    suffix = f".{ending}" if ending.isalnum() else ""
+    suffix = f".{ending}" if ending.isascii() and ending.isalnum() and len(ending) <= _LONGEST_SUFFIX else ""
     return f"{row['sha256'][:16]}{suffix}"
 
 

@@ -7,62 +7,49 @@ leaves open is closed at its end. Code is never changed. Pure.
 import re
 from typing import Final
 
+from katod.formats.mdhtml import TAG, Tags
+
 _STRUCTURE: Final = re.compile(r"<|^[ \t>*+\-0-9.)]*(?:#|```|~~~|\[|(?:=+|-+)[ \t]*$)", re.MULTILINE)
 _HEADING: Final = re.compile(r"(#{1,6})(?=[ \t]|$)")
 _UNDERLINE: Final = re.compile(r"(?:=+|-+)[ \t]*")
 _RULE: Final = re.compile(r"(?:(?:\*[ \t]*){3,}|(?:-[ \t]*){3,}|(?:_[ \t]*){3,})")
 _FENCE: Final = re.compile(r"(`{3,}(?=[^`]*$)|~{3,})")
 _ITEM: Final = re.compile(r"(?:[-*+]|([0-9]{1,9})[.)])(?= |$)")
-_DEFINITION: Final = re.compile(r"\[[^\]]+\]:")
+# A label may go on in the next line.
+_DEFINITION: Final = re.compile(r"\[(?:[^\]\\]|\\.?+)++(?:\]:|$)")
 _MARKERS: Final = re.compile(r"(?:[ \t]|>|(?:[-*+]|[0-9]{1,9}[.)])(?=[ \t]))*")
 # How most lines begin: with words, at which no block can begin, or with a list item of words.
 _WORDS: Final = re.compile(r"[^\s#`~<*_+>=\[0-9-]|\*\*(?=[^\W_])|`(?=[^`])")
 _PLAIN_ITEM: Final = re.compile(rf"(?:[-*+]|([0-9]{{1,9}})[.)]) (?={_WORDS.pattern})")
 _DEEPEST: Final = 100
 
-# Blocks of HTML: how they begin, what ends them (None: a blank line), and what closes them.
+# Blocks of HTML, by how they begin: those that end with a tag, those that end at a blank line, and all other tags.
 _NAMES: Final = (
     "address|article|aside|base|basefont|blockquote|body|caption|center|col|colgroup|dd|details|dialog|dir|div|dl|dt|"
     "fieldset|figcaption|figure|footer|form|frame|frameset|h[1-6]|head|header|hr|html|iframe|legend|li|link|main|menu|"
     "menuitem|nav|noframes|ol|optgroup|option|p|param|search|section|summary|table|tbody|td|tfoot|th|thead|title|tr|"
     "track|ul|source"
 )
-_ATTRIBUTE: Final = r"""\s+[A-Za-z_:][\w:.-]*(?:\s*=\s*(?:[^\s"'=<>`]+|'[^']*'|"[^"]*"))?"""
 _PREFORMATTED: Final = re.compile(r"<pre(?=\s|>|$)", re.IGNORECASE)
-_PREFORMATTED_END: Final = re.compile(r"</pre>", re.IGNORECASE)
-# HTML that runs, loads, restyles, or hides what follows; a comment that ends in its line does not.
-_ACTIVE: Final = re.compile(
-    r"<(?=\?|!(?!--(?:(?!-->).)*-->)|/?(?:script|style|textarea|iframe|frame|frameset|object|embed|applet|form|base|meta"
-    r"|link|svg|math|title|xmp|noscript|noembed|noframes|plaintext|template)\b"
-    r"|[a-z][^<>]*(?:\bon\w+\s*=|javascript:))",
-    re.IGNORECASE,
-)
 _TO_BLANK: Final = re.compile(rf"</?(?:{_NAMES})(?=\s|/?>|$)", re.IGNORECASE)
-_ALONE: Final = re.compile(rf"(?:<[A-Za-z][A-Za-z0-9-]*(?:{_ATTRIBUTE})*\s*/?>|</[A-Za-z][A-Za-z0-9-]*\s*>)\s*$")
-# Elements that swallow what follows when nobody closes them.
-_SWALLOWING: Final = re.compile(r"<(/?)(details|pre|table|div)\b[^<>]*>", re.IGNORECASE)
-_CODE: Final = r"(?<!`)(`++)[^`]*+\1(?!`)"
-_CODE_SPAN: Final = re.compile(_CODE)
-_ACTIVE_OR_CODE: Final = re.compile(rf"{_CODE}|{_ACTIVE.pattern}", re.IGNORECASE)
-_HTML_HEADING: Final = re.compile(rf"{_CODE}|</?[hH][12]\b")
+_ALONE: Final = re.compile(rf"{TAG}\s*$", re.ASCII | re.IGNORECASE)
 
 
 def neutral(text: str) -> str:
     """Return a message's text for its place below a level-2 heading."""
-    return _Blocks().run(text) if _STRUCTURE.search(text) else text
+    return _Blocks(tags=Tags() if "<" in text else None).run(text) if _STRUCTURE.search(text) else text
 
 
 class _Blocks:
     """Walks the lines of one message."""
 
-    def __init__(self) -> None:
+    def __init__(self, tags: Tags | None) -> None:
+        self._tags = tags
         self._out: list[str] = []
         self._containers: list[int] = []  # a list item by the column of its content, a quotation by 0
         self._leaf = ""  # "", "paragraph", "fence", "html" or "code"
         self._fence = ""
-        self._ends: re.Pattern[str] | str | None = None
-        self._closing = ""
-        self._open: list[str] = []
+        self._ends = ""  # what ends a block of HTML; nothing: a blank line
         self._reached = 0  # how many containers the line before went on with
         self._bare = False  # the innermost list item has no content yet
 
@@ -74,14 +61,16 @@ class _Blocks:
         lead = lead.ljust(self._containers[-1]) if self._containers else ""
         if self._leaf == "fence":
             self._out.append(lead + self._fence)
-        elif self._leaf == "html" and self._closing:
-            self._out.append(lead + self._closing)
-        if self._open:
-            self._out.append("\n" + "".join(f"</{name}>" for name in reversed(self._open)))
+        elif self._leaf == "html" and self._ends:
+            self._out.append(lead + self._ends)
+        if self._tags and (closing := self._tags.closing()):
+            self._out.append(f"\n{closing}")
         return "\n".join(self._out)
 
     def _line(self, line: str) -> None:
         if not self._bare and self._is_plain(line):
+            if self._tags and "`" in line and self._leaf != "fence":
+                self._tags.pass_by(line)
             self._out.append(line)
             return
         flat = line.expandtabs(4)
@@ -89,12 +78,26 @@ class _Blocks:
             self._containers.pop()  # an item begins with one blank line at the most
         self._bare = False
         at, depth = self._enter(flat)
-        if depth < len(self._containers) and self._leaf in ("fence", "html", "code"):
-            self._leaf = ""
+        if depth < len(self._containers):
+            if self._is_doubtful(flat[at:].lstrip(" "), depth):
+                self._part()
+                at, depth = self._enter(flat)
+            elif self._leaf in ("fence", "html", "code"):
+                self._end_leaf()
         if self._leaf in ("fence", "html"):
             self._out.append(self._inside(line, flat[at:]))
         else:
             self._begin(line, flat, at, depth)
+
+    def _is_doubtful(self, rest: str, depth: int) -> bool:
+        """Say whether some readers take a line for a part of what ends before it: a table's second row, or quoted."""
+        is_row = self._leaf in ("fence", "html", "code") and "|" in self._out[-1]
+        return is_row or (not self._containers[depth] and rest[:1] == ">")
+
+    def _part(self) -> None:
+        """Put a blank line before the present one; it ends quotations."""
+        self._out.append("")
+        self._leave(self._containers.index(0) if 0 in self._containers else len(self._containers), "")
 
     def _is_plain(self, line: str) -> bool:
         """Take a line that is plainly words, a list item of words, code or blank: most are, a second look is dear."""
@@ -117,7 +120,7 @@ class _Blocks:
     def _take_blank(self) -> bool:
         if 0 in self._containers:
             return False
-        self._leaf = ""
+        self._end_leaf()
         self._reached = len(self._containers)
         return True
 
@@ -125,6 +128,7 @@ class _Blocks:
         """Begin a list item at the left margin; within a paragraph only a number 1 may."""
         if item[1] not in (None, "1") and self._leaf and not self._containers:
             return False
+        self._end_leaf()
         self._containers[:] = [item.end()]
         self._leaf = "paragraph"
         self._reached = 1
@@ -154,10 +158,10 @@ class _Blocks:
             if indent < 4 and len(marks) >= len(self._fence) and not marks.strip(self._fence[0]):
                 self._leaf = ""
             return line
-        line = self._tags(line)
-        if self._is_over(rest):
+        shown = self._inline(line)
+        if self._is_over(rest, shown):
             self._leaf = ""
-        return line
+        return shown
 
     def _begin(self, line: str, flat: str, at: int, depth: int) -> None:
         """Take a line in which blocks may begin."""
@@ -189,17 +193,29 @@ class _Blocks:
                 self._paragraph(depth)
             break
         self._reached = depth
-        self._out.append(self._shown(line, rest))
+        shown = self._shown(line, rest)
+        self._out.append(shown)
+        if self._leaf == "html" and self._is_over(rest, shown):
+            self._leaf = ""
 
     def _leave(self, depth: int, leaf: str) -> None:
         del self._containers[depth:]
+        self._end_leaf(leaf)
+
+    def _end_leaf(self, leaf: str = "") -> None:
         self._leaf = leaf
+        if self._tags:
+            self._tags.begin()
+
+    def _inline(self, line: str) -> str:
+        """Return a line of text or of HTML with its tags as they are printed."""
+        return self._tags.line(line, is_html=self._leaf == "html") if self._tags else line
 
     def _blank(self, depth: int) -> None:
         if 0 in self._containers[depth:]:
             self._leave(depth, "")
         elif self._leaf != "code":
-            self._leaf = ""
+            self._end_leaf()
 
     def _paragraph(self, depth: int) -> None:
         if self._leaf != "paragraph":
@@ -247,53 +263,33 @@ class _Blocks:
         return False
 
     def _opens_html(self, rest: str, depth: int) -> bool:
-        self._ends, self._closing = None, ""
-        if _ACTIVE.match(rest):
+        if self._tags is None or not self._tags.opens(rest):
             return False
-        if _PREFORMATTED.match(rest):
-            self._ends, self._closing = _PREFORMATTED_END, "</pre>" if ">" in rest else "></pre>"
-        elif rest.startswith("<!--"):
-            self._ends = "-->"
-        elif not _TO_BLANK.match(rest) and (self._leaf == "paragraph" or not _ALONE.match(rest)):
+        alone = self._leaf != "paragraph" and _ALONE.match(rest) is not None
+        if not (alone or rest.startswith("<!--") or _PREFORMATTED.match(rest) or _TO_BLANK.match(rest)):
             return False
-        self._leave(depth, "" if self._ends and self._is_over(rest) else "html")
+        self._ends = "-->" if rest.startswith("<!--") else "</pre>" if _PREFORMATTED.match(rest) else ""
+        self._leave(depth, "html")
         return True
 
-    def _is_over(self, rest: str) -> bool:
-        if self._ends is None:
-            return not rest.strip()
-        return self._ends in rest if isinstance(self._ends, str) else self._ends.search(rest) is not None
+    def _is_over(self, rest: str, shown: str) -> bool:
+        """Say whether a block of HTML ends with this line, as it is shown."""
+        return self._ends in shown.lower() if self._ends else not rest.strip()
 
     def _shown(self, line: str, rest: str) -> str:
         """Return a line outside of fences as it is printed."""
-        if self._leaf in ("code", "fence"):
+        if self._leaf == "code":
+            return line
+        if self._leaf in ("fence", "html"):  # some readers look for a table first
+            line = line.replace("|", "&#124;")
+        if self._leaf == "fence":
             return line
         if rest[:1] == "[" and _DEFINITION.match(rest):
             line = line.replace("[", "\\[", 1)  # it would hold for the whole page
         if (heading := _HEADING.match(rest)) and not self._leaf:
             at = line.index("#")
-            return line[:at] + "#" * min(2, 6 - len(heading[1])) + self._tags(line[at:])
-        return self._tags(line)
-
-    def _tags(self, line: str) -> str:
-        """Move HTML headings down, and note the elements that are left open."""
-        if "<" not in line:
-            return line
-        if self._leaf != "html" or self._ends is None:
-            for match in _SWALLOWING.finditer(_CODE_SPAN.sub("", line)):
-                self._element(match[2].lower(), closes=bool(match[1]))
-        if self._leaf == "html":
-            line = _ACTIVE.sub("&lt;", line)
-        else:
-            line = _ACTIVE_OR_CODE.sub(lambda m: m[0] if m[1] else "&lt;", line)
-        return _HTML_HEADING.sub(lambda m: m[0] if m[1] else f"{m[0][:-1]}{int(m[0][-1]) + 2}", line)
-
-    def _element(self, name: str, *, closes: bool) -> None:
-        if not closes:
-            self._open.append(name)
-        elif name in self._open:
-            while self._open.pop() != name:
-                pass
+            return line[:at] + "#" * min(2, 6 - len(heading[1])) + self._inline(line[at:])
+        return self._inline(line)
 
 
 def _behind_quote(flat: str, at: int) -> int:

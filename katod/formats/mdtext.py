@@ -6,8 +6,9 @@ from typing import Final
 from katod.formats.mdblocks import neutral
 
 # Terminal sequences, control characters (newline and tab stay) and bidirectional overrides.
-_ESCAPES: Final = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])")
-_CONTROLS: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+# A sequence that takes text in ends in its line: one that is left open would hide all that follows.
+_ESCAPES: Final = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\)|[@-Z\\-_])")
+_CONTROLS: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ufffe\uffff]")
 _TICKS: Final = re.compile("`+")
 # Text without any of these needs no second look.
 _MARKUP: Final = re.compile(r"[\\`*\[\]_~&<]|^[\d#>+=-]")

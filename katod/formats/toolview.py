@@ -29,14 +29,14 @@ def label(payload: dict[str, Any], redact: Clean) -> str:
     return shown
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=64)
 def _name(name: str) -> str:
-    return code(name or "tool")
+    return code(name[:LINE] or "tool")
 
 
 def summary(payload: dict[str, Any], redact: Clean) -> str:
     """Return the same for the summary of a collapsible block."""
-    shown = f"<code>{html(payload['name'] or 'tool')}</code>"
+    shown = f"<code>{html(payload['name'][:LINE] or 'tool')}</code>"
     if description := payload.get("description"):
         shown += f" {html(_short(redact(description)))}"
     if change := edit_size(payload):

@@ -1,8 +1,15 @@
 """Times as a transcript shows them, in the zone that was frozen when the recording began."""
 
+import re
 from datetime import datetime
 from functools import lru_cache
+from typing import Final
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+# Of times like these all of one minute fall on one day. Of others they need not: what is no time may begin like
+# one, and in the 19th century zones went by seconds.
+_MINUTE: Final = re.compile("(?:199|20[0-9])[0-9]-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}")
+_SECOND: Final = re.compile(r":[0-5][0-9](?:\.[0-9]{3})?Z")
 
 
 class When:
@@ -22,10 +29,11 @@ class When:
 
     def day(self, time: str) -> str:
         """Return `2026-02-10`."""
-        minute = time[:16] if time[-1:] == "Z" else ""
-        if not minute or minute != self._minute:  # most events fall into the minute of the one before
+        minute, plain = time[:16], _SECOND.fullmatch(time, 16)
+        if not plain or minute != self._minute:  # most events fall into the minute of the one before
             local = _parse(time, self._zone)
-            self._minute, self._day = minute, local.date().isoformat() if local else ""
+            self._minute = minute if plain and _MINUTE.fullmatch(minute) else ""
+            self._day = local.date().isoformat() if local else ""
         return self._day
 
     def stamp(self, time: str, day: str) -> str:

@@ -90,7 +90,7 @@ class Attaching:
             conversation.pass_by(event, source)
             conversation.facts.fold(event)
             if event.kind == ev.USER_COMMAND:
-                conversation.applied.append(event.once)
+                conversation.applied[event.once] = None
         translation.take_near_misses()  # counted when they were scanned
         source.translated = batch.cursor.offset if batch.lines and not is_document else source.cursor.offset
         return source.translated >= source.cursor.offset

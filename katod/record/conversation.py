@@ -94,7 +94,7 @@ class Conversation:
         self.live = [Outlet(output) for output in outputs.values() if output.open and output.behind is None]
         self.reader = Reader(row, journal, row.facts, row.seq)
         self.ready = False
-        self.applied: list[str] = []
+        self.applied: dict[str, None] = {}  # in their order; a message may hold very many
         self.refusals: list[tuple[str, str, str]] = []
         self.unsaved: dict[int, OutputRow] = {}
         self._ledger = ledger

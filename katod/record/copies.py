@@ -32,7 +32,7 @@ def typed_ns(event: Event, unknown: int) -> int:
     """Return when an event was typed, in nanoseconds; `unknown` where it does not say."""
     try:
         return int(datetime.fromisoformat(event.time).timestamp() * _NS)
-    except ValueError:
+    except (OSError, OverflowError, ValueError):
         return unknown
 
 

@@ -37,7 +37,7 @@ class Desk:
         """Carry out one typed command, once and for all; a refusal is kept where the person looks."""
         if conversation.is_applied(event.once):
             return
-        conversation.applied.append(event.once)
+        conversation.applied[event.once] = None
         if event.source.get("offset", 0) < (source.baseline or 0) or _too_old(event, source):
             return
         if is_copy(event, source, self._catalog):

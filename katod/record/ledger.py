@@ -255,7 +255,8 @@ class Ledger:
                 row.id,
             ),
         )  # fmt: skip
-        for item in row.ranges:
+        stored = sum(item.id != 0 for item in row.ranges)
+        for item in row.ranges[max(0, stored - 1) :]:  # only the last one ever changes
             self._save_range(row.id, item)
 
     def outputs(self, session_id: int | None = None) -> list[OutputRow]:

@@ -1,7 +1,7 @@
 """Lines of one source to the events of its session: decode, adapt, split, note the facts."""
 
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Any
 
 from katod import events as ev
 from katod.agents import open_adapter
@@ -12,9 +12,6 @@ from katod.facts import Facts
 from katod.journal import Journal
 from katod.model import Line, Record
 from katod.tail.decode import decode
-
-# What an adapter may trip over in a record of a shape that nobody has seen.
-_SURPRISES: Final = (AttributeError, IndexError, KeyError, OSError, RecursionError, TypeError, ValueError)
 
 
 class Translation:
@@ -72,7 +69,9 @@ class Translation:
         """Return what was held back, for a source that is complete."""
         try:
             events = self._adapter.finish()
-        except _SURPRISES as error:
+        except MemoryError:
+            raise
+        except Exception as error:  # noqa: BLE001 - whatever an adapter trips over, only its record pays
             self._journal.record_surprising(self._path, 0, type(error).__name__)
             return []
         return [part for event in events for part in (self._split(event) if event.kind == ev.USER_MESSAGE else [event])]
@@ -80,7 +79,9 @@ class Translation:
     def _adapt(self, record: Record, line: Line) -> list[Event]:
         try:
             return self._adapter.feed(record)
-        except _SURPRISES as error:
+        except MemoryError:
+            raise  # the machine's trouble, not the record's
+        except Exception as error:  # noqa: BLE001 - whatever an adapter trips over, only its record pays
             self._journal.record_surprising(self._path, record.offset, type(error).__name__)
             raw = line.data.decode("utf-8", "replace")
             return self._adapter.feed(Record(record.offset, None, record.part, raw, "unexpected shape"))

@@ -15,38 +15,24 @@ HERE = Path(__file__).parents[2]
 FAILED = 1  # pytest's exit code for tests that failed; errors of the run itself have others
 
 
+PYTEST = (sys.executable, "-m", "pytest", "-x", "-m", "", "-p", "no:cacheprovider", "--hypothesis-profile=unshrunk")
+CASES = [pytest.param(p, test, id=f"{p.name}-{test.rpartition('/')[2]}") for p in PROTECTIONS for test in p.tests]
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("protection", "test"),
-    [pytest.param(p, test, id=f"{p.name}-{test.rpartition('/')[2]}") for p in PROTECTIONS for test in p.tests],
-)
+@pytest.mark.parametrize(("protection", "test"), CASES)
 def test_without_its_protection_a_test_fails(tmp_path, protection, test):
     """In a copy of katod without this piece of code the test fails: it would notice if the behaviour broke."""
-    for name in ("katod", "tests", "config", "fixtures", "pyproject.toml"):
-        source = HERE / name
-        copy = shutil.copytree if source.is_dir() else shutil.copy
-        copy(source, tmp_path / name, **({"ignore": shutil.ignore_patterns("__pycache__")} if source.is_dir() else {}))
+    for name in ("katod", "tests", "config", "fixtures"):
+        shutil.copytree(HERE / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(HERE / "pyproject.toml", tmp_path)
     module = tmp_path / protection.module
-    content = module.read_text()
-    assert content.count(protection.old) == 1, "the protection stands elsewhere now: mend protections.py"
-    module.write_text(content.replace(protection.old, protection.new))
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-x",
-        "-m",
-        "",
-        "-p",
-        "no:cacheprovider",
-        "--hypothesis-profile=unshrunk",
-        test,
-    ]
+    module.write_text(module.read_text().replace(protection.old, protection.new))
     environment = {
         name: value for name, value in os.environ.items() if name not in ("KATOD_UPDATE", "KATOD_MOST_SKIPS")
     }
     done = subprocess.run(
-        command,
+        [*PYTEST, test],
         cwd=tmp_path,
         env=environment | {"KATOD_PATIENCE": "5"},
         capture_output=True,
@@ -57,14 +43,14 @@ def test_without_its_protection_a_test_fails(tmp_path, protection, test):
     assert done.returncode == FAILED, done.stdout[-3000:] + done.stderr[-1000:]
 
 
-@pytest.mark.slow
+@pytest.mark.parametrize("protection", PROTECTIONS, ids=lambda protection: protection.name)
+def test_a_protection_stands_where_it_is_said_to(protection):
+    """Its piece of code is there, once: if not, it has moved, and its entry has to follow."""
+    assert (HERE / protection.module).read_text().count(protection.old) == 1
+
+
 def test_every_test_of_a_fault_has_a_protection():
     """Whatever the README's table names was seen to fail."""
-    shown = {node(item) for item in collected()}
     covered = {test for protection in PROTECTIONS for test in protection.tests}
-    known = {
-        test
-        for test in shown
-        if test in covered or test.partition("::")[0] in covered or test.rpartition("::")[0] in covered
-    }
-    assert shown - known == set()
+    shown = {node(item) for item in collected()}
+    assert {test for test in shown if test not in covered and test.partition("::")[0] not in covered} == set()

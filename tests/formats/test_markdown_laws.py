@@ -1,15 +1,20 @@
 """No text can pose as a part of a transcript: laws over messages made of whatever Markdown readers act on."""
 
+import json
+from html.parser import HTMLParser
 from itertools import pairwise
 
-from hypothesis import given
+import pytest
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from katod import events as ev
 from katod.formats.markdown import Markdown
+from katod.formats.mdtext import clean
 from katod.model import Options
 from tests.formats.conversation import TIMES, answers, asks, call, event, facts, result, says, show, thinks, user
+from tests.golden.hostile import CONTROLS, page
 
 NASTY = st.sampled_from(
     [
@@ -23,6 +28,20 @@ NASTY = st.sampled_from(
 )  # fmt: skip
 MESSAGES = st.lists(NASTY | st.text(max_size=6), max_size=6).map("\n".join)
 MARKDOWN = MarkdownIt("commonmark").enable("table")
+# Pieces that stand anywhere in a line: together they open, close, hide and act in every way that HTML and code allow.
+PIECES = st.sampled_from(
+    [
+        "<div>", "</div>", "<div ", "<pre>", "</pre>", "</pre ", "<b>", "</b>", '<a href="', 'javascript:x"', ">", '"', "'", "`", "``",
+        "|", "\\", "\n", "\n\n", "<!--", "-->", "<!-->", "<script>", "</script>", "<h1>", "</h1>", "<h2>", "## FAKE", "# FAKE", "> ",
+        "- ", "1. ", "    ", " ", "x", '<a title="', "onclick=y", "<details>", "<summary>", "</details>", "<table>", "<tr><td>",
+        "</table>", "<x_y>", "<T>", "===", "---", "```", "~~~", "<https://x>", "<javascript:x>", "&lt;", "<?", "?>", "<![CDATA[", "]]>",
+        "<svg>", '<img src="http://x">', "<img src=x onerror=y>", "<style>", "<br>", "[x]: y", "[x", "\t", "a | b\n|---|---|\n",
+        "<textarea>", "\\<b>", "\\`", "<iframe", "\u2066", "\u202e", "\x1b]0;", "\x07", "\x9b", "\x00", "\r", "::start", "$$", "%%",
+    ]
+)  # fmt: skip
+TEXTS = MESSAGES | st.lists(PIECES, max_size=14).map("".join)
+# What shows all that stands in it in another way, or hides it; what is left open there counts.
+HOLDERS = frozenset({"a", "b", "blockquote", "details", "div", "li", "ol", "pre", "summary", "table", "ul"})
 
 
 def outline(text):
@@ -37,6 +56,88 @@ def outline(text):
     return heads, [inner.content for token, inner in after if token.type == "paragraph_open" and token.level == 0]
 
 
+class Elements(HTMLParser):
+    """What a browser makes of a page: the elements that are open where a heading begins, and what acts."""
+
+    def __init__(self, html):
+        super().__init__()
+        self.open, self.around, self.acting = [], [], []
+        self.feed(html)
+
+    def handle_starttag(self, tag, attrs):
+        if tag in ("h1", "h2"):
+            self.around.append([name for name in self.open if name in HOLDERS])
+        if tag in ("script", "style", "textarea", "svg", "iframe") or any(
+            name.startswith("on") or name == "style" or (name in ("href", "src") and "script:" in (value or ""))
+            for name, value in attrs
+        ):
+            self.acting.append((tag, attrs))
+        if tag not in ("br", "hr", "img"):
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        if tag in self.open:
+            while self.open.pop() != tag:
+                pass
+
+
+def whole(text, options):
+    """A transcript in which everything says this text: each kind of event, each name in it, and the head."""
+    file = {"type": "image", "mediaType": text, "name": text, "bytes": 3}
+    edit = {"old_string": text, "new_string": f"{text}\n+"}
+    steps = [
+        user(text, attachments=[file]), says(text, model=text), thinks(text), says(text),
+        call(1, text, text, "execute", command=text), result(1, text, isError=True),
+        call(2, text, text, "edit", **edit), result(2, text, denied=True, attachments=[file]),
+        call(3, text, text, given=text), result(3, text),
+        asks(text, (text, text), key=text), answers(text, freeText=text),
+        event(ev.ERROR, {"message": text}), event(ev.CONFIG_CHANGE, {"what": "title", "after": text}),
+        event(ev.CONFIG_CHANGE, {"what": "model", "before": text, "after": text}),
+        event(ev.SYSTEM_MESSAGE, {"text": text, "subtype": "review"}), event(ev.AGENT_END, {"subagent": text}),
+        user(text, subtype="slash-command"), user(text), says("the next words", model=text),
+    ]  # fmt: skip
+    known = facts(title=text, cwd=text, branch=text, version=text, model=text)
+    shown = Markdown(options)
+    return shown.head(known, TIMES["a"]) + show(*steps, shown=shown, known=known)
+
+
+@pytest.mark.fault("text that poses as another speaker")
+@pytest.mark.parametrize("tools", ["summary", "full"])
+def test_the_outline_is_that_of_plain_words(tools):
+    """Whatever every text and name of a conversation holds, the transcript has the outline of one of plain words."""
+    options = Options(tools=tools, thinking=True, redact=False, subagents=True, time_zone="Europe/Berlin")
+    plain = [(tag, said.split()[0]) for tag, said in page(whole("x", options)).headings if tag in ("h1", "h2")]
+
+    @settings(max_examples=300)
+    @given(TEXTS, st.booleans())
+    def law(text, first):
+        text = f"x\n{text}" if first else f"{text}\nx"
+        transcript = whole(text, options)
+        seen = page(transcript)
+        heads = [(tag, said) for tag, said in seen.headings if tag in ("h1", "h2")]
+        assert [(tag, said.split()[0]) for tag, said in heads][1:] == plain[1:]
+        assert (heads[0][0], seen.words.split("\n")[-1]) == ("h1", "the next words")
+        assert CONTROLS.findall(transcript) == []
+        head, _, rest = transcript.partition("\n---\n")
+        assert all(json.loads(line.partition(": ")[2]) for line in head.split("\n")[1:] if not line.startswith("tags"))
+        elements = Elements(MARKDOWN.render(rest))
+        assert (elements.acting, elements.around) == ([], [[] for _ in plain])
+
+    law()
+
+
+@pytest.mark.fault("text that poses as another speaker")
+@settings(max_examples=300)
+@given(TEXTS)
+def test_no_fence_ends_early(text):
+    """What a tool is given and what it says stands in one fence each, word for word, whatever fences it holds."""
+    text = f"x{text}\nx"
+    shown = whole(text, Options(tools="full", redact=False, time_zone="Europe/Berlin"))
+    fences = [token.content for token in MARKDOWN.parse(shown) if token.type == "fence"]
+    assert fences.count(clean(text) + "\n") >= 4  # a command and three results
+
+
+@pytest.mark.fault("text that poses as another speaker")
 @given(st.lists(MESSAGES, min_size=1, max_size=2), st.booleans())
 def test_no_message_poses_as_a_part_of_the_transcript(messages, thinking):
     """Whatever messages hold, the headings are katod's own, and each message leaves the next one its place."""
@@ -54,6 +155,7 @@ def test_no_message_poses_as_a_part_of_the_transcript(messages, thinking):
     assert paragraphs.count("the person's next words") == paragraphs.count("the agent's next words") == len(messages)
 
 
+@pytest.mark.fault("text that poses as another speaker")
 @given(MESSAGES, st.sampled_from(["summary", "full"]))
 def test_no_other_text_poses_as_a_part_of_the_transcript(text, tools):
     """Tools, results, questions, answers, errors and titles cannot pose as speakers or swallow what follows, either."""

@@ -137,7 +137,7 @@ def test_quotation_keeps_its_paragraphs():
         "- Run:\n\n  ```bash\n  # install\n  make\n  ```\n- Done",
         "1. Run:\n   ```bash\n   # install\n   ```",
         "Indented:\n\n    # a comment\n    x = 1",
-        "a <b>bold</b> word, a<b, `<div>`",
+        "a <b>bold</b> word, a < b, Vec<T>, <some_tag>, `<div class=x>`, <https://x.y>",
         "<!-- note -->\nseen",
         "<details>\n<summary>x</summary>\n\ny\n\n</details>",
     ],
@@ -163,7 +163,7 @@ def test_ordinary_message_stays_as_it_is(text):
         ("Plan\n====", "### Plan\n"),
         ("Plan\n---\nmore", "### Plan\n\nmore"),
         ("<h1>x</h1>", "<h3>x</h3>"),
-        ('<H2 class="x">x</H2>', '<H4 class="x">x</H4>'),
+        ('<H2 align="right">x</H2>', '<H4 align="right">x</H4>'),
     ],
 )
 def test_headings_move_below_the_speaker(text, shown):
@@ -254,4 +254,5 @@ LINES = st.sampled_from(
 @given(st.lists(LINES, max_size=10).map("\n".join))
 def test_every_word_of_a_message_stays(text):
     """Whatever is moved or closed, the words of a message are there in their order."""
-    assert re.findall(r"\w+", body(text)) == re.findall(r"\w+", text)
+    shown = re.sub(r"\n\n(?:</b>)+$", "", body(text))
+    assert re.findall(r"\w+", shown) == re.findall(r"\w+", text)

@@ -109,3 +109,21 @@ def test_day_does_not_depend_on_what_was_asked_before():
     assert [When("Europe/Berlin").day(time) for time in reversed(times)] == first[::-1]
     assert len(set(first)) == 2
     assert timedelta(days=1) == datetime.fromisoformat(first[-1]) - datetime.fromisoformat(first[0])
+
+
+@pytest.mark.parametrize(
+    "time", ["2026-02-10T22:36:99.000Z", "2026-02-10T22:36Z and more Z", "2026-02-10T22:36:18+14:00Z"]
+)
+def test_what_only_begins_like_a_time_has_no_day(time):
+    """The day of a text that is no time is none, whichever time was asked for before it."""
+    when = When("Europe/Berlin")
+    assert when.day("2026-02-10T22:36:18.000Z") == "2026-02-10"
+    assert when.day(time) == When("Europe/Berlin").day(time) == ""
+    assert when.day("2026-02-10T22:36:19.000Z") == "2026-02-10"
+
+
+@pytest.mark.parametrize("time", ["0001-01-01T00:00:00.000Z", "9999-12-31T23:59:59.999Z", "0001-01-01T00:00:00+14:00"])
+def test_the_edge_of_the_calendar_is_no_error(time):
+    """A time that no zone can hold shows as nothing, or as the day that it says."""
+    for zone in ("Pacific/Kiritimati", "America/Adak"):
+        assert When(zone).day(time) in ("", time[:10])

@@ -1,5 +1,6 @@
 """Whatever a message holds, it stays where it stands: checked with a parser of Markdown."""
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -21,11 +22,29 @@ LINES = [
 TEXTS = st.lists(st.tuples(st.sampled_from(CONTAINERS), st.sampled_from(LINES)).map("".join), max_size=9)
 
 
+# What readers take apart in another way than one would think.
+FOUND = [
+    "<div\n## FAKE", "<div id=x onclick=y>\n## FAKE", "<pre onclick=x>\n## FAKE\n\n## FAKE\n</pre>", "<h2\n## FAKE\n===", "</div\n## FAKE",
+    "<pre>\n</pre >\n## FAKE", '<a title="`"> `<h1>FAKE</h1>`', "~~~ a | b\n|---|---|\n", "<div>a | b\n|---|---|\n## FAKE",
+    ">\t    <h1>a | b\n|---|---|\n", "> <summary>\n\t><h2>FAKE</h2>", "[x\ny]: z", "<b><table>\n</b>",
+]  # fmt: skip
+
+
+@pytest.mark.fault("text that poses as another speaker")
+@pytest.mark.parametrize("text", FOUND)
+def test_what_readers_take_apart_in_another_way(text: str) -> None:
+    """Tags that go on in the next line, tables before all else, code in a tag: none of it changes the outline."""
+    top = [heading for heading in outline(text) if heading[0] in ("h1", "h2")]
+    assert top == [("h1", "Title"), ("h2", "User"), ("h2", "Claude")]
+    assert not [piece for piece in page(_page(text)).html if "<h1" in piece or "<h2" in piece]
+
+
 def outline(text: str) -> list[tuple[str, str]]:
     """The headings of a page with this message between two others."""
     return page(_page(text)).headings
 
 
+@pytest.mark.fault("text that poses as another speaker")
 @settings(max_examples=4_000, derandomize=True)
 @given(TEXTS.map("\n".join))
 def test_no_message_changes_the_outline(text: str) -> None:
@@ -35,6 +54,7 @@ def test_no_message_changes_the_outline(text: str) -> None:
     assert "THE NEXT MESSAGE" in page(_page(text)).words
 
 
+@pytest.mark.fault("text that poses as another speaker")
 @settings(max_examples=1_000, derandomize=True)
 @given(TEXTS.map("\n".join))
 def test_no_message_acts(text: str) -> None:

@@ -12,16 +12,16 @@ from katod.agents.claude import queued, system, tools, usage, user
 from katod.agents.claude.left_out import ATTACHMENTS, RECORDS
 from katod.agents.claude.queue import Queue
 from katod.agents.claude.text import is_person
-from katod.agents.protocol import Origin, attachment, dict_of, digest, list_of, spelled, text_of
+from katod.agents.protocol import Origin, attachment, dict_of, digest, list_of, remember, spelled, text_of
 from katod.events import Event
-from katod.model import Record
+from katod.model import LONGEST_NAME, Record
 
 _SETTINGS: Final = {
     "custom-title": ("title", "customTitle"), "ai-title": ("title", "aiTitle"), "agent-name": ("title", "agentName"),
     "permission-mode": ("permissionMode", "permissionMode"),
 }  # fmt: skip
 _CHANGES: Final = (("cwd", "cwd"), ("branch", "gitBranch"), ("permissionMode", "permissionMode"))
-_MOST_CALLS: Final = 256
+_MOST_NAMES: Final = 512
 
 
 class Claude:
@@ -148,9 +148,9 @@ class Claude:
         known = row.get("type") in ATTACHMENTS
         return [] if known else [self.raw(record, f"attachment/{row.get('type')}", row, "0", value)]
 
-    def _queue_operation(self, value: dict[str, Any], _: Record) -> list[Event]:
+    def _queue_operation(self, value: dict[str, Any], record: Record) -> list[Event]:
         self._queue.operate(value)
-        return []
+        return self._texts_of(self._queue.overflow(), record.offset)
 
     def _setting(self, value: dict[str, Any], record: Record) -> list[Event]:
         what, key = _SETTINGS[value["type"]]
@@ -213,7 +213,11 @@ class Claude:
         name = f"~{digest(str(time), kind, spelled(payload))}"
         if time:
             return name
+        if len(self._repeats) >= _MOST_NAMES and name not in self._repeats:
+            self._repeats = {"": self._repeats.get("", 0) + 1}  # they are counted anew, and the names say so
         number = self._repeats[name] = self._repeats.get(name, 0) + 1
+        if round_ := self._repeats.get("", 0):
+            return f"{name}.{number}.{round_}"
         return f"{name}.{number}" if number > 1 else name
 
     def image(self, block: dict[str, Any]) -> dict[str, Any]:
@@ -227,10 +231,9 @@ class Claude:
 
     def open_call(self, call_id: str, message_id: str) -> dict[str, Any]:
         """Remember a call until its result comes; returns what is remembered, to be added to."""
-        remembered: dict[str, Any] = {"message": message_id}
-        self._calls[call_id] = remembered
-        if len(self._calls) > _MOST_CALLS:
-            del self._calls[next(iter(self._calls))]
+        remembered: dict[str, Any] = {"message": message_id[:LONGEST_NAME]}
+        self._calls.pop(call_id, None)
+        remember(self._calls, call_id, remembered)
         return remembered
 
     def close_call(self, call_id: str) -> dict[str, Any]:
@@ -310,13 +313,16 @@ class Claude:
 
     def _release(self, value: dict[str, Any], offset: int) -> list[Event]:
         """Emit texts that were taken from the queue and, as the next record shows, stand nowhere else."""
+        return self._texts_of(self._queue.decide(_text_of_record(value)), offset)
+
+    def _texts_of(self, released: list[list[str]], offset: int) -> list[Event]:
         row = {"type": "queue-operation"}
         return [
             self.event(
                 ev.USER_MESSAGE, {"text": text}, row | {"timestamp": time}, Record(offset, None), "0",
                 typed=not self.subagent,
             )
-            for text, time in self._queue.decide(_text_of_record(value))
+            for text, time in released
         ]  # fmt: skip
 
     @staticmethod

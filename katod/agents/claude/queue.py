@@ -34,6 +34,11 @@ class Queue:
             if operation == "remove" and item is not None and _is_typed(item[0]):
                 self.removed.append(item)
 
+    def overflow(self) -> list[list[str]]:
+        """Return the oldest removed texts where too many wait: no client takes so many back at once."""
+        out, self.removed = self.removed[:-_MOST], self.removed[-_MOST:]
+        return out
+
     def decide(self, text: str) -> list[list[str]]:
         """Return the removed texts that stand nowhere else, given the text of the record that came next."""
         if not self.removed:

@@ -29,8 +29,6 @@ _INTERRUPTION: Final = "[Request interrupted by user"
 REMINDER: Final = "<system-reminder>"
 REMINDER_END: Final = "</system-reminder>"
 _TAG: Final = re.compile(r"<[a-z][a-z0-9_-]*[ >]")
-_COMMAND_NAME: Final = re.compile(r"<command-name>(.*?)</command-name>", re.DOTALL)
-_COMMAND_ARGS: Final = re.compile(r"<command-args>(.*?)</command-args>", re.DOTALL)
 _SHELL: Final = re.compile(r"<bash-input>(.*?)</bash-input>", re.DOTALL)
 
 
@@ -101,6 +99,13 @@ def cut_reminder(text: str) -> tuple[str, str]:
 
 
 def _slash_command(text: str) -> str:
-    name, args = _COMMAND_NAME.search(text), _COMMAND_ARGS.search(text)
-    shown = f"/{name[1].strip().lstrip('/')}" if name else ""
-    return f"{shown} {args[1].strip() if args else ''}".strip()
+    name, args = _element(text, "command-name"), _element(text, "command-args")
+    shown = f"/{name.strip().lstrip('/')}" if name is not None else ""
+    return f"{shown} {(args or '').strip()}".strip()
+
+
+def _element(text: str, name: str) -> str | None:
+    """Return what stands in the first element of a name, None where there is none."""
+    inner = text.partition(f"<{name}>")[2]
+    said, end, _ = inner.partition(f"</{name}>")
+    return said if end else None

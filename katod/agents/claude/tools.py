@@ -7,7 +7,7 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, Final
 
 from katod import events as ev
-from katod.agents.protocol import dict_of, list_of, text_of
+from katod.agents.protocol import dict_of, list_of, spelled, text_of
 from katod.agents.tools import describe, family, words_of_refusal
 from katod.events import Event
 from katod.model import Record
@@ -18,9 +18,11 @@ if TYPE_CHECKING:
 SPILLED: Final = "<persisted-output>"
 SPILL_CAP: Final = 4 * 1024 * 1024
 _SPILL_PATH: Final = re.compile(r"saved to: (\S+)")
-_EXIT: Final = re.compile(r"Exit code (\d+)\b")
+_EXIT: Final = re.compile(r"Exit code ([0-9]{1,15})\b")
 _REJECTED: Final = "The user doesn't want to proceed with this tool use"
 _DURATIONS: Final = ("durationMs", "totalDurationMs")
+_MOST_REMEMBERED: Final = 16_384  # characters of the questions of one call, until they are answered
+_MOST_OPTIONS: Final = 64  # far beyond what a person is shown
 _ASKING: Final = ("ExitPlanMode", "AskUserQuestion")
 
 
@@ -77,8 +79,10 @@ def _prompts(
         }  # fmt: skip
         return [claude.event(ev.DECISION_PROMPT, payload, value, record, f"{n}q0")]
     questions = [q for q in list_of(arguments.get("questions")) if isinstance(q, dict)]
-    open_call["questions"] = [text_of(q.get("question")) for q in questions]
-    open_call["labels"] = [[o["label"] for o in _options(q)] for q in questions]
+    asked = [text_of(q.get("question")) for q in questions]
+    labels = [[o["label"] for o in _options(q)] for q in questions]
+    if len(spelled([asked, labels])) <= _MOST_REMEMBERED:
+        open_call["questions"], open_call["labels"] = asked, labels
     return [
         claude.event(ev.DECISION_PROMPT, _question(q, f"{call_id}:{i}"), value, record, f"{n}q{i}")
         for i, q in enumerate(questions)
@@ -176,9 +180,10 @@ def _answers(
     asked = call.get("questions") or [
         text_of(q.get("question")) for q in list_of(extra.get("questions")) if isinstance(q, dict)
     ]
+    numbers = {question: n for n, question in reversed(list(enumerate(asked)))}
     out: list[Event] = []
     for question, answer in answers.items():
-        index = asked.index(question) if question in asked else len(out)
+        index = numbers.get(question, len(out))
         labels = call["labels"][index] if index < len(call.get("labels", [])) else None
         payload = {"decisionId": f"{call_id}:{index}"} | _selections(answer, labels)
         out.append(claude.event(ev.DECISION_RESPONSE, payload, value, record, f"{n}a{index}"))
@@ -193,11 +198,15 @@ def _selections(answer: Any, labels: list[str] | None) -> dict[str, Any]:
     if labels is None or text in labels:
         return {"selections": [text]}
     chosen: list[str] = []
-    rest = text
-    while label := next((name for name in sorted(labels, key=len, reverse=True) if rest.startswith(name)), ""):
+    longest_first = sorted(labels, key=len, reverse=True) if len(labels) <= _MOST_OPTIONS else []
+    at = 0
+    while len(chosen) < _MOST_OPTIONS and (
+        label := next((name for name in longest_first if text.startswith(name, at)), "")
+    ):
         chosen.append(label)
-        rest = rest[len(label) :].removeprefix(", ")
-    return {"selections": chosen} if chosen and not rest else {"selections": [], "freeText": text}
+        at += len(label)
+        at += 2 * text.startswith(", ", at)
+    return {"selections": chosen} if chosen and at == len(text) else {"selections": [], "freeText": text}
 
 
 def _agent(claude: "Claude", value: dict[str, Any], record: Record, extra: dict[str, Any], n: int) -> list[Event]:

@@ -31,7 +31,8 @@ class Waiting(NamedTuple):
     def state(self) -> list[Any]:
         """Return the same without anything that was said."""
         usage = {key: self.usage[key] for _, key in _NAMES if isinstance(self.usage.get(key), int)}
-        return [self.id, self.model, usage, {key: self.record[key] for key in _KEPT if key in self.record}]
+        kept = {key: self.record[key] for key in _KEPT if isinstance(self.record.get(key), str | bool)}
+        return [self.id, self.model, usage, kept]
 
 
 def noted(value: dict[str, Any], message: dict[str, Any], model: str) -> Waiting | None:
@@ -46,9 +47,9 @@ def event(waiting: Waiting, ref: SessionRef, prefix: str) -> Event:
     """Return the usage of one message; it has no record of its own, so the message names it."""
     message_id, model, usage, record = waiting
     source = {"providerEventType": "assistant", "messageId": message_id}
-    if "requestId" in record:
-        source["requestId"] = record["requestId"]
-    if record.get("isSidechain") and not ref.subagent:
+    if request := text_of(record.get("requestId")):
+        source["requestId"] = request
+    if record.get("isSidechain") is True and not ref.subagent:
         ref = ref._replace(subagent=text_of(record.get("agentId")) or "sidechain")
     time = text_of(record.get("timestamp"))
     payload: dict[str, Any] = {"scope": "message"}
@@ -66,10 +67,10 @@ def belongs(waiting: Waiting, value: dict[str, Any], calls: dict[str, dict[str, 
         return False
     if value.get("type") == "assistant":
         return bool(message.get("id") == waiting.id)
-    owner, message_id = None, waiting.id
+    owner = None
     for block in list_of(message.get("content")):
         if isinstance(block, dict):
             owner = calls.get(text_of(block.get("tool_use_id")), {}).get("message")
-            if owner != message_id:
+            if owner != waiting.id:
                 return False
-    return bool(owner == message_id)
+    return bool(owner == waiting.id)

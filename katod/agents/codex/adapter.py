@@ -24,11 +24,11 @@ from katod.agents.codex.tools import (
     prompts,
     responses,
 )
-from katod.agents.protocol import SPAWNED, Immediate, Origin, dict_of, list_of, text_of
+from katod.agents.protocol import SPAWNED, Immediate, Origin, dict_of, digest, list_of, remember, spelled, text_of
 from katod.events import Event
-from katod.model import Record
+from katod.model import LONGEST_NAME, Record
 
-_MOST_CALLS: Final = 256
+_MOST_REMEMBERED: Final = 16_384  # characters of the answers offered by one call, until it is answered
 _PHASES: Final = {"final_answer": "final", "commentary": "commentary"}
 _EXECUTIONS: Final = frozenset({"commandexecution", "filechange", "mcptoolcall", "dynamictoolcall"})
 _SETTINGS: Final = (("model", "model"), ("effort", "effort"), ("cwd", "cwd"))
@@ -38,7 +38,7 @@ class Codex(Immediate):
     """Translates the records of one Codex rollout."""
 
     agent: ClassVar[str] = "codex"
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
     native_ids: ClassVar[bool] = False
     exact_times: ClassVar[bool] = True
 
@@ -52,8 +52,10 @@ class Codex(Immediate):
         self._turn: str = state.get("turn", "")
         self.now: dict[str, str] = state.get("now", {})
         self._calls: dict[str, Any] = state.get("calls", {})
-        self._totals: dict[str, Any] | None = state.get("totals")
+        self._totals: Any = state.get("totals")  # as they came, or what the state held of them
         self._counted: bool = state.get("counted", False)
+        self._last: int = state.get("last", -1)  # the highest ordinal so far
+        self._at, self._rises = "", True
         self._paginated = False
         if self._meta:
             self._ref = self._ref._replace(parent=self._meta["parent"])
@@ -61,9 +63,10 @@ class Codex(Immediate):
 
     def state(self) -> dict[str, Any]:
         """Return the thread's identity, its present turn and settings, open calls and the usage so far."""
+        totals = self._totals if isinstance(self._totals, str | None) else digest(spelled(self._totals))
         return {
             "meta": self._meta, "turn": self._turn, "now": self.now, "calls": self._calls,
-            "totals": self._totals, "counted": self._counted,
+            "totals": totals, "counted": self._counted, "last": self._last,
         }  # fmt: skip
 
     def feed(self, record: Record) -> list[Event]:
@@ -233,13 +236,8 @@ class Codex(Immediate):
             text = "\n\n".join(str(t) for t in list_of(item.get("summary_text")))
             return self._thinking(text, value, record, kind)
         if lower == "plan":
-            item_id = text_of(item.get("id"))
-            plan = {
-                "decisionId": f"{item_id}:plan",
-                "decisionKey": "plan",
-                "prompt": text_of(item.get("text")),
-                "options": [],
-            }
+            decision = f"{text_of(item.get('id'))}:plan"
+            plan = {"decisionId": decision, "decisionKey": "plan", "prompt": text_of(item.get("text")), "options": []}
             return [self.event(ev.DECISION_PROMPT, plan, value, record, kind, 0, said=True)]
         if lower in ("enteredreviewmode", "exitedreviewmode"):
             return notes.review(self, {"type": name} | item, value, record)
@@ -254,17 +252,17 @@ class Codex(Immediate):
         kind = f"response_item/{row['type']}"
         out = [self.event(ev.TOOL_CALL, payload, value, record, kind, 0, said=True)]
         call = payload["toolCallId"]
-        labels: dict[str, list[str]] = {}
+        known: dict[str, Any] = {"name": payload["name"][:LONGEST_NAME]}
         if payload["name"] == QUESTION_TOOL:
             rows = prompts(call, payload["input"])
             labels = {q["decisionId"]: [option["label"] for option in q["options"]] for q in rows}
+            if len(spelled(labels)) <= _MOST_REMEMBERED:
+                known["labels"] = labels
             out += [
                 self.event(ev.DECISION_PROMPT, q, value, record, kind, f"0q{i}", said=True) for i, q in enumerate(rows)
             ]
-        if call:
-            self._calls[call] = {"name": payload["name"]} | ({"labels": labels} if labels else {})
-            if len(self._calls) > _MOST_CALLS:
-                del self._calls[next(iter(self._calls))]
+        self._calls.pop(call, None)
+        remember(self._calls, call, known)
         return out
 
     def _output(self, row: dict[str, Any], value: dict[str, Any], record: Record) -> list[Event]:
@@ -305,7 +303,8 @@ class Codex(Immediate):
     def _token_count(self, row: dict[str, Any], value: dict[str, Any], record: Record) -> list[Event]:
         info = dict_of(row.get("info"))
         totals = dict_of(info.get("total_token_usage"))
-        if not info or self._counted or totals == self._totals:
+        known = digest(spelled(totals)) if isinstance(self._totals, str) else totals
+        if not info or self._counted or known == self._totals:
             return []
         self._totals = totals
         return [self._usage(dict_of(info.get("last_token_usage")), info, value, record, "event_msg/token_count")]
@@ -322,9 +321,7 @@ class Codex(Immediate):
         n: int | str, *, said: bool = False,
     ) -> Event:  # fmt: skip
         """Make an event of a record; `n` is its number within the record."""
-        at: Any = value.get("ordinal") if self._paginated else None
-        if not isinstance(at, int):
-            at = f"{record.offset}+{record.part}" if record.part else record.offset
+        at = self._place(value, record) if self._paginated or record.part else record.offset
         source: dict[str, Any] = {"providerEventType": native_type}
         body, turn = value.get("payload"), self._turn
         if isinstance(body, dict):
@@ -340,6 +337,17 @@ class Codex(Immediate):
             f"{self._prefix}{at}:{n}", kind, self._ref, payload, source, recorded or "", "recorded" if recorded else "",
             turn, self.now.get("model", "") if said else "", f"codex:{self._rollout}@{at}:{n}",
         )  # fmt: skip
+
+    def _place(self, value: dict[str, Any], record: Record) -> str:
+        """Return what names a record within its rollout: its ordinal where that rises, else where it stands."""
+        place = f"{record.offset}+{record.part}" if record.part else f"{record.offset}"
+        ordinal = value.get("ordinal") if self._paginated else None
+        if not isinstance(ordinal, int):
+            return place
+        if place != self._at:  # one record has many events
+            self._at, self._rises = place, ordinal > self._last
+            self._last = max(self._last, ordinal)
+        return f"{ordinal}" if self._rises else f"{ordinal}+{place}"
 
     def _raw(self, record: Record, raw_type: str, raw: Any, value: dict[str, Any]) -> Event:
         payload = {"rawType": raw_type, "raw": raw}

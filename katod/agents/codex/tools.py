@@ -6,7 +6,7 @@ from typing import Any, Final
 import orjson
 
 from katod.agents.codex.text import images, joined
-from katod.agents.protocol import attachment, dict_of, list_of, text_of
+from katod.agents.protocol import attachment, dict_of, list_of, milliseconds, text_of, whole
 from katod.agents.tools import describe, family
 
 CALLS: Final = frozenset({
@@ -15,9 +15,10 @@ CALLS: Final = frozenset({
 })  # fmt: skip
 OUTPUTS: Final = frozenset({"function_call_output", "custom_tool_call_output", "tool_search_output"})
 QUESTION_TOOL: Final = "request_user_input"
-_EXIT: Final = re.compile(r"(?:Process exited with code|Exit code:) (-?\d+)")
-_WALL: Final = re.compile(r"Wall time:? ([0-9.]+) seconds")
+_EXIT: Final = re.compile(r"(?:Process exited with code|Exit code:) (-?[0-9]{1,15})(?![0-9])")
+_WALL: Final = re.compile(r"Wall time:? ([0-9]{1,15}(?:\.[0-9]{0,15})?) seconds")
 _HEAD: Final = 400
+_LONGEST_STATUS: Final = 100
 
 
 def call_payload(payload: dict[str, Any], cwd: str) -> dict[str, Any]:
@@ -56,13 +57,13 @@ def output_payload(payload: dict[str, Any]) -> tuple[dict[str, Any], tuple[tuple
 def finding(item: dict[str, Any]) -> dict[str, Any]:
     """Return what the record of an execution adds to the result of its call."""
     row: dict[str, Any] = {}
-    if isinstance(code := item.get("exit_code"), int):
+    if (code := whole(item.get("exit_code"))) is not None:
         row["exitCode"] = code
     duration = item.get("duration")
-    if isinstance(duration, dict) and isinstance(duration.get("secs"), int):
-        row["durationMs"] = duration["secs"] * 1000 + int(duration.get("nanos", 0)) // 1_000_000
+    if isinstance(duration, dict) and (passed := milliseconds(whole(duration.get("secs")))) is not None:
+        row["durationMs"] = passed + (whole(duration.get("nanos")) or 0) // 1_000_000
     if isinstance(status := item.get("status"), str):
-        row["status"] = status
+        row["status"] = status[:_LONGEST_STATUS]  # it is remembered until the result comes
     result = item.get("result")
     if isinstance(result, dict) and ("Err" in result or result.get("isError") is True):
         row["isError"] = True
@@ -95,7 +96,7 @@ def responses(call: str, output: str, labels: dict[str, list[str]]) -> list[dict
     out: list[dict[str, Any]] = []
     for key, row in answers.items():
         said = [str(answer) for answer in list_of(dict_of(row).get("answers"))]
-        known = labels.get(f"{call}:{key}") or said
+        known = frozenset(labels.get(f"{call}:{key}") or said)
         words = ", ".join(answer for answer in said if answer not in known)
         chosen = [answer for answer in said if answer in known]
         out.append({"decisionId": f"{call}:{key}", "selections": chosen} | ({"freeText": words} if words else {}))
@@ -164,6 +165,6 @@ def _old_metadata(text: str) -> dict[str, Any]:
         row = dict_of(dict_of(orjson.loads(text)).get("metadata"))
     except orjson.JSONDecodeError:
         return {}
-    found = {"exitCode": row["exit_code"]} if isinstance(row.get("exit_code"), int) else {}
-    seconds = row.get("duration_seconds")
-    return found | ({"durationMs": round(seconds * 1000)} if isinstance(seconds, int | float) else {})
+    found = {"exitCode": code} if (code := whole(row.get("exit_code"))) is not None else {}
+    duration = milliseconds(row.get("duration_seconds"))
+    return found | ({} if duration is None else {"durationMs": duration})

@@ -1,0 +1,120 @@
+"""HTML in the lines of one message: whole tags that only mark up stay, all else is shown instead of obeyed. Pure.
+
+Whether a piece of text is code, and so not HTML, is taken for certain only where its backticks close in their line
+and none before them in its paragraph is open.
+"""
+
+import re
+from typing import Final
+
+# A bar may end a table's cell, and with it the code or the tag that it stands in; so no backtick and no bar here.
+_VALUE: Final = r"""(?:"[^"<`|]*+"|'[^'<`|]*+'|[^\s"'=<>`|]++)"""
+_ADDRESS: Final = r"""(?=["']?+(?:https?://|mailto:|[A-Za-z0-9_./#%-]++["'\s>]))"""
+_ATTRIBUTE: Final = (
+    r"\s++(?:(?:align|alt|colspan|dir|height|lang|open|rowspan|start|title|width)"
+    rf"(?:\s*+=\s*+{_VALUE})?+|(?:href|src)\s*+=\s*+{_ADDRESS}{_VALUE})"
+)
+TAG: Final = rf"<(?:[a-z][a-z0-9-]*+(?:{_ATTRIBUTE})*+\s*+/?|/[a-z][a-z0-9-]*+\s*+)>"
+# A name with an underscore is nobody's element: people and models mark pieces of text so.
+_HTML: Final = (
+    rf"(?P<comment><!--(?!-?>)[^<>`|]*+>(?<=-->))|(?P<tag>{TAG}|</?[a-z][a-z0-9_-]*+>)|(?P<sign><(?=[a-z/!?]))"
+)
+_IN_HTML: Final = re.compile(_HTML, re.ASCII | re.IGNORECASE)
+_IN_TEXT: Final = re.compile(
+    r"\\[!-/:-@\[-`{-~]|(?P<code>(?P<ticks>`++)[^`]*+(?P=ticks)(?!`))|(?P<run>`++)"
+    rf"|(?P<link><(?:https?://|mailto:)[^\s<>`|]*+>)|{_HTML}",
+    re.ASCII | re.IGNORECASE,
+)
+_NAME: Final = re.compile("[A-Za-z0-9_-]+")
+_HEADING: Final = re.compile(r"(</?h)([12])\b", re.IGNORECASE)
+# Elements that run, load, restyle, ask, or hide what they hold.
+_ACTIVE: Final = frozenset({
+    "applet", "audio", "base", "body", "button", "canvas", "datalist", "dialog", "embed", "form", "frame",
+    "frameset", "head", "html", "iframe", "image", "input", "link", "map", "marquee", "math", "meta", "noembed",
+    "noframes", "noscript", "object", "optgroup", "option", "plaintext", "portal", "script", "select", "style",
+    "svg", "template", "textarea", "title", "video", "xmp",
+})  # fmt: skip
+# What holds, or marks up, all that follows when nobody closes it.
+_HOLDING: Final = frozenset({
+    "a", "abbr", "address", "article", "aside", "b", "bdi", "bdo", "big", "blockquote", "center", "cite", "code",
+    "del", "details", "dfn", "div", "dl", "em", "fieldset", "figcaption", "figure", "font", "footer", "h3", "h4",
+    "h5", "h6", "header", "i", "ins", "kbd", "label", "main", "mark", "nav", "nobr", "ol", "pre", "q", "ruby", "s",
+    "samp", "section", "small", "span", "strike", "strong", "sub", "summary", "sup", "table", "tt", "u", "ul", "var",
+})  # fmt: skip
+_DEEPEST: Final = 100
+
+
+class Tags:
+    """Follows the tags of one message line by line."""
+
+    def __init__(self) -> None:
+        self._open: list[str] = []
+        self._sure = True  # no backtick before this point of the paragraph may still find its other half
+        self._unseen: list[str] = []  # lines before this point of the paragraph that hold backticks
+
+    def begin(self) -> None:
+        """Begin another block: code spans do not go on in it."""
+        self._sure = True
+        self._unseen.clear()
+
+    def pass_by(self, line: str) -> None:
+        """Take a line with backticks that holds no tag; it matters only if a tag follows in its paragraph."""
+        self._unseen.append(line)
+
+    def line(self, line: str, *, is_html: bool) -> str:
+        """Return a line as it is printed; in a block of HTML there is no code."""
+        if "<" not in line:
+            if "`" in line:
+                self.pass_by(line)
+            return line
+        for before in self._unseen:
+            _IN_TEXT.sub(self._piece, before)
+        self._unseen.clear()
+        return (_IN_HTML if is_html else _IN_TEXT).sub(self._piece, line)
+
+    def opens(self, text: str) -> bool:
+        """Say whether a line begins with HTML that stays."""
+        match = _IN_HTML.match(text)
+        return match is not None and (match.lastgroup == "comment" or (match[0] != "<" and self._stays(match[0])))
+
+    def closing(self) -> str:
+        """Return the end tags of what was left open."""
+        return "".join(f"</{name}>" for name in reversed(self._open))
+
+    def _piece(self, match: re.Match[str]) -> str:
+        kind, piece = match.lastgroup, match[0]
+        if kind is None:  # an escaped character
+            return piece
+        if kind == "run" or (kind == "code" and "|" in piece):
+            self._sure = False
+        if kind == "sign" or not self._sure:
+            return piece.replace("<", "&lt;")
+        return self._tag(piece) if kind == "tag" else piece
+
+    def _tag(self, tag: str) -> str:
+        """Return a tag as it is, moved down if it is a heading's, or shown if it may not stay."""
+        if not self._stays(tag):
+            return tag.replace("<", "&lt;")
+        name = _name(tag)
+        if name in _HOLDING and tag[1] != "/":
+            self._open.append(name)
+        elif name in _HOLDING:
+            self._open.pop()
+        return _HEADING.sub(_moved, tag) if name in ("h3", "h4") else tag
+
+    def _stays(self, tag: str) -> bool:
+        """Say whether a tag may stay: an end tag only closes what this message opened last."""
+        name = _name(tag)
+        if name not in _HOLDING:
+            return name not in _ACTIVE
+        return self._open[-1:] == [name] if tag[1] == "/" else len(self._open) < _DEEPEST
+
+
+def _name(tag: str) -> str:
+    """Return the name of a tag's element, where headings have moved down."""
+    match = _NAME.search(_HEADING.sub(_moved, tag))
+    return match[0].lower() if match else ""
+
+
+def _moved(heading: re.Match[str]) -> str:
+    return f"{heading[1]}{int(heading[2]) + 2}"

@@ -1,0 +1,103 @@
+"""What adapters remember stays small, and what they name is named once, whatever an agent writes."""
+
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+
+from katod.agents.protocol import Origin
+from katod.events import Event
+from katod.facts import Facts
+from katod.formats import open_format
+from katod.journal import Journal
+from katod.model import Identity, Line, Options, SessionKey
+from katod.record.translation import Translation
+from tests.agents.makers import MAKERS, UNKNOWN, Maker, calls, says, user
+from tests.world import Claude, Codex, World
+
+LINES = [make for make in MAKERS if make.__name__ not in ("GeminiDocument", "OpenCode")]
+MANY = 1_500
+WORDS = "and more words " * 20
+SMALL = 200_000  # bytes of all states together
+
+
+class Reader:
+    """Reads records of one agent, as a recording does."""
+
+    def __init__(self, agent: str) -> None:
+        identity = Identity(SessionKey(agent, "s"))
+        self.facts = Facts(identity.key)
+        self.translation = Translation(Origin(identity, Path("/nowhere/s.jsonl")), self.facts, Journal())
+        self.printer = open_format("markdown", Options(tools="full", thinking=True))
+        self.offset = 0
+
+    def read(self, *records: dict[str, Any]) -> list[Event]:
+        """Take records; return their events."""
+        lines = [
+            Line(self.offset + n * 100, self.offset + n * 100 + 100, orjson.dumps(r)) for n, r in enumerate(records)
+        ]
+        self.offset += 100 * len(records)
+        events = []
+        for event in self.translation.feed(lines):
+            self.facts.observe(event)
+            self.printer.event(event, self.facts)
+            self.facts.close(event)
+            events.append(event)
+        return events
+
+    def remembered(self) -> int:
+        """How large the states are that are stored with each step."""
+        states = (self.translation.state(), self.facts.state(), self.printer.state())
+        return sum(len(orjson.dumps(state)) for state in states)
+
+
+@pytest.mark.fault("hostile size")
+@pytest.mark.parametrize("make", LINES, ids=lambda make: make.__name__)
+def test_no_number_of_records_makes_a_state_grow(world: World, make: type[Maker]) -> None:
+    """After calls without end and results, of ids of any length, the states that are stored are small."""
+    maker, reader = make(world), Reader(make.agent)
+    reader.read(*maker.items)
+    for number in range(MANY):
+        call = f"call-{number}-{'i' * (number % 300)}"
+        said = (user(f"words {number}"), calls(call, "c" * 300), says("words"), UNKNOWN)
+        reader.read(*(record for one in said for record in maker.records(one)))
+    reader.read(*maker.records(calls("i" * SMALL, "n" * SMALL)))
+    assert reader.remembered() < SMALL
+
+
+@pytest.mark.fault("hostile size")
+def test_texts_that_wait_in_a_queue_are_few() -> None:
+    """However many queued texts are removed before anything shows them, all come out and few are remembered."""
+    reader, row = Reader("claude"), {"type": "queue-operation", "sessionId": "s"}
+    out = []
+    for number in range(MANY):
+        row["timestamp"] = f"2026-02-10T22:36:{number % 60:02d}.{number % 1000:03d}Z"
+        text = {"content": f"typed {number} {WORDS}"}
+        out += reader.read(row | {"operation": "enqueue"} | text, row | {"operation": "remove"} | text)
+    assert reader.remembered() < SMALL
+    out += reader.read(Claude().user("other words"))
+    texts = [event.payload["text"] for event in out if event.kind == "user.message"]
+    assert texts == [*(f"typed {number} {WORDS}" for number in range(MANY)), "other words"]
+
+
+@pytest.mark.fault("hostile record")
+def test_records_without_id_and_time_have_names_of_their_own() -> None:
+    """However often a client repeats itself, and in however many words, no two events have the same id."""
+    reader = Reader("claude")
+    rows = [{"type": "tag", "tag": f"tag {number % 700}", "sessionId": "s"} for number in range(2 * MANY)]
+    ids = [event.id for event in reader.read(*rows)]
+    assert len(ids) == len(set(ids)) == 2 * MANY
+
+
+@pytest.mark.fault("hostile record")
+def test_an_ordinal_that_comes_twice_hides_no_record() -> None:
+    """Two records of Codex with one ordinal are two, also after a restart; those whose ordinals rise keep their names."""
+    make = Codex()
+    first = [make.meta(), make.user("one"), make.says("two")]
+    again = make.says("three") | {"ordinal": 1}
+    events = Reader("codex").read(*first, again, make.says("four"))
+    ids = [event.id for event in events]
+    assert len(set(ids)) == len(ids)
+    assert [event.payload["text"] for event in events if "text" in event.payload] == ["one", "two", "three", "four"]
+    assert [one.partition("@")[2] for one in ids if "+" not in one][:3] == ["0:0", "1:0", "2:0"]

@@ -1,0 +1,228 @@
+"""Hostile records on their whole way: file, step, adapter, format, output; what follows is read, and nothing raises."""
+
+import copy
+import json
+
+import orjson
+import pytest
+
+from tests.agents.makers import MAKERS, Maker, OpenCode, calls, result, says, user
+from tests.world import World
+
+pytestmark = pytest.mark.fault("hostile record")
+
+LINES = [make for make in MAKERS if make.__name__ not in ("GeminiDocument", "OpenCode")]
+DEPTHS = (1_000, 1_025, 100_000)
+DIGITS = "123456789012345678901234567890"
+# JSON that strict readers refuse, or read in another way than it was meant.
+VALUES = [
+    *("[" * depth + "]" * depth for depth in DEPTHS),
+    *('{"a":' * depth + "1" + "}" * depth for depth in DEPTHS),
+    "1e400", "-1e400", DIGITS, DIGITS * 100, "NaN", "-Infinity", '"\\ud800"', '"\\udc00\\ud800"', '"\\u0000"',
+    '"\u2028\u2029\x85"', '{"id":{"id":{}}}', "null", "-0.0", '""',
+]  # fmt: skip
+# Lines that are no record; each is set aside.
+BROKEN = [
+    b"{", b"}", b"nonsense", b"[1,2]", b"null", b"17", b'"words"', b'{"type":', b'{"type":"user"', b"{'type':'user'}",
+    b"\xff\xfe{}", b"\xc3\x28", b"<html>", b"-" * 5000, b"[" * 100_000, b'{"a":' * 100_000, b"\xef\xbb\xbf", b'{"type":"us\xff',
+]  # fmt: skip
+
+
+@pytest.fixture
+def world(tmp_path, monkeypatch):
+    """A home with the folders of all agents."""
+    return World(tmp_path / "home", monkeypatch)
+
+
+def good(number):
+    """A message by which is seen that its record was read."""
+    return f"GOOD-{number:04d}."
+
+
+def read_good(events):
+    """The good messages, as they were recorded."""
+    kinds = ("user.message", "assistant.message")
+    return [
+        row["payload"]["text"] for row in events if row["kind"] in kinds and row["payload"]["text"].startswith("GOOD")
+    ]
+
+
+class Scene:
+    """A session that is recorded, and its output."""
+
+    def __init__(self, world, make: type[Maker]):
+        self.world, self.maker, self.count = world, make(world), 0
+        self.maker.say(user("::start log.jsonl"), calls("call-1", "make"), result("call-1", "done"))
+        world.once()
+
+    def write(self, *lines: bytes):
+        """Write each line, a good message behind it."""
+        with self.maker.path.open("ab") as file:
+            for line in lines:
+                file.write(line + b"\n")
+                self.good(file)
+
+    def good(self, file):
+        """Write a good message."""
+        records = self.maker.records(says(good(self.count)))
+        file.write(b"".join(orjson.dumps(record) + b"\n" for record in records))
+        self.count += 1
+
+    def events(self):
+        """Have all be processed, and return what was recorded."""
+        self.world.once()
+        status = json.loads(self.world.cli("status", "--json"))
+        assert (status["problems"], status["parked"]) == ([], [])
+        self.world.assert_live_is_batch()
+        return recorded(self.world)
+
+    def assert_all_good_are_read(self):
+        """Every good message stands there once, in its order; return the events."""
+        events = self.events()
+        assert read_good(events) == [good(number) for number in range(self.count)]
+        ids = [row["id"] for row in events]
+        assert len(ids) == len(set(ids))
+        return events
+
+
+def recorded(world):
+    """The events of the one output."""
+    (text,) = world.written().values()
+    return [orjson.loads(line) for line in text.split("\n") if line]
+
+
+def set_aside(events):
+    """The records that could not be read or translated."""
+    problems = ("not valid JSON", "not an object", "unexpected shape")
+    return [row for row in events if row["kind"] == "provider.raw" and row["payload"]["rawType"] in problems]
+
+
+def spelled(record, value):
+    """The record with these JSON values in place of MARKs."""
+    return json.dumps(record).replace('"MARK"', value).encode("utf-8", "surrogatepass")
+
+
+def places(value, at=()):
+    """Every place in a record."""
+    items = list(value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ())
+    return [place for key, item in items for place in ((*at, key), *places(item, (*at, key)))]
+
+
+def changed(record, place, *value):
+    """The record with another value at a place, or without it."""
+    found = copy.deepcopy(record)
+    here = found
+    for key in place[:-1]:
+        here = here[key]
+    if value:
+        here[place[-1]] = value[0]
+    else:
+        del here[place[-1]]
+    return found
+
+
+@pytest.mark.parametrize("make", LINES, ids=lambda make: make.__name__)
+def test_a_broken_line_costs_one_record(world, make):
+    """Each line that is no record is set aside as one, whole, and the messages around it are read."""
+    scene = Scene(world, make)
+    before = len(set_aside(scene.events()))
+    scene.write(*BROKEN[:9])
+    world.once()
+    scene.write(*BROKEN[9:])
+    assert len(set_aside(scene.assert_all_good_are_read())) - before == len(BROKEN)
+
+
+@pytest.mark.parametrize("make", LINES, ids=lambda make: make.__name__)
+def test_what_is_no_character_costs_nothing(world, make):
+    """Byte order mark, NUL bytes, CRLF and line separators of Unicode part no record and hide none."""
+    scene = Scene(world, make)
+    record = scene.maker.records(says("hello \u2028 \u2029 \x85 \x00 words"))[0]
+    line = json.dumps(record, ensure_ascii=False).encode()
+    scene.write(
+        line + b"\r",
+        line.replace(b"words", b"wo\0rds"),
+        b"\0" * 5000 + line,
+        b"\xef\xbb\xbf" + line,
+        b"",
+        b"\r",
+        b"  ",
+        b"\0\0",
+    )
+    assert len(set_aside(scene.assert_all_good_are_read())) <= 1  # a byte order mark is one at the beginning only
+
+
+@pytest.mark.parametrize("make", LINES, ids=lambda make: make.__name__)
+def test_a_hostile_value_costs_its_record_at_most(world, make):
+    """Depth, numbers, surrogates: wherever such a value stands, no more than its own record is set aside."""
+    scene = Scene(world, make)
+    maker = scene.maker
+    records = [record for said in (user("MARK"), says("MARK"), calls("MARK", "MARK")) for record in maker.records(said)]
+    records += [record | {"id": "MARK", "uuid": "MARK", "MARK": 1} for record in records]
+    lines = [spelled(record, value) for record in records for value in VALUES]
+    scene.write(*lines)
+    assert len(set_aside(scene.assert_all_good_are_read())) <= len(lines)
+
+
+@pytest.mark.parametrize("make", LINES, ids=lambda make: make.__name__)
+def test_any_key_may_be_missing_or_of_another_kind(world, make):
+    """A record without one of its keys, or with an object in an id's place, hides none of the others."""
+    scene = Scene(world, make)
+    said = (user("bad"), says("bad"), calls("call-2", "bad"), result("call-2", "bad"))
+    records = [record for one in said for record in scene.maker.records(one)]
+    hostile = [changed(record, place) for record in records for place in places(record)]
+    hostile += [changed(record, place, {"id": [place]}) for record in records for place in places(record)]
+    scene.write(*map(orjson.dumps, hostile))
+    scene.assert_all_good_are_read()
+
+
+@pytest.mark.parametrize("make", LINES, ids=lambda make: make.__name__)
+def test_parents_in_a_circle_and_keys_that_come_twice(world, make):
+    """Records that name each other as parents, and one that has each key twice, are records like others."""
+    scene = Scene(world, make)
+    one, other = (scene.maker.records(says(text))[0] for text in ("one", "other"))
+    names = [key for key in ("parentUuid", "parentId", "parent_id", "parentID") if key in one] or ["parentId"]
+    own = next((str(record[key]) for record in (other,) for key in ("uuid", "id") if key in record), "x")
+    circle = [one | dict.fromkeys(names, own), other | dict.fromkeys(names, str(one.get("uuid", one.get("id", "y"))))]
+    twice = json.dumps(scene.maker.records(says("first"))[0])
+    scene.write(*map(orjson.dumps, circle), (twice[:-1] + "," + twice[1:]).encode())
+    scene.write(orjson.dumps(one | dict.fromkeys(names, own) | {"isSidechain": False}))
+    scene.assert_all_good_are_read()
+
+
+def test_a_row_of_a_database_may_hold_anything(world):
+    """Parts whose columns hold such values, or no JSON at all, hide none of the messages around them."""
+    maker = OpenCode(world)
+    maker.say(user("::start log.jsonl"), says(good(0)))
+    world.once()
+    row = maker.message("assistant", parentID=maker.prompt, modelID="glm-5", time={"completed": 1})
+    part = json.dumps(maker.part(row, type="text", text="MARK", time={"start": 1, "end": 2})["data"])
+    maker.put(row)
+    hostile = [data for value in VALUES for data in (part.replace('"MARK"', value), value, value[:-1])]
+    for number, data in enumerate(hostile):
+        maker.run(("INSERT INTO part VALUES (?,?,?,1,1,?)", (f"prt_bad{number}", row["id"], maker.id, data)))
+    maker.say(says(good(1)))
+    world.once()
+    assert json.loads(world.cli("status", "--json"))["problems"] == []
+    assert read_good(recorded(world)) == [good(0), good(1)]
+
+
+@pytest.mark.parametrize("values", [VALUES, VALUES[2 * len(DEPTHS) :]], ids=["too deep", "readable"])
+def test_a_document_may_hold_anything(world, values):
+    """Messages of a document that hold such values cost no more than themselves, or a wait for the next document."""
+    maker = next(make for make in MAKERS if make.__name__ == "GeminiDocument")(world)
+    maker.say(user("::start log.jsonl"), says(good(0)))
+    world.once()
+    bad = [
+        {"id": f"bad{n}", "timestamp": f"MARK{n}", "type": "gemini", "content": f"MARK{n}"} for n in range(len(values))
+    ]
+    maker.put(*bad).say(says(good(1)))
+    text = maker.path.read_text()
+    for number, value in enumerate(values):
+        text = text.replace(f'"MARK{number}"', value)
+    maker.path.write_text(text)
+    world.once()
+    assert json.loads(world.cli("status", "--json"))["problems"] == []
+    maker.items = [item for item in maker.items if not item.get("id", "").startswith("bad")]
+    maker.say(says(good(2)))
+    world.once()
+    assert read_good(recorded(world)) == [good(0), good(1), good(2)]

@@ -1,0 +1,72 @@
+"""One fuzz target for each agent, and one for bytes to records: `python -m tests.fuzz NAME [-runs=N] [FOLDER …]`.
+
+Coverage leads the fuzzer; the options and folders of seeds are those of libFuzzer. It ends with a crash where
+anything raises. A target of an agent takes lines, translates them, and prints what they give in every format.
+"""
+
+import sys
+from pathlib import Path
+
+import atheris
+
+with atheris.instrument_imports(include=["katod"]):
+    from katod.agents import ADAPTERS
+    from katod.agents.protocol import Origin
+    from katod.facts import Facts
+    from katod.formats import FORMATS, open_format
+    from katod.journal import Journal, quiet
+    from katod.model import Identity, Line, Options, SessionKey
+    from katod.record.translation import Translation
+    from katod.tail.decode import decode
+    from katod.tail.framing import frame
+
+FULL = Options(tools="full", thinking=True, subagents=True)
+
+
+def records(data: bytes) -> None:
+    """Any bytes are lines and records; lines lie one behind the other and take up all bytes up to the last newline."""
+    lines = frame(data, 0)
+    assert [line.offset for line in lines] == [0, *(line.end for line in lines)][:-1]
+    assert (lines[-1].end if lines else 0) == data.rfind(b"\n") + 1
+    for line in lines:
+        for record in decode(line):
+            assert record.value is not None or record.problem
+
+
+class Agent:
+    """Feeds lines to the adapter of an agent, with a restart in the middle, and prints what comes."""
+
+    def __init__(self, agent: str) -> None:
+        self.identity = Identity(SessionKey(agent, "s"))
+
+    def __call__(self, data: bytes) -> None:
+        """Take bytes as a session file."""
+        origin = Origin(self.identity, Path("/nowhere/s.jsonl"))
+        facts = Facts(self.identity.key)
+        printers = [open_format(name, options) for name in FORMATS for options in (Options(), FULL)]
+        translation = Translation(origin, facts, Journal())
+        is_document = data[:2] in (b"{\n", b"{\r")
+        lines = [Line(0, len(data), data)] if is_document else frame(data + b"\n", 0)
+        for part in (lines[: len(lines) // 2], lines[len(lines) // 2 :]):
+            for event in translation.feed(part):
+                facts.observe(event)
+                for printer in printers:
+                    printer.event(event, facts).encode()
+                facts.close(event)
+            translation = Translation(origin, facts, Journal(), translation.state())
+        translation.finish()
+
+
+TARGETS = {"records": records} | {agent: Agent(agent) for agent in sorted(ADAPTERS)}
+
+
+def main() -> None:
+    """Run one target."""
+    quiet()
+    target = TARGETS[sys.argv.pop(1)]
+    atheris.Setup(sys.argv, target)
+    atheris.Fuzz()
+
+
+if __name__ == "__main__":
+    main()
