@@ -5,7 +5,7 @@ from html.parser import HTMLParser
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
@@ -110,6 +110,7 @@ def test_the_outline_is_that_of_plain_words(tools):
 
     @settings(max_examples=300)
     @given(TEXTS, st.booleans())
+    @example("\n## FAKE\n\n<div><script>", True)
     def law(text, first):
         text = f"x\n{text}" if first else f"{text}\nx"
         transcript = whole(text, options)
@@ -129,6 +130,7 @@ def test_the_outline_is_that_of_plain_words(tools):
 @pytest.mark.fault("text that poses as another speaker")
 @settings(max_examples=300)
 @given(TEXTS)
+@example("\n```\n# FAKE\n````")
 def test_no_fence_ends_early(text):
     """What a tool is given and what it says stands in one fence each, word for word, whatever fences it holds."""
     text = f"x{text}\nx"
