@@ -14,7 +14,6 @@ from katod.cli.context import Context, Found
 from katod.config import local_zone
 from katod.facts import Facts
 from katod.formats.mdtext import clean
-from katod.formats.redact import redact
 from katod.formats.when import When
 from katod.journal import Journal
 from katod.record.replay import Stretch, replay
@@ -66,7 +65,7 @@ def describe(found: Found) -> dict[str, Any]:
         "agent": found.key.agent,
         "session": found.key.id,
         "subagent": found.key.subagent,
-        "title": one_line(redact(facts.title), 80),
+        "title": one_line(facts.title, 80),
         "project": facts.cwd,
         "bytes": found.size,
         "changed": datetime.fromtimestamp(found.changed_ns / 1e9, UTC).isoformat(timespec="seconds"),

@@ -11,7 +11,7 @@ from katod.config import Settings, local_zone
 from katod.errors import TargetRefused
 from katod.facts import Facts
 from katod.formats import FORMATS
-from katod.formats.redact import VERSION, redact
+from katod.formats.redact import VERSION
 from katod.formats.when import When
 from katod.model import Options, SessionKey, Target
 from katod.record.ledger import Ledger
@@ -143,7 +143,7 @@ class Outputs:
         key = facts.key
         short = key.subagent or key.id
         return {
-            "date": day, "title": slug(redact(facts.title)) or "untitled", "session": slug(short, 200),
+            "date": day, "title": slug(facts.title) or "untitled", "session": slug(short, 200),
             "session8": slug(_telling(key.agent, short))[:8], "agent": key.agent,
         }  # fmt: skip
 

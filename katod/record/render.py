@@ -14,6 +14,7 @@ from katod.record.conversation import head_facts
 from katod.record.recorder import Recorder
 from katod.record.replay import Stretch, replay
 from katod.record.rows import OutputRow
+from katod.record.translation import name_session
 
 _LOOK_AHEAD = 400
 Stream = Iterable[tuple[Event, Facts]]
@@ -72,7 +73,7 @@ def read_katod(lines: Iterable[bytes], path: Path) -> Iterator[tuple[Event, Fact
         if facts is None:
             facts = Facts(SessionKey(event.session.agent, event.session.id, event.session.subagent))
         if event.kind == ev.USER_MESSAGE:
-            facts.name(event.payload.get("text", ""), event)
+            name_session(facts, event.payload.get("text", ""), event)
         facts.observe(event)
         yield event, facts
         facts.close(event)

@@ -9,9 +9,16 @@ from katod.agents.protocol import Origin
 from katod.command.split import split
 from katod.events import Event
 from katod.facts import Facts
+from katod.formats.redact import redact
 from katod.journal import Journal
 from katod.model import Line, Record
 from katod.tail.decode import decode
+
+
+def name_session(facts: Facts, words: str, event: Event) -> None:
+    """Take the title from the first words, redacted whatever the settings say: ledger and file names hold it, too."""
+    if not facts.title:
+        facts.name(redact(words), event)
 
 
 class Translation:
@@ -90,5 +97,5 @@ class Translation:
         parts = split(event)
         self._near_misses += parts.near_misses
         if event.session.subagent == self.facts.key.subagent:
-            self.facts.name(parts.words, event)
+            name_session(self.facts, parts.words, event)
         return parts.events

@@ -77,6 +77,13 @@ PROTECTIONS = [
         ),
     ),
     Protection(
+        "a title is redacted before it is kept",
+        "katod/record/translation.py",
+        "        facts.name(redact(words), event)\n",
+        "        facts.name(words, event)\n",
+        ("tests/faults/test_secrets.py::test_no_secret_reaches_a_file_of_katod",),
+    ),
+    Protection(
         "a refusal does not repeat what was typed",
         "katod/record/desk.py",
         """            reason = f"{refusal.what}{f' ({refusal.hint})' if refusal.hint else ''}"\n""",
