@@ -122,7 +122,7 @@ class Daemon:
         times = [deadline, *self._due.values()]
         if (retry := self._pipeline.delivery.next_retry()) is not None:
             times.append(retry)
-        if self._pipeline.delivery.unsettled:
+        if self._pipeline.unsettled:
             times.append(self._last_step + QUIET)
         return max(0.0, min(times) - time.monotonic())
 

@@ -321,10 +321,7 @@ class Pipeline:
                 self._ledger.save_output(outlet.row)
 
     def request(self, session_id: int, command: Command, time: str, once: str) -> str:
-        """Carry out a command from the shell at the end of what the session holds; returns a refusal or nothing.
-
-        `once` names the request: one that was carried out before a crash is not carried out again.
-        """
+        """Carry out a shell's command at the end of what the session holds, once; returns a refusal or nothing."""
         for source in self._catalog.of_session(session_id):
             while self.step(source.id):
                 pass
@@ -385,6 +382,11 @@ class Pipeline:
             self._unsaved[source.id] = source
             if problem:
                 self._journal.source_unreadable(source.path, problem)
+
+    @property
+    def unsettled(self) -> bool:
+        """Say whether `flush` has anything to store."""
+        return bool(self._unsaved or self._near_misses) or self.delivery.unsettled
 
     def flush(self) -> None:
         """Store scan positions and close written intents: in a quiet second, and at the end."""

@@ -9,8 +9,10 @@ import click
 
 from katod import requests
 from katod.cli.context import Context
-from katod.errors import AlreadyRunning, KatodError, TargetRefused
-from katod.record.ledger import Ledger
+from katod.errors import AlreadyRunning, KatodError, LedgerError, TargetRefused
+from katod.model import SessionKey
+from katod.record.health import those_aside
+from katod.record.ledger import FILE_NAME, Ledger
 from katod.requests import Request
 from katod.service.lock import holder
 
@@ -50,15 +52,33 @@ def capture(context: Context, session: str, name: str) -> None:
 
 def _ask(context: Context, session: str, word: Literal["start", "stop", "capture"], name: str) -> None:
     found = context.select(session)
+    aside = those_aside(context.state, FILE_NAME)
+    recorded = _is_recorded(context, found.key)
     moment = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
     request = Request((found.key.agent, found.key.id, found.key.subagent), word, name, moment)
     answer = requests.leave(context.state, request)
     refusal = _answered(context, answer)
     if refusal:
         raise TargetRefused(refusal)
-    click.echo(_result(context, request))
+    for path in those_aside(context.state, FILE_NAME)[len(aside) :]:
+        click.echo(f"katod: the ledger was damaged and is set aside as {path}: all before it is history", err=True)
+    click.echo(_result(context, request) if recorded or word != "stop" else f"{request.key} is not recorded")
     if word != "stop" and holder(context.state) is None:
         click.echo("katod is not running: `katod run` goes on with it", err=True)
+
+
+def _is_recorded(context: Context, key: SessionKey) -> bool:
+    """Say whether a session is recorded now; a ledger that cannot be read says no."""
+    try:
+        ledger = Ledger.read(context.state)
+    except LedgerError:
+        return False
+    if ledger is None:
+        return False
+    try:
+        return any(row.open and ledger.session(row.session).key == key for row in ledger.outputs())
+    finally:
+        ledger.close()
 
 
 def _answered(context: Context, answer: Path) -> str:

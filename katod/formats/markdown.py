@@ -10,20 +10,13 @@ from katod.agents.tools import one_line
 from katod.events import Event
 from katod.facts import Facts
 from katod.formats import toolview
+from katod.formats.mdblocks import MARKS
 from katod.formats.mdtext import body, clean, code, html, inline, quoted
 from katod.formats.redact import redact
 from katod.formats.when import When
 from katod.model import LONGEST_NAME, Mark, Options
 from katod.slug import slug
 
-_MARKS: Final = {
-    "started": "Recording started",
-    "stopped": "Recording stopped",
-    "excluded": "Recording ended: this project is excluded",
-    "edited": "This file was changed by hand; the recording goes on below",
-    "continued": "The file before this one is gone; the recording goes on here",
-    "gap": "A part of the conversation is missing here",
-}
 # What katod prints of what a client says by itself; the rest is bookkeeping.
 _SPOKEN_SUBTYPES: Final = frozenset({"api_refusal", "model_refusal_fallback", "review", "rollback", "synthetic"})
 TITLE: Final = 80
@@ -93,7 +86,7 @@ class Markdown:
             self._options = self._base.with_switches(dict(mark.switches))
         when = f" {self._when.stamp(mark.time, self._day)}" if mark.time else ""
         self._speaker = ""
-        return self._block(f"*{_MARKS[mark.kind]}{when}*")
+        return self._block(f"*{MARKS[mark.kind]}{when}*")
 
     def event(self, event: Event, facts: Facts) -> str:
         """Return the text of one event; a sub-agent's words are not part of its parent's transcript."""

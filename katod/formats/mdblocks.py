@@ -9,7 +9,18 @@ from typing import Final
 
 from katod.formats.mdhtml import TAG, Tags
 
-_STRUCTURE: Final = re.compile(r"<|^[ \t>*+\-0-9.)]*(?:#|```|~~~|\[|(?:=+|-+)[ \t]*$)", re.MULTILINE)
+# The lines, in italics, by which katod itself says what became of a recording.
+MARKS: Final = {
+    "started": "Recording started",
+    "stopped": "Recording stopped",
+    "excluded": "Recording ended: this project is excluded",
+    "edited": "This file was changed by hand; the recording goes on below",
+    "continued": "The file before this one is gone; the recording goes on here",
+    "gap": "A part of the conversation is missing here",
+}
+_MARK: Final = rf"[*_](?:{'|'.join(MARKS.values())})"
+_STRUCTURE: Final = re.compile(rf"<|^[ \t>*+\-0-9.)]*(?:#|```|~~~|\[|(?:=+|-+)[ \t]*$|{_MARK})", re.MULTILINE)
+_POSING: Final = re.compile(_MARK)
 _HEADING: Final = re.compile(r"(#{1,6})(?=[ \t]|$)")
 _UNDERLINE: Final = re.compile(r"(?:=+|-+)[ \t]*")
 _RULE: Final = re.compile(r"(?:(?:\*[ \t]*){3,}|(?:-[ \t]*){3,}|(?:_[ \t]*){3,})")
@@ -286,6 +297,8 @@ class _Blocks:
             return line
         if rest[:1] == "[" and _DEFINITION.match(rest):
             line = line.replace("[", "\\[", 1)  # it would hold for the whole page
+        if not self._containers and _POSING.match(rest):
+            line = line.replace(rest[0], f"\\{rest[0]}", 1)  # only katod says so
         if (heading := _HEADING.match(rest)) and not self._leaf:
             at = line.index("#")
             return line[:at] + "#" * min(2, 6 - len(heading[1])) + self._inline(line[at:])

@@ -20,6 +20,8 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
+from katod.formats.mdtext import clean
+
 # Rises when a rule is added or changed; a recording keeps the number that it began with.
 VERSION: Final = 1
 # What every replacement begins with.
@@ -86,6 +88,13 @@ PREFIXED: Final = (
     _rule("groq-key", "gsk_", r"gsk_[A-Za-z0-9]{40,}", "Groq: 52 letters and digits"),
     _rule("xai-key", "xai-", r"xai-[A-Za-z0-9]{60,}", "xAI: 80 letters and digits"),
     _rule("perplexity-key", "pplx-", r"pplx-[A-Za-z0-9]{40,}", "Perplexity: 48 letters and digits"),
+    _rule("digitalocean-token", "do[opr]_v1_", r"do[opr]_v1_[a-f0-9]{40,}", "DigitalOcean: 64 hex"),
+    _rule("shopify-token", "shp(?:at|ca|pa|ss)_", r"shp(?:at|ca|pa|ss)_[A-Fa-f0-9]{32,}", "Shopify: 32 hex"),
+    _rule("vault-token", r"hv[sb]\.", r"hv[sb]\.[\w-]{24,}", "HashiCorp Vault: service and batch tokens"),
+    _rule("docker-token", "dckr_pat_", r"dckr_pat_[\w-]{20,}", "Docker Hub: 27 characters"),
+    _rule("linear-key", "lin_api_", r"lin_api_[A-Za-z0-9]{32,}", "Linear: 40 letters and digits"),
+    _rule("figma-token", "figd_", r"figd_[\w-]{32,}", "Figma: 40 characters"),
+    _rule("age-key", "AGE-SECRET-KEY-1", r"AGE-SECRET-KEY-1[A-Z0-9]{50,}", "age: 58 characters"),
     _rule("google-oauth", r"ya29\.", r"ya29\.[\w-]{20,}", "Google: OAuth access token"),
     _rule("google-oauth", "GOCSPX-", r"GOCSPX-[\w-]{24,}", "Google: OAuth client secret, 28 characters"),
     _rule("sendgrid-key", r"SG\.", r"SG\.[\w-]{20,40}\.[\w-]{30,}", "SendGrid: 22 . 43 characters"),
@@ -126,6 +135,7 @@ ASSIGNED: Final = _rule(
     "a telling name (before a key: one of _KEYS), a sign and a value that looks random",
 )
 
+_UNSEEN: Final = re.compile("[\u00ad\u200b-\u200f\u2060-\u2064\ufeff]")
 _RUN: Final = b"a" * 20
 _CLASSES: Final = re.sub(rb"[^a]", b" ", re.sub(rb"[\w-]", b"a", bytes(range(256))))
 _MARKED: Final = re.compile("|".join(dict.fromkeys(rule.marker for rule in PREFIXED)), re.ASCII)
@@ -138,10 +148,28 @@ _WORD: Final = re.compile(r"[A-Za-z]{2,}[0-9]{0,3}|[A-Za-z]?[0-9]{0,4}")
 
 
 def redact(text: str) -> str:
-    """Return the text with every secret that a rule meets replaced; the same object if there is none."""
-    while (done := _once(text)) is not text:
+    """Return the text with every secret that a rule meets replaced; the same object if there is none.
+
+    Colours, control characters and characters without a width may stand within a secret, and are gone where it is
+    read: where one shows only then, the text is returned without them.
+    """
+    while (done := _unveiled(text)) is not text:
         text = done
     return text
+
+
+def _unveiled(text: str) -> str:
+    """Apply all rules one time, and see that none would meet more in what a reader sees of the text."""
+    done, seen = _once(text), _seen(text)
+    if seen is text or (shown := _once(seen)) is seen or shown == _seen(done):
+        return done
+    return shown
+
+
+def _seen(text: str) -> str:
+    """Return what a reader sees of a text; the same object if nothing in it is hidden."""
+    shown = clean(text)
+    return shown if shown.isascii() else _UNSEEN.sub("", shown) if _UNSEEN.search(shown) else shown
 
 
 def _once(text: str) -> str:

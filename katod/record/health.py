@@ -14,6 +14,7 @@ from katod.journal import Journal
 DatabaseError = sqlite3.Error  # for those who read a ledger, and need not know what it is made of
 PRIVATE: Final = 0o600
 ASIDE: Final = ".damaged-"
+HOW_TO_MEND: Final = "end the katod that runs, if one does, and start it: it sets a damaged ledger aside"
 STRANGE: Final = "the ledger holds what katod did not write"
 _VERSION_AT: Final = 60  # where SQLite keeps `user_version`
 _HEADER: Final = 100

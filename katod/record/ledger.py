@@ -17,7 +17,17 @@ from katod.errors import LedgerError
 from katod.journal import Journal
 from katod.model import Identity, Range, SessionKey, Stat
 from katod.record import columns
-from katod.record.health import check, damage, is_damage, make_private, refuse_link, set_aside, shown, stated_version
+from katod.record.health import (
+    HOW_TO_MEND,
+    check,
+    damage,
+    is_damage,
+    make_private,
+    refuse_link,
+    set_aside,
+    shown,
+    stated_version,
+)
 from katod.record.rows import OutputRow, Refusal, SessionRow, SourceRow
 from katod.record.schema import MIGRATIONS, connect, migrate, refuse_newer
 
@@ -101,7 +111,7 @@ class Ledger:
     def read(cls, directory: Path) -> "Ledger | None":
         """Open the ledger for reading while a daemon may write; None when there is none yet."""
         path = directory / FILE_NAME
-        hint = "`katod run` sets it aside and begins a new one"
+        hint = HOW_TO_MEND
         if not path.exists():
             return None
         if not path.is_file():

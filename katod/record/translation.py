@@ -9,6 +9,7 @@ from katod.agents.protocol import Origin
 from katod.command.split import split
 from katod.events import Event
 from katod.facts import Facts
+from katod.formats.mdtext import clean
 from katod.formats.redact import redact
 from katod.journal import Journal
 from katod.model import Line, Record
@@ -18,7 +19,7 @@ from katod.tail.decode import decode
 def name_session(facts: Facts, words: str, event: Event) -> None:
     """Take the title from the first words, redacted whatever the settings say: ledger and file names hold it, too."""
     if not facts.title:
-        facts.name(redact(words), event)
+        facts.name(clean(redact(words)), event)
 
 
 class Translation:

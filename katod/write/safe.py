@@ -57,11 +57,11 @@ def _step(fd: int, part: str, *, make: bool) -> int:
             pass
     try:
         below = os.open(part, _DIRECTORY, dir_fd=fd)
-    except NotADirectoryError as error:
-        raise TargetRefused(f"{part} is not a folder") from error
     except OSError as error:
         if stat.S_ISLNK(_mode(fd, part)):
             raise TargetRefused(f"{part} is a symbolic link") from error
+        if isinstance(error, NotADirectoryError):
+            raise TargetRefused(f"{part} is not a folder") from error
         raise
     os.close(fd)
     return below

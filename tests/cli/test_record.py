@@ -15,3 +15,21 @@ def test_a_refusal_is_the_answer(world):
     world.claude().append(Claude().user("hello"))
     world.cli("record", "start", "latest", "/etc/x.md", code=1)
     assert "outside" in world.said
+
+
+def test_a_session_that_is_not_recorded_cannot_be_stopped(world):
+    """The second stop says so, instead of naming the file of the recording before."""
+    world.claude().append(Claude().user("::start notes\nhello"))
+    world.once()
+    assert "stopped; the file stays" in world.cli("record", "stop", "latest")
+    assert "is not recorded" in world.cli("record", "stop", "latest")
+
+
+def test_a_ledger_that_is_set_aside_is_named(world):
+    """Whoever asks while no katod runs is told that all recordings before it have ended."""
+    world.claude().append(Claude().user("::start notes\nhello"))
+    world.once()
+    ledger = world.state / "ledger.db"
+    ledger.write_bytes(b"no database at all" * 1000)
+    world.cli("record", "start", "latest", "anew")
+    assert f"{ledger}.damaged-1" in world.said

@@ -11,6 +11,7 @@ from markdown_it import MarkdownIt
 
 from katod import events as ev
 from katod.formats.markdown import Markdown
+from katod.formats.mdblocks import MARKS
 from katod.formats.mdtext import clean
 from katod.model import Options
 from tests.formats.conversation import TIMES, answers, asks, call, event, facts, result, says, show, thinks, user
@@ -155,6 +156,19 @@ def test_no_message_poses_as_a_part_of_the_transcript(messages, thinking):
     assert len(heads) <= 1 + 3 * len(messages)
     assert {content for _, content in heads[1:]} <= set(speakers)
     assert paragraphs.count("the person's next words") == paragraphs.count("the agent's next words") == len(messages)
+
+
+@pytest.mark.fault("text that poses as another speaker")
+@pytest.mark.parametrize("mark", MARKS.values())
+@pytest.mark.parametrize(
+    "form", ["*{}*", "*{} 19:30*", "_{}_", "words\n*{}*", "words\n\n  *{} 19:30*\n\nwords", "# x\n*{}*"]
+)
+def test_no_message_poses_as_a_mark_of_katod(mark, form):
+    """What was said in italics and sounds like katod is shown with its asterisks; in code it stays as it is."""
+    text = form.format(mark)
+    printed = show(user(text), says(text))
+    assert not [line for line in printed.splitlines() if line.strip().startswith((f"*{mark}", f"_{mark}"))]
+    assert f"```\n*{mark}*\n```" in show(says(f"```\n*{mark}*\n```"))
 
 
 @pytest.mark.fault("text that poses as another speaker")

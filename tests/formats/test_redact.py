@@ -62,6 +62,13 @@ SAMPLES = [
     ("groq-key", "", "gs" + "k_" + body(52)),
     ("xai-key", "", "xa" + "i-" + body(80)),
     ("perplexity-key", "", "ppl" + "x-" + body(48)),
+    ("digitalocean-token", "", "do" + "p_v1_" + body(64, HEX)),
+    ("shopify-token", "", "shp" + "at_" + body(32, HEX)),
+    ("vault-token", "", "hv" + "s." + body(90, URLSAFE)),
+    ("docker-token", "", "dckr" + "_pat_" + body(27, URLSAFE)),
+    ("linear-key", "", "lin" + "_api_" + body(40)),
+    ("figma-token", "", "fig" + "d_" + body(40, URLSAFE)),
+    ("age-key", "", "AGE-SECRET-" + "KEY-1" + body(58, BASE32)),
     ("telegram-token", "123456789:", "AA" + body(33, URLSAFE)),
     ("sendgrid-key", "", "SG" + "." + body(22, URLSAFE) + "." + body(43, URLSAFE)),
     ("discord-token", "MTk4NjIyNDgzNDcxOTI1MjQ4.", "Cl2FMQ" + "." + body(27, URLSAFE)),
@@ -103,6 +110,21 @@ def test_each_kind_goes_from_json_text(name, stays, secret):
     assert json.loads(redact(json.dumps(value))) == gone
     assert json.loads(json.loads(redact(json.dumps(json.dumps(value))))) == gone
     assert redact_json(value) == gone
+
+
+HIDING = ["\x1b[m", "\x1b[01;31m\x1b[K", "\x1b]8;;x\x07", "\x00", "\x08", "\u202e", "\u200b", "\u00ad", "\ufeff"]
+
+
+@pytest.mark.fault("secrets")
+@pytest.mark.parametrize("hiding", HIDING, ids=ascii)
+@pytest.mark.parametrize(("name", "stays", "secret"), SAMPLES, ids=IDS)
+def test_nothing_that_is_not_seen_hides_a_secret(name, stays, secret, hiding):
+    """Colours of `grep` within a token, control characters, characters without a width: it goes all the same."""
+    for at in (2, len(secret) // 2, len(secret) - 1):
+        done = redact(f"see {stays}{secret[:at]}{hiding}{secret[at:]} there")
+        assert done in (f"see {stays}[REDACTED:{name}] there", f"see {stays}[REDACTED:{name}]")
+    text = f"no {hiding} secret"
+    assert redact(text) is text
 
 
 @pytest.mark.parametrize(("name", "stays", "secret"), SAMPLES, ids=IDS)

@@ -77,10 +77,17 @@ PROTECTIONS = [
         ),
     ),
     Protection(
+        "what is redacted is what is seen",
+        "katod/formats/redact.py",
+        "    if seen is text or ",
+        "    if seen or ",
+        (f"{REDACT}test_nothing_that_is_not_seen_hides_a_secret",),
+    ),
+    Protection(
         "a title is redacted before it is kept",
         "katod/record/translation.py",
-        "        facts.name(redact(words), event)\n",
-        "        facts.name(words, event)\n",
+        "        facts.name(clean(redact(words)), event)\n",
+        "        facts.name(clean(words), event)\n",
         ("tests/faults/test_secrets.py::test_no_secret_reaches_a_file_of_katod",),
     ),
     Protection(

@@ -130,6 +130,13 @@ PROTECTIONS = [
         ),
     ),
     Protection(
+        "only katod speaks as katod",
+        "katod/formats/mdblocks.py",
+        "        if not self._containers and _POSING.match(rest):\n",
+        "        if False:\n",
+        (f"{LAWS}::test_no_message_poses_as_a_mark_of_katod",),
+    ),
+    Protection(
         "an element that acts is shown",
         "katod/formats/mdhtml.py",
         "            return name not in _ACTIVE\n",

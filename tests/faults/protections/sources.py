@@ -9,7 +9,8 @@ PROTECTIONS = [
         "only a newline ends a record",
         "katod/tail/reader.py",
         "            partial = Partial(start, start + len(data)) if data else None\n",
-        '            return self._batch(data + b"\\n", start)\n',
+        "            end = start + len(data)\n            lines = [Line(start, end, data)] if data else []\n"
+        '            return Batch(b"", start, Cursor(end, self.anchor(end)), more=False, lines=lines)\n',
         (
             "tests/tail/test_reader.py::test_line_split_at_any_byte_waits_for_its_newline",
             f"{SOURCES}test_a_record_that_comes_byte_by_byte_is_read_once",
