@@ -135,9 +135,13 @@ ASSIGNED: Final = _rule(
     "a telling name (before a key: one of _KEYS), a sign and a value that looks random",
 )
 
-_UNSEEN: Final = re.compile("[\u00ad\u200b-\u200f\u2060-\u2064\ufeff]")
+# What is not seen: control characters (newline and tab are), turns of direction, what has no width.
+_UNSEEN: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
+_VEIL: Final = b"\0"  # a control character among the classes
 _RUN: Final = b"a" * 20
-_CLASSES: Final = re.sub(rb"[^a]", b" ", re.sub(rb"[\w-]", b"a", bytes(range(256))))
+_CLASSES: Final = re.sub(
+    rb"[^a\0]", b" ", re.sub(rb"[\x00-\x08\x0b-\x1f\x7f]", _VEIL, re.sub(rb"[\w-]", b"a", bytes(range(256))))
+)
 _MARKED: Final = re.compile("|".join(dict.fromkeys(rule.marker for rule in PREFIXED)), re.ASCII)
 _ENDS: Final = (b"zation", b"pass", b"cret", b"ken", b"key")  # they start with a rare letter
 _WORDS: Final = list(zip(ASSIGNED.marker.encode().split(b"|"), map(re.compile, _ENDS), strict=True))
@@ -153,23 +157,9 @@ def redact(text: str) -> str:
     Colours, control characters and characters without a width may stand within a secret, and are gone where it is
     read: where one shows only then, the text is returned without them.
     """
-    while (done := _unveiled(text)) is not text:
+    while (done := _once(text)) is not text:
         text = done
     return text
-
-
-def _unveiled(text: str) -> str:
-    """Apply all rules one time, and see that none would meet more in what a reader sees of the text."""
-    done, seen = _once(text), _seen(text)
-    if seen is text or (shown := _once(seen)) is seen or shown == _seen(done):
-        return done
-    return shown
-
-
-def _seen(text: str) -> str:
-    """Return what a reader sees of a text; the same object if nothing in it is hidden."""
-    shown = clean(text)
-    return shown if shown.isascii() else _UNSEEN.sub("", shown) if _UNSEEN.search(shown) else shown
 
 
 def _once(text: str) -> str:
@@ -177,13 +167,22 @@ def _once(text: str) -> str:
     done = _replace(PEM, text) if PEM.marker in text else text
     plain = _plain(done)
     runs = plain.translate(_CLASSES)
+    veiled = _VEIL in runs or not (text.isascii() or not _UNSEEN.search(text))
     if (start := runs.find(_RUN)) >= 0:
         done = _prefixed(done, runs, start)
     if ":" in done or "=" in done or "," in done:
         for rule in IN_URLS if "://" in done else ():
             done = _replace(rule, done) if rule.marker in done else done
         done = _named(done, plain if done is text else _plain(done))
-    return done
+    return _unveiled(text, done) if veiled else done
+
+
+def _unveiled(text: str, done: str) -> str:
+    """Return a text that was redacted, or what a reader sees of it if the rules meet more there."""
+    seen = _UNSEEN.sub("", clean(text))
+    if seen == text or (shown := _once(seen)) is seen or shown == _UNSEEN.sub("", clean(done)):
+        return done
+    return shown
 
 
 def _plain(text: str) -> bytes:

@@ -79,8 +79,8 @@ PROTECTIONS = [
     Protection(
         "what is redacted is what is seen",
         "katod/formats/redact.py",
-        "    if seen is text or ",
-        "    if seen or ",
+        "    return _unveiled(text, done) if veiled else done\n",
+        "    return done\n",
         (f"{REDACT}test_nothing_that_is_not_seen_hides_a_secret",),
     ),
     Protection(
