@@ -3,7 +3,6 @@
 import os
 import time
 from collections.abc import Iterable
-from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -53,6 +52,8 @@ class Daemon:
         self._failures: dict[int, int] = {}
         self._hot: dict[tuple[Root, str], float] = {}
         self._last_step = 0.0
+        self._wall = time.time() - time.monotonic()
+        self._answers: dict[Path, str] = {}  # those that could not be written yet
         self._orders = orders or Orders()
         self._orders.wake = self._hints.wake
 
@@ -94,20 +95,20 @@ class Daemon:
 
     def _loop(self) -> None:
         now = time.monotonic()
-        hot, full, wall = now + HOT_EVERY, now + FULL_EVERY, time.time() - now
+        hot, full, swept, lost = now + HOT_EVERY, now + FULL_EVERY, 0.0, False
         while not self._orders.stop:
             now = time.monotonic()
-            gap = abs(time.time() - now - wall) > FULL_EVERY  # the machine slept, or its clock was set
-            overflow = self._take_hints()
+            gap = abs(time.time() - now - self._wall) > FULL_EVERY  # the machine slept, or its clock was set
+            lost |= self._take_hints()
             if self._orders.reload:
                 self._reload()
             if now >= hot:
                 hot = now + HOT_EVERY
-                overflow |= self._renew()
+                lost |= self._renew()
                 self._sweep_hot(now)
                 self._take_requests()
-            if now >= full or overflow or gap:
-                wall = time.time() - now
+            if now >= full or gap or (lost and now - swept >= HOT_EVERY):  # folders may be touched all the time
+                swept, lost, self._wall = now, False, time.time() - now
                 self._queue(self._catalog.sweep(self._roots))
                 full = now + (FULL_EVERY if self._hot else FULL_EVERY_WHEN_QUIET)
                 tell_manager("WATCHDOG=1")
@@ -189,6 +190,9 @@ class Daemon:
 
     def _take_requests(self) -> None:
         for path, request in requests.take(self._state):
+            if path in self._answers:
+                self._answer(path, self._answers.pop(path))
+                continue
             if request is None:
                 self._answer(path, "not a request")
                 continue
@@ -208,9 +212,11 @@ class Daemon:
             self._answer(path, refusal)
 
     def _answer(self, path: Path, refusal: str) -> None:
-        """Answer a request; one that cannot be answered now stays, and what it asked for is not done twice."""
-        with suppress(OSError):
+        """Answer a request; one that cannot be answered now stays, and is answered so later."""
+        try:
             requests.answer(path, refusal)
+        except OSError:
+            self._answers[path] = refusal
 
     def _reload(self) -> None:
         self._orders.reload = False

@@ -8,7 +8,7 @@ from typing import Any, Final, Literal, NamedTuple
 # Which format an output is written in, by its suffix.
 SUFFIXES: Final = {".md": "markdown", ".jsonl": "jsonl"}
 # What is longer is no id or name that a state remembers; its record is read like all others.
-LONGEST_NAME: Final = 200
+LONGEST_NAME: Final = 2048
 
 Tools = Literal["none", "summary", "full"]
 Attachments = Literal["save", "name"]

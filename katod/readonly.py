@@ -34,9 +34,11 @@ def reading(path: str) -> Iterator[sqlite3.Connection]:
     connection: sqlite3.Connection | None = None
     try:
         connection = sqlite3.connect(f"{Path(path).as_uri()}?{mode}", uri=True, isolation_level=None, timeout=_WAIT)
+        connection.text_factory = lambda data: data.decode("utf-8", "replace")
         yield connection
-    except sqlite3.Error as error:
-        raise SourceError(f"cannot be read: {error}", path=path) from error
+    except sqlite3.Error as error:  # its words may hold what stands in a row
+        name = getattr(error, "sqlite_errorname", type(error).__name__)
+        raise SourceError(f"cannot be read: {name}", path=path) from error
     finally:
         if connection is not None:
             connection.close()

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from katod.record.ledger import FILE_NAME
-from tests.agents.makers import MAKERS, Maker, calls, result, says, user
+from tests.agents.makers import MAKERS, Maker, OpenCode, calls, result, says, user
 from tests.live import ROOT
 from tests.world import World
 
@@ -108,3 +108,15 @@ def test_no_log_holds_a_word_of_a_recorded_session(world: World, make: type[Make
     log += run(world)
     assert not told(log)
     assert told(path.read_bytes())
+
+
+@pytest.mark.fault("sessions that are not recorded")
+def test_what_cannot_be_read_of_a_database_leaves_no_word(world: World) -> None:
+    """SQLite's own words about a row that is no text hold all of it."""
+    maker = OpenCode(world)
+    maker.say(user(f"hello {WORDS}"), says("yes"))
+    maker.run(("UPDATE part SET data = CAST(CAST(data AS BLOB) || x'ff' AS TEXT)", ()))
+    log = run(world)
+    assert not told(log)
+    assert not told(world.cli("status", "--json").encode())
+    assert not [path for path in files(world.state) if told(path.read_bytes())]

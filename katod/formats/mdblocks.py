@@ -19,7 +19,9 @@ MARKS: Final = {
     "gap": "A part of the conversation is missing here",
 }
 _MARK: Final = rf"[*_](?:{'|'.join(MARKS.values())})"
-_STRUCTURE: Final = re.compile(rf"<|^[ \t>*+\-0-9.)]*(?:#|```|~~~|\[|(?:=+|-+)[ \t]*$|{_MARK})", re.MULTILINE)
+_STRUCTURE: Final = re.compile(
+    rf"<|-[ \t]*+$|^[ \t>*+\-0-9.)]*+(?:#|```|~~~|\[|=++[ \t]*+$)|^[ ]*+{_MARK}", re.MULTILINE
+)
 _POSING: Final = re.compile(_MARK)
 _HEADING: Final = re.compile(r"(#{1,6})(?=[ \t]|$)")
 _UNDERLINE: Final = re.compile(r"(?:=+|-+)[ \t]*")
@@ -33,6 +35,8 @@ _MARKERS: Final = re.compile(r"(?:[ \t]|>|(?:[-*+]|[0-9]{1,9}[.)])(?=[ \t]))*")
 _WORDS: Final = re.compile(r"[^\s#`~<*_+>=\[0-9-]|\*\*(?=[^\W_])|`(?=[^`])")
 _PLAIN_ITEM: Final = re.compile(rf"(?:[-*+]|([0-9]{{1,9}})[.)]) (?={_WORDS.pattern})")
 _DEEPEST: Final = 100
+# What makes the line before it the head of a table.
+_DELIMITER: Final = re.compile(r"^(?=[^\n]*-)[ \t>*+|:0-9.)-]++$", re.MULTILINE)
 
 # Blocks of HTML, by how they begin: those that end with a tag, those that end at a blank line, and all other tags.
 _NAMES: Final = (
@@ -48,14 +52,18 @@ _ALONE: Final = re.compile(rf"{TAG}\s*$", re.ASCII | re.IGNORECASE)
 
 def neutral(text: str) -> str:
     """Return a message's text for its place below a level-2 heading."""
-    return _Blocks(tags=Tags() if "<" in text else None).run(text) if _STRUCTURE.search(text) else text
+    if not _STRUCTURE.search(text):
+        return text
+    tags = Tags(tables=_DELIMITER.search(text) is not None, ends=text.count(">")) if "<" in text else None
+    return _Blocks(tags, defines="]:" in text).run(text)
 
 
 class _Blocks:
     """Walks the lines of one message."""
 
-    def __init__(self, tags: Tags | None) -> None:
+    def __init__(self, tags: Tags | None, *, defines: bool) -> None:
         self._tags = tags
+        self._defines = defines  # the target of a link, somewhere
         self._out: list[str] = []
         self._containers: list[int] = []  # a list item by the column of its content, a quotation by 0
         self._leaf = ""  # "", "paragraph", "fence", "html" or "code"
@@ -295,7 +303,7 @@ class _Blocks:
             line = line.replace("|", "&#124;")
         if self._leaf == "fence":
             return line
-        if rest[:1] == "[" and _DEFINITION.match(rest):
+        if rest[:1] == "[" and self._defines and _DEFINITION.match(rest):
             line = line.replace("[", "\\[", 1)  # it would hold for the whole page
         if not self._containers and _POSING.match(rest):
             line = line.replace(rest[0], f"\\{rest[0]}", 1)  # only katod says so

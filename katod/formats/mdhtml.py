@@ -11,7 +11,7 @@ from typing import Final
 _VALUE: Final = r"""(?:"[^"<`|]*+"|'[^'<`|]*+'|[^\s"'=<>`|]++)"""
 _ADDRESS: Final = r"""(?=["']?+(?:https?://|mailto:|[A-Za-z0-9_./#%-]++["'\s>]))"""
 _ATTRIBUTE: Final = (
-    r"\s++(?:(?:align|alt|colspan|dir|height|lang|open|rowspan|start|title|width)"
+    r"\s++(?:(?:align|alt|class|colspan|dir|height|lang|open|rel|rowspan|start|target|title|width)"
     rf"(?:\s*+=\s*+{_VALUE})?+|(?:href|src)\s*+=\s*+{_ADDRESS}{_VALUE})"
 )
 TAG: Final = rf"<(?:[a-z][a-z0-9-]*+(?:{_ATTRIBUTE})*+\s*+/?|/[a-z][a-z0-9-]*+\s*+)>"
@@ -22,7 +22,7 @@ _HTML: Final = (
 _IN_HTML: Final = re.compile(_HTML, re.ASCII | re.IGNORECASE)
 _IN_TEXT: Final = re.compile(
     r"\\[!-/:-@\[-`{-~]|(?P<code>(?P<ticks>`++)[^`]*+(?P=ticks)(?!`))|(?P<run>`++)"
-    rf"|(?P<link><(?:https?://|mailto:)[^\s<>`|]*+>)|{_HTML}",
+    rf"|(?P<link><(?:https?://|mailto:|[\w.+-]++@)[^\s<>`|]*+>)|{_HTML}",
     re.ASCII | re.IGNORECASE,
 )
 _NAME: Final = re.compile("[A-Za-z0-9_-]+")
@@ -47,7 +47,10 @@ _DEEPEST: Final = 100
 class Tags:
     """Follows the tags of one message line by line."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, tables: bool, ends: int) -> None:
+        """`tables`: a bar may end what stands in a line; `ends`: how many signs there are that may end a tag."""
+        self._tables = tables
+        self._ends = ends
         self._open: list[str] = []
         self._sure = True  # no backtick before this point of the paragraph may still find its other half
         self._unseen: list[str] = []  # lines before this point of the paragraph that hold backticks
@@ -63,6 +66,7 @@ class Tags:
 
     def line(self, line: str, *, is_html: bool) -> str:
         """Return a line as it is printed; in a block of HTML there is no code."""
+        self._ends -= line.count(">")
         if "<" not in line:
             if "`" in line:
                 self.pass_by(line)
@@ -85,11 +89,19 @@ class Tags:
         kind, piece = match.lastgroup, match[0]
         if kind is None:  # an escaped character
             return piece
-        if kind == "run" or (kind == "code" and "|" in piece):
+        if kind == "run" or (kind == "code" and self._tables and "|" in piece):
             self._sure = False
+        if kind == "sign" and self._ends <= 0 and self._is_within(match):
+            return piece  # no tag can come of it
         if kind == "sign" or not self._sure:
             return piece.replace("<", "&lt;")
         return self._tag(piece) if kind == "tag" else piece
+
+    @staticmethod
+    def _is_within(match: re.Match[str]) -> bool:
+        """Say whether a sign stands right behind a word, as in `a<b`, and nothing behind it in its line ends a tag."""
+        before = match.string[match.start() - 1 : match.start()]
+        return (before.isalnum() or before in ("<", ")")) and ">" not in match.string[match.end() :]
 
     def _tag(self, tag: str) -> str:
         """Return a tag as it is, moved down if it is a heading's, or shown if it may not stay."""

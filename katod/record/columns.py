@@ -1,18 +1,20 @@
 """The ledger's columns and how they become rows."""
 
 from collections.abc import Callable
+from dataclasses import fields
 from functools import wraps
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
 import orjson
 
-from katod.errors import LedgerDamaged
+from katod.errors import LedgerDamaged, LedgerError
 from katod.model import Anchor, Identity, Options, Range, SessionKey, Stat
 from katod.record.health import STRANGE
 from katod.record.rows import OutputRow, SessionRow, SourceRow
 from katod.tail.reader import Cursor
 
+_OPTIONS: Final = frozenset(field.name for field in fields(Options))
 Row = tuple[Any, ...]
 T = TypeVar("T")
 
@@ -63,12 +65,18 @@ def to_source(row: Row) -> SourceRow:
     )  # fmt: skip
 
 
+def _options(row: dict[str, Any]) -> Options:
+    if row.keys() - _OPTIONS:
+        raise LedgerError("holds options of a newer katod", hint="upgrade katod")
+    return Options(**row)
+
+
 @_legible
 def to_output(row: Row) -> OutputRow:
     """Return the output that a row of `OUTPUT` columns holds; its ranges are read apart."""
     return OutputRow(
         row[0], row[1], Path(row[2]), tuple(orjson.loads(row[3])), row[4], row[5],
-        Options(**orjson.loads(row[6])), orjson.loads(row[7]), [], orjson.loads(row[8]) if row[8] else None,
+        _options(orjson.loads(row[6])), orjson.loads(row[7]), [], orjson.loads(row[8]) if row[8] else None,
         bool(row[9]), row[10], row[11], row[12], row[13], row[14],
         orjson.loads(row[15]) if row[15] else [], orjson.loads(row[16]) if row[16] else None, *row[17:],
     )  # fmt: skip

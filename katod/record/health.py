@@ -55,7 +55,9 @@ def damage(path: Path) -> str:
         return "its log is gone" if path.with_name(f"{path.name}-shm").exists() else ""
     if not stat.S_ISREG(logged.st_mode):
         return "its log is not a regular file"
-    return "" if not logged.st_size or _is_log(_beginning(log, _LOG_HEADER.size)) else "its log is damaged"
+    if logged.st_size <= _LOG_HEADER.size:
+        return ""  # nothing was ever committed to it
+    return "" if _is_log(_beginning(log, _LOG_HEADER.size)) else "its log is damaged"
 
 
 def is_damage(error: Exception) -> bool:
@@ -82,8 +84,10 @@ def check(connection: sqlite3.Connection, path: Path) -> None:
     version = connection.execute("PRAGMA user_version").fetchone()[0]
     if not version and connection.execute("SELECT 1 FROM sqlite_master").fetchone():
         raise LedgerDamaged("it is a database of another program")
-    read = connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()[1]
-    commits = [size for size in _frames(_log(path), max(read, 0)) if size]
+    busy, read, _ = connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
+    if busy or read < 0:
+        return  # somebody reads it just now, or there is no log: how far it is whole cannot be told
+    commits = [size for size in _frames(_log(path), read) if size]
     if len(commits) > 1:  # one may have been under way when the power went out; a second one came after a sync
         raise LedgerDamaged("its log is damaged")
 

@@ -13,7 +13,7 @@ from katod.formats import open_format
 from katod.journal import Journal
 from katod.model import Identity, Line, Options, SessionKey
 from katod.record.translation import Translation
-from tests.agents.makers import MAKERS, UNKNOWN, Maker, calls, says, user
+from tests.agents.makers import MAKERS, UNKNOWN, Maker, calls, result, says, user
 from tests.world import Claude, Codex, World
 
 LINES = [make for make in MAKERS if make.__name__ not in ("GeminiDocument", "OpenCode")]
@@ -101,3 +101,14 @@ def test_an_ordinal_that_comes_twice_hides_no_record() -> None:
     assert len(set(ids)) == len(ids)
     assert [event.payload["text"] for event in events if "text" in event.payload] == ["one", "two", "three", "four"]
     assert [one.partition("@")[2] for one in ids if "+" not in one][:3] == ["0:0", "1:0", "2:0"]
+
+
+@pytest.mark.parametrize("make", MAKERS, ids=lambda maker: maker.__name__)
+def test_a_call_with_a_long_id_is_told_once_and_by_its_name(world: World, make: type[Maker]) -> None:
+    """Some providers give ids of hundreds of characters."""
+    call = f"call_{'x' * 450}|{'y' * 900}"
+    maker = make(world).say(user("::start n.jsonl"), says("yes"), calls(call, "make"), result(call, "done"), says("ok"))
+    world.once()
+    told = [orjson.loads(line)["kind"] for line in world.written()["n.jsonl"].splitlines()]
+    assert told.count("assistant.tool.call") == (0 if "calls" in maker.ABSENT else 1)
+    assert "\n- `tool`" not in world.cli("export", "latest")

@@ -200,6 +200,8 @@ def test_a_row_of_a_database_may_hold_anything(world):
     hostile = [data for value in VALUES for data in (part.replace('"MARK"', value), value, value[:-1])]
     for number, data in enumerate(hostile):
         maker.run(("INSERT INTO part VALUES (?,?,?,1,1,?)", (f"prt_bad{number}", row["id"], maker.id, data)))
+    no_text = part.encode().replace(b"MARK", b"\xff")
+    maker.run(("INSERT INTO part VALUES (?,?,?,1,1,CAST(? AS TEXT))", ("prt_no_text", row["id"], maker.id, no_text)))
     maker.say(says(good(1)))
     world.once()
     assert json.loads(world.cli("status", "--json"))["problems"] == []

@@ -3,9 +3,11 @@
 import os
 import shutil
 import sqlite3
+from contextlib import closing
 
 import pytest
 
+from katod.record.health import check
 from katod.record.ledger import Ledger
 
 from .checks import marks_of
@@ -184,6 +186,35 @@ def restored(world, ledger, texts):
     ledger_of(world).write_bytes(ledger)
     for path, text in texts.items():
         path.write_text(text)
+
+
+@pytest.mark.parametrize("content", [b"", b"ten bytes.", b"\0" * 32])
+def test_a_log_to_which_nothing_was_committed_is_no_damage(world, content):
+    """A power cut may leave no more of it than that."""
+    session, _ = recorded(world)
+    closed(world)
+    log_of(world).write_bytes(content)
+    session.append(session.said("mark-00000001-000003."))
+    world.once()
+    goes_on(world)
+
+
+class Contended:
+    """A ledger of which another program holds SQLite's lock for checkpoints, as `katod status` may for a moment."""
+
+    def __init__(self, connection):
+        self._connection = connection
+
+    def execute(self, statement):
+        asked = "SELECT 1, -1, -1" if "wal_checkpoint" in statement else statement
+        return self._connection.execute(asked)
+
+
+def test_a_ledger_that_somebody_reads_is_no_damage(world):
+    """How far its log was read cannot be told then, and nothing is made of it."""
+    recorded(world)
+    with closing(sqlite3.connect(ledger_of(world))) as connection:
+        check(Contended(connection), ledger_of(world))
 
 
 @pytest.mark.fault("ledger damaged")

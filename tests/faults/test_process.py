@@ -262,6 +262,25 @@ def test_a_request_that_cannot_be_read_now_waits(tmp_path, closed_files):
     assert [request.word for _, request in requests.take(tmp_path)] == ["start"]
 
 
+def test_an_answer_that_cannot_be_written_now_is_given_later(tmp_path, monkeypatch):
+    """It stays what it was: what was refused is never told as done."""
+    World(tmp_path).once()
+    settings = config.load(tmp_path / "katod.toml")
+    katod = daemon.Daemon(settings, tmp_path / "katod.toml", tmp_path / "state", Journal())
+    moment = "2026-02-10T23:00:00.000Z"
+    answer = requests.leave(tmp_path / "state", Request(("claude", "unknown", ""), "start", "n", moment))
+    with monkeypatch.context() as full:
+        full.setattr(requests, "answer", no_space)
+        katod._take_requests()
+    katod._take_requests()
+    katod.close()
+    assert answer.read_text() == "no such session is known"
+
+
+def no_space(*_):
+    raise OSError(errno.ENOSPC, "No space left on device")
+
+
 def test_a_session_of_many_files_is_not_read_without_one_of_them(tmp_path, closed_files):
     """What would be missing where it was said has the whole session wait."""
     names = ["session/p/ses_1.json", "message/ses_1/msg_1.json", "part/msg_1/prt_1.json"]

@@ -50,7 +50,7 @@ class Scene:
     def run(self) -> int:
         """Process everything in a process of its own; return its peak of memory in bytes."""
         command = [sys.executable, "-c", PROGRAM, "run", "--once"]
-        done = subprocess.run(command, env=self.world.environment, capture_output=True, check=False)
+        done = subprocess.run(command, env=self.world.environment, capture_output=True, timeout=300, check=False)
         assert done.returncode == 0, done.stderr[-3000:].decode()
         return int(done.stdout) * 1024
 

@@ -3,6 +3,7 @@
 import json
 import shutil
 import signal
+from pathlib import Path
 
 import pytest
 
@@ -12,7 +13,9 @@ from katod.journal import Journal
 from .live import Live, with_watches, without_privileges
 from .world import until
 
-QUEUE = 16_384  # events that the kernel keeps for a reader that does not read
+# How many events the kernel keeps for a reader that does not read.
+LIMIT = Path("/proc/sys/fs/inotify/max_queued_events")
+QUEUE = int(LIMIT.read_text()) if LIMIT.exists() else 16_384
 
 
 @pytest.fixture

@@ -123,6 +123,12 @@ def test_quotation_keeps_its_paragraphs():
 # -- bodies ------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("unit", ["-", " -", "=", "- ", "> ", "<", "`", "[", "|", "*", "&", "<a ", "1. ", "#", "~"])
+def test_no_long_line_takes_longer_than_its_length(unit):
+    """Two hundred thousand signs, and then a word: with a pattern that looks back again and again it would not end."""
+    assert body(f"{unit * 200_000}x")
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -140,6 +146,12 @@ def test_quotation_keeps_its_paragraphs():
         "a <b>bold</b> word, a < b, Vec<T>, <some_tag>, `<div class=x>`, <https://x.y>",
         "<!-- note -->\nseen",
         "<details>\n<summary>x</summary>\n\ny\n\n</details>",
+        "It returns `Promise<string | null>` now, and `Map<string, T>` stays.",
+        "Run `cat a | grep b`, then see `Vec<u8>`.",
+        "if a<b, then f()<g; cat <<EOF\nmore",
+        "<me@x.org> wrote",
+        '<div class="note">\nhi\n</div>',
+        "[the long title of the\nmanual](https://x.y/z), [1, 2,\n3]",
     ],
 )
 def test_ordinary_message_stays_as_it_is(text):

@@ -29,5 +29,5 @@ def test_nothing_that_the_fuzzer_finds_raises(tmp_path, target):
                 shutil.copy(path, seeds / f"{folder.name}-{number}")
     options = [f"-runs={RUNS}", f"-max_len={LONGEST}", "-timeout=20", "-rss_limit_mb=1000", "-verbosity=0"]
     command = [sys.executable, "-m", "tests.fuzz", target, *options, f"-artifact_prefix={tmp_path}/", str(seeds)]
-    done = subprocess.run(command, cwd=FIXTURES.parent, capture_output=True, check=False)
+    done = subprocess.run(command, cwd=FIXTURES.parent, capture_output=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr[-3000:].decode(errors="replace")

@@ -1,6 +1,8 @@
 """Outputs that cannot be written for a while, and sessions in which something odd happens meanwhile."""
 
+import errno
 import os
+import sqlite3
 import time
 
 import pytest
@@ -10,7 +12,7 @@ from katod.config import load
 from katod.daemon import Daemon
 from katod.errors import OutputError
 from katod.journal import Journal
-from katod.record import delivery
+from katod.record import delivery, outputs
 from katod.record.attach import Attaching
 from katod.requests import Request
 from tests.test_pipeline import counts, only
@@ -346,3 +348,35 @@ def test_without_its_file_the_configuration_stays(world):
     run.turn()
     run.daemon.close()
     assert world.written() == {}
+
+
+def test_a_command_to_a_disk_that_fails_is_refused_and_its_session_goes_on(world, monkeypatch):
+    """An error that tells of the path, and may last, is the command's alone."""
+    make, source = Claude(), world.claude()
+    source.append(make.user("::start n\none"))
+    world.once()
+    real = outputs.examine
+
+    def fail(root, parts):
+        if parts[-1] == "dead.md":
+            raise OSError(errno.EIO, "Input/output error")
+        return real(root, parts)
+
+    monkeypatch.setattr(outputs, "examine", fail)
+    source.append(make.user("::export dead\ntwo"), make.says("three"))
+    world.once()
+    assert counts(world.written()["n.md"], "one", "two", "three") == [1, 1, 1]
+    assert "Input/output error" in world.cli("status")
+
+
+def test_a_recording_of_a_newer_katod_is_left_as_it_is(world):
+    """Options that this katod does not know are no damage: it refuses, and sets nothing aside."""
+    world.claude().append(Claude().user("::start n\none"))
+    world.once()
+    ledger = sqlite3.connect(world.state / "ledger.db")
+    ledger.execute("UPDATE outputs SET options = json_set(options, '$.new', 1)")
+    ledger.commit()
+    ledger.close()
+    with pytest.raises(AssertionError, match="newer katod"):
+        world.once()
+    assert not list(world.state.glob("*.damaged*"))

@@ -98,6 +98,21 @@ PROTECTIONS = [
         ("tests/test_privacy.py::test_commands_that_come_to_nothing_leave_no_word",),
     ),
     Protection(
+        "what SQLite says of a row is not repeated",
+        "katod/readonly.py",
+        """        connection.text_factory = lambda data: data.decode("utf-8", "replace")
+        yield connection
+    except sqlite3.Error as error:  # its words may hold what stands in a row
+        name = getattr(error, "sqlite_errorname", type(error).__name__)
+        raise SourceError(f"cannot be read: {name}", path=path) from error
+""",
+        """        yield connection
+    except sqlite3.Error as error:
+        raise SourceError(f"cannot be read: {error}", path=path) from error
+""",
+        ("tests/test_privacy.py::test_what_cannot_be_read_of_a_database_leaves_no_word",),
+    ),
+    Protection(
         "the log names files, not what stands in them",
         "katod/record/catalog.py",
         "        self._journal.source_found(path, history)\n",

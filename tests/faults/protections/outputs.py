@@ -33,7 +33,7 @@ PROTECTIONS = [
     Protection(
         "the options of a recording are frozen",
         "katod/record/columns.py",
-        "        Options(**orjson.loads(row[6])), ",
+        "        _options(orjson.loads(row[6])), ",
         "        Options(), ",
         ("tests/faults/test_settings.py::test_a_recording_keeps_its_settings",),
     ),
