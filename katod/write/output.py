@@ -33,7 +33,7 @@ class Place(NamedTuple):
 
 
 class Known(NamedTuple):
-    """An output as katod left it: device, inode, size, hashes of its last 1024 and 64 bytes. Inode 0: never made."""
+    """An output as katod left it: device, inode, size, hashes of its end (`_tail`). Inode 0: never made."""
 
     dev: int = 0
     ino: int = 0
@@ -144,19 +144,20 @@ def _take_empty(place: Place) -> Known:
 def _committed_end(fd: int, size: int, known: Known) -> int | None:
     """Return where what was committed ends now, None where it cannot be told.
 
-    An edit further up moves it: then it is found by its last bytes; by the very last ones, where the edit was close,
-    only if nothing else in the file ends like that.
+    An edit further up moves it: then it is found by its last bytes; where the edit was close, by the very last ones or
+    by its last line, if nothing else in the file ends like that.
     """
     if size >= known.size and _is_tail(fd, known.size, known.tail):
         return known.size
     begin = max(0, size - _LOOK_AROUND)
     data = os.pread(fd, size - begin, begin)
-    far, _, near = known.tail.partition(".")
-    found = next(_ends_like(data, far, min(known.size, TAIL_SIZE)), None)
-    if found is None:
-        close = list(islice(_ends_like(data, near, min(known.size, NEAR_TAIL_SIZE)), 2))
-        found = close[0] if len(close) == 1 else None
-    return None if found is None else begin + found
+    far, near, line = [*known.tail.split("."), "", ""][:3]
+    found = list(islice(_ends_like(data, far, min(known.size, TAIL_SIZE)), 1))
+    for close in (_ends_like(data, near, min(known.size, NEAR_TAIL_SIZE)), _lines_like(data, line)):
+        found = found or list(islice(close, 2))
+        if len(found) == 1:
+            return begin + found[0]
+    return None
 
 
 def _ends_like(data: bytes, digest: str, length: int) -> Iterator[int]:
@@ -164,6 +165,15 @@ def _ends_like(data: bytes, digest: str, length: int) -> Iterator[int]:
     for end in _ends(data):
         if end >= length > 0 and _digest(data[end - length : end]) == digest:
             yield end
+
+
+def _lines_like(data: bytes, digest: str) -> Iterator[int]:
+    """Yield the ends of lines with this hash."""
+    at = 0
+    for line in data.splitlines(keepends=True):
+        at += len(line)
+        if line.strip() and _digest(line.strip()) == digest:
+            yield at
 
 
 def _ends(data: bytes) -> Iterator[int]:
@@ -224,13 +234,15 @@ def _known(fd: int) -> Known:
 
 
 def _tail(fd: int, size: int) -> str:
+    """Hash the last 1024 bytes, the last 64, and the last line with anything in it."""
     length = min(size, TAIL_SIZE)
     data = os.pread(fd, length, size - length)
-    return f"{_digest(data)}.{_digest(data[-NEAR_TAIL_SIZE:])}"
+    line = data.rstrip().rpartition(b"\n")[2].strip()
+    return ".".join(map(_digest, (data, data[-NEAR_TAIL_SIZE:], line)))
 
 
 def _is_tail(fd: int, size: int, tail: str) -> bool:
-    return _tail(fd, size).startswith(tail)  # an older katod kept the first hash only
+    return _tail(fd, size).startswith(tail)  # an older katod kept fewer hashes
 
 
 def _digest(data: bytes) -> str:

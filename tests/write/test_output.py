@@ -309,6 +309,16 @@ def test_short_intent_is_found_behind_a_line_that_someone_left_open(place):
     assert place.path.read_bytes() == edited
 
 
+def test_short_intent_is_found_behind_edits_all_around_it(place):
+    """A line among the last words, a short batch that was written, and a note behind it: nothing is doubled."""
+    known = append_new(place, INTENT + b"\n%s\nthe last line\n" % (b"words. " * 40))
+    short = b"\nyes.\n"
+    edited = place.path.read_bytes().replace(b"the last", b"a word of mine\nthe last")
+    put(place, edited + short + b"a note\n")
+    complete(place, known, short, [len(short)])
+    assert place.path.read_bytes() == edited + short + b"a note\n"
+
+
 def test_output_known_to_an_older_katod_is_the_same(place):
     """What was kept before there was a second hash is still compared."""
     known = append_new(place, INTENT)
