@@ -47,7 +47,7 @@ class Happenings(RuleBasedStateMachine):
         self.world = World(Path(self._folder.name) / "home", self._patch)
         self.model, self.katod, self.copy = Expected(), None, None
         self.torn, self.away, self.forked, self.killed = b"", None, None, False
-        self.session, self.ends = make(self.world), []
+        self.session, self.ends, self.asked = make(self.world), [], set()
         self.exchange(START, f"::start talk.{suffix}")
 
     def is_there(self):
@@ -75,6 +75,7 @@ class Happenings(RuleBasedStateMachine):
         for thing in (user(self.model.new(kind).replace("::start", command)), says(self.model.new(SAY))):
             self.session.say(thing)
             self.ends.append(len(self.session.items))
+        self.asked.add(self.ends[-2])
 
     @precondition(is_there)
     @rule(kind=st.sampled_from((SAY, SAY, START, STOP)))
@@ -120,7 +121,9 @@ class Happenings(RuleBasedStateMachine):
     def truncate(self, drop):
         """The agent takes back what was said last, in place."""
         self.torn = b""
-        self.ends = self.ends[: max(1, len(self.ends) - drop)]
+        self.ends = self.ends[: max(2, len(self.ends) - drop)]
+        if type(self.session) not in LINES and self.ends[-1] in self.asked:
+            self.ends.pop()  # of two prompts without an answer between, these agents keep the second back
         kept = self.ends[-1]
         if type(self.session) in LINES:
             self.session.items = self.session.items[:kept]
