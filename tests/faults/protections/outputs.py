@@ -28,7 +28,7 @@ PROTECTIONS = [
         "katod/write/recover.py",
         "        if _is_hole(behind, intent, same):\n",
         "        if False:\n",
-        (f"{POWER}TestLostPower::runTest", f"{POWER}test_a_hole_before_bytes_that_arrived"),
+        (f"{POWER}test_power_is_lost_in_every_window", f"{POWER}test_a_hole_before_bytes_that_arrived"),
     ),
     Protection(
         "the options of a recording are frozen",
