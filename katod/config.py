@@ -13,7 +13,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 import platformdirs
 
 from katod.errors import ConfigError
-from katod.journal import LEVELS
+from katod.log import LEVELS
 from katod.model import SUFFIXES, Attachments, Tools
 
 FILE_NAME: Final = "katod.toml"

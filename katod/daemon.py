@@ -11,7 +11,7 @@ from katod.config import Settings
 from katod.discover.roots import Root, find_roots
 from katod.discover.watch import Hints, Watcher, folders_of
 from katod.errors import ConfigError, KatodError, LedgerError
-from katod.journal import Journal, configure
+from katod.log import EventLog
 from katod.pipeline import Pipeline
 from katod.record.catalog import Catalog
 from katod.record.ledger import Ledger
@@ -34,19 +34,19 @@ class Daemon:
     """The composition root. One thread steps; the watcher's thread only leaves hints."""
 
     def __init__(
-        self, settings: Settings, config_path: Path, state: Path, journal: Journal, orders: Orders | None = None
+        self, settings: Settings, config_path: Path, state: Path, log: EventLog, orders: Orders | None = None
     ) -> None:
         self._config_path = config_path
         self._has_config = config_path.exists()  # a file that is gone is a mistake, not a wish for the defaults
         self._state = state
-        self._journal = journal
+        self._log = log
         self._hints = Hints()
-        self._watcher = Watcher(self._hints, journal)
-        self._ledger = Ledger.open(state, journal)
-        self._catalog = Catalog(self._ledger, journal)
+        self._watcher = Watcher(self._hints, log)
+        self._ledger = Ledger.open(state, log)
+        self._catalog = Catalog(self._ledger, log)
         self._roots = find_roots(settings)
         self._settings = settings
-        self._pipeline = Pipeline(self._ledger, self._catalog, journal, self._rules(), self._notify)
+        self._pipeline = Pipeline(self._ledger, self._catalog, log, self._rules(), self._notify)
         self._due: dict[int, float] = {}
         self._stepped: dict[int, float] = {}
         self._failures: dict[int, int] = {}
@@ -64,12 +64,12 @@ class Daemon:
         if not self._orders.stop:
             self._begin()
             mode = "events" if watching else "sweeps only"
-            self._journal.daemon_started(mode, len(self._catalog.sources))
+            self._log.daemon_started(mode, len(self._catalog.sources))
             tell_manager("READY=1", f"STATUS=following {len(self._catalog.sources)} sessions ({mode})")
         self._loop()
         tell_manager("STOPPING=1")
         self.close()
-        self._journal.daemon_stopped(self._orders.stop)
+        self._log.daemon_stopped(self._orders.stop)
 
     def _begin(self) -> None:
         """Take up what was under way, and find what is there."""
@@ -223,16 +223,16 @@ class Daemon:
         try:
             settings = config.load(self._config_path, required=self._has_config)
         except ConfigError as error:
-            self._journal.settings_rejected(str(self._config_path), str(error))
+            self._log.settings_rejected(str(self._config_path), str(error))
             tell_manager(f"STATUS=the new settings are bad, the old ones stay: {error}")
             return
         self._settings = settings
         self._has_config = self._config_path.exists()
-        configure(settings.log.level)
+        self._log.level = settings.log.level
         self._roots = find_roots(settings)
         self._pipeline.use(self._rules())
         self._renew()
-        self._journal.settings_reloaded(str(self._config_path))
+        self._log.settings_reloaded(str(self._config_path))
 
     def _rules(self) -> Rules:
         kept = [root.path for root in self._roots if not root.database]
@@ -243,14 +243,13 @@ class Daemon:
             desktop(title, text)
 
 
-def start(settings: Settings, config_path: Path, state: Path, *, once: bool) -> None:
+def start(settings: Settings, config_path: Path, state: Path, log: EventLog, *, once: bool) -> None:
     """Run katod in the foreground; raises AlreadyRunning, LedgerError."""
     os.umask(0o077)
-    journal = Journal()
     orders = None if once else Orders.heard()
     lock = Lock.take(state)
     try:
-        daemon = Daemon(settings, config_path, state, journal, orders)
+        daemon = Daemon(settings, config_path, state, log, orders)
         if once:
             daemon.once()
         else:

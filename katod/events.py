@@ -67,8 +67,8 @@ class SessionRef(NamedTuple):
 class Event(NamedTuple):
     """One canonical event. `id` is the once-key: same source, same id, on every machine, for ever.
 
-    `once` is the id without the session where agents copy records into other files (forks): a command
-    acts once per `once`. `typed` is true when a person proved to have typed the text of a `user.message`;
+    `dedup_key` is the id without the session where agents copy records into other files (forks): a command
+    acts once per `dedup_key`. `typed` is true when a person proved to have typed the text of a `user.message`;
     only such text may command. `blobs` holds what its attachments show: (SHA-256, media type, base64).
     These three stay inside katod.
     """
@@ -82,7 +82,7 @@ class Event(NamedTuple):
     time_source: str = ""
     turn: str = ""
     model: str = ""
-    once: str = ""
+    dedup_key: str = ""
     typed: bool = False
     blobs: tuple[tuple[str, str, str], ...] = ()
 

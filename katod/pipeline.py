@@ -17,7 +17,7 @@ from katod import events as ev
 from katod.agents import ADAPTERS
 from katod.errors import LedgerError, SourceChanged, SourceError, SourceGone, shown
 from katod.events import Event
-from katod.journal import Journal
+from katod.log import EventLog
 from katod.model import Command
 from katod.record.attach import Attaching
 from katod.record.catalog import Catalog
@@ -41,11 +41,11 @@ class Pipeline:
     """The stages and what they share. Single-threaded: one step at a time."""
 
     def __init__(
-        self, ledger: Ledger, catalog: Catalog, journal: Journal, rules: Rules, notify: Notify = lambda *_: None
+        self, ledger: Ledger, catalog: Catalog, log: EventLog, rules: Rules, notify: Notify = lambda *_: None
     ) -> None:
         self._ledger = ledger
         self._catalog = catalog
-        self._journal = journal
+        self._log = log
         self._notify = notify
         self._open: dict[int, Conversation] = {}
         self._partials: dict[int, Partial] = {}
@@ -53,15 +53,15 @@ class Pipeline:
         self._near_misses: Counter[int] = Counter()
         self._failed: set[int] = set()  # sessions to be taken up again from the ledger
         self._held: dict[int, Cursor] = {}  # where a source was when text began to be held back
-        self.delivery = Delivery(ledger, journal)
-        self._catch_up = CatchUp(ledger, catalog, journal, self.delivery)
-        self._attaching = Attaching(ledger, journal, self._catch_up)
+        self.delivery = Delivery(ledger, log)
+        self._catch_up = CatchUp(ledger, catalog, log, self.delivery)
+        self._attaching = Attaching(ledger, log, self._catch_up)
         self.use(rules)
 
     def use(self, rules: Rules) -> None:
         """Obey these rules from the next step on; what they exclude now is ended."""
         self._rules = rules
-        self._desk = Desk(Outputs(self._ledger, rules), self._journal, self._notify, self._catch_up.add, self._catalog)
+        self._desk = Desk(Outputs(self._ledger, rules), self._log, self._notify, self._catch_up.add, self._catalog)
         for conversation in list(self._open.values()):
             if rules.excludes(conversation.row.cwd):
                 end = partial(self._at_rest, conversation, self._desk.end_excluded)
@@ -147,7 +147,7 @@ class Pipeline:
                 if conversation.admit(event, source):
                     self._pass(conversation, source, event)
                 elif file.is_document:  # read again from its beginning, by a reader that may know nothing of it
-                    conversation.facts.fold(event)
+                    conversation.metadata.fold(event)
             if translation.holding():
                 self._held.setdefault(source.id, before)
             else:
@@ -163,15 +163,15 @@ class Pipeline:
 
     def _pass(self, conversation: Conversation, source: SourceRow, event: Event) -> None:
         """Take one event through: facts, commands, outputs."""
-        facts = conversation.facts
-        facts.observe(event)
+        metadata = conversation.metadata
+        metadata.observe(event)
         if event.kind == ev.USER_COMMAND:
             self._desk.obey(conversation, source, event)
         if conversation.row.auto == "wanted":
             self._desk.begin_unasked(conversation)
         for outlet in conversation.live:
-            outlet.take(event, facts)
-        facts.close(event)
+            outlet.take(event, metadata)
+        metadata.close(event)
 
     def _conversation(self, source: SourceRow) -> Conversation | None:
         found = self._open.get(source.session)
@@ -210,16 +210,16 @@ class Pipeline:
         version = ADAPTERS[row.key.agent].version
         sources = self._catalog.of_session(session_id)
         stored = self._ledger.sources_of(session_id)
-        whole = row.facts is not None and all(
+        whole = row.metadata is not None and all(
             kept.version == version and kept.translated == source.cursor.offset == kept.cursor.offset
             for source, kept in zip(sources, stored, strict=True)
         )
         for source, kept in zip(sources, stored, strict=True):
             source.state, source.translated = (kept.state, kept.translated) if whole else (None, 0)
-        row.facts = row.facts if whole else None
-        conversation = Conversation(row, sources, rows, self._ledger, self._journal)
+        row.metadata = row.metadata if whole else None
+        conversation = Conversation(row, sources, rows, self._ledger, self._log)
         for output in rows.values():
-            rebuild(output, conversation, self._catalog, self._journal)
+            rebuild(output, conversation, self._catalog, self._log)
         self._open[session_id] = conversation
         return conversation
 
@@ -336,7 +336,7 @@ class Pipeline:
 
         def act(found: Conversation) -> None:
             found.applied[once] = None
-            at = found.facts.last
+            at = found.metadata.last
             answer.append(self._desk.carry_out(found, command, at, time=time, typed=False))
 
         self._at_rest(conversation, act)
@@ -381,7 +381,7 @@ class Pipeline:
             source.problem = problem
             self._unsaved[source.id] = source
             if problem:
-                self._journal.source_unreadable(source.path, problem)
+                self._log.source_unreadable(source.path, problem)
 
     @property
     def unsettled(self) -> bool:

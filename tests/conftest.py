@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 
-from katod.journal import quiet
 from tests.world import World
 
 settings.register_profile("katod", deadline=None, suppress_health_check=list(HealthCheck), print_blob=True)
@@ -15,9 +14,6 @@ settings.register_profile(
     "unshrunk", settings.get_profile("katod"), phases=[Phase.explicit, Phase.generate], derandomize=True
 )
 settings.load_profile("katod")
-
-
-quiet()
 
 
 @pytest.fixture

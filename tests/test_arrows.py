@@ -17,24 +17,24 @@ ARROWS = {
     "model": "",
     "events": "",
     "slug": "",
-    "journal": "",
-    "facts": "events model",
+    "log": "",
+    "metadata": "events model",
     "requests": "model",
     "readonly": "errors",
-    "config": "errors journal model",
+    "config": "errors log model",
     # the stages: bytes come in at the top and go out at the bottom
-    "discover": "config errors journal model readonly",
+    "discover": "config errors log model readonly",
     "tail": "errors model readonly",
     "agents": "events model",
     "command": "agents errors events model tail",
-    "formats": "agents events facts model slug",
+    "formats": "agents events metadata model slug",
     "write": "errors",
     # what is remembered between the stages, and the stages put together
-    "record": "agents command config discover errors events facts formats journal model slug tail write",
-    "pipeline": "agents errors events journal model record tail",
+    "record": "agents command config discover errors events metadata formats log model slug tail write",
+    "pipeline": "agents errors events log model record tail",
     "service": "errors",
-    "daemon": "config discover errors journal pipeline record requests service",
-    "cli": "agents config daemon discover errors facts formats journal model record requests service tail",
+    "daemon": "config discover errors log pipeline record requests service",
+    "cli": "agents config daemon discover errors metadata formats log model record requests service tail",
     "__main__": "cli",
     "__init__": "",
 }
@@ -98,8 +98,8 @@ def test_stages_know_nothing_of_what_puts_them_together(stage):
     [
         ("sqlite3", {"discover", "readonly", "record", "tail"}),
         ("watchdog", {"discover"}),
-        ("structlog", {"journal"}),
-        ("logging", {"journal", "discover"}),
+        ("structlog", {"log"}),
+        ("logging", {"log", "discover"}),
         ("click", {"cli"}),
         ("rich", {"cli"}),
         ("platformdirs", {"config"}),
@@ -132,7 +132,7 @@ PURE += [
     f"formats/{name}.py"
     for name in ("mdtext", "toolview", "markdown", "jsonl", "when", "redact", "protocol", "__init__")
 ]
-PURE += ["events.py", "model.py", "facts.py", "slug.py", "record/recorder.py"]
+PURE += ["events.py", "model.py", "metadata.py", "slug.py", "record/recorder.py"]
 
 
 @pytest.mark.parametrize("name", PURE)

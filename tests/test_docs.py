@@ -15,7 +15,7 @@ from click.testing import CliRunner
 from katod.cli import app
 from katod.config import AGENTS, Agent, Settings
 from katod.events import KINDS
-from katod.journal import Journal
+from katod.log import EventLog
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()
@@ -54,7 +54,7 @@ def keys() -> list[str]:
 
 def log_events() -> list[str]:
     """The name of every log event."""
-    return re.findall(r'self\._say\("\w+", "([a-z._]+)"', inspect.getsource(Journal))
+    return re.findall(r'self\._emit\("\w+", "([a-z._]+)"', inspect.getsource(EventLog))
 
 
 def test_the_help_in_the_readme_is_the_programs_own() -> None:

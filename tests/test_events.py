@@ -65,7 +65,7 @@ def test_what_is_absent_stays_absent():
 def test_what_is_katods_own_stays_inside():
     """Whether a person typed it, the key of commands and the pictures' bytes are no part of the contract."""
     event = Event(
-        "id", ev.USER_MESSAGE, SessionRef("codex", "s"), {}, {}, once="o", typed=True, blobs=(("a", "b", "c"),)
+        "id", ev.USER_MESSAGE, SessionRef("codex", "s"), {}, {}, dedup_key="o", typed=True, blobs=(("a", "b", "c"),)
     )
     assert to_json(event).keys() == {"schema", "id", "kind", "session", "source", "payload"}
 

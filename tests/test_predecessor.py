@@ -9,6 +9,7 @@ import pytest
 
 from katod.config import load
 from katod.daemon import start
+from katod.log import EventLog
 from katod.tail.reader import SourceFile
 from tests.live import Daemon, until
 from tests.world import SESSION, Claude, Codex, World
@@ -122,7 +123,7 @@ def test_an_append_costs_new_bytes_only(world: World, monkeypatch: pytest.Monkey
 
     monkeypatch.setattr(SourceFile, "_pread", counted)
     source.append(make.says("one more line"))
-    start(load(world.config), world.config, world.state, once=True)
+    start(load(world.config), world.config, world.state, EventLog(), once=True)
     assert "one more line" in transcript(world)
     assert sum(read) < 20_000 < source.path.stat().st_size
 

@@ -13,6 +13,7 @@ from click.testing import CliRunner
 from katod.cli import app
 from katod.config import load
 from katod.daemon import start
+from katod.log import EventLog
 from katod.record.ledger import Ledger
 from katod.record.rows import OutputRow
 
@@ -50,7 +51,7 @@ class World:
 
     def process(self) -> None:
         """Sweep and process everything, in this process."""
-        start(load(self.config), self.config, self.state, once=True)
+        start(load(self.config), self.config, self.state, EventLog(), once=True)
 
     def cli(self, *arguments: str, code: int = 0) -> str:
         """What a command prints; its exit code is checked, and `said` is what it told on stderr."""

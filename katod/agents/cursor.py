@@ -139,7 +139,7 @@ class Cursor(Immediate):
         }
         return Event(
             f"cursor:{self._ref.id}:{native}", kind, self._ref, payload, source,
-            once=f"cursor:{self._ref.id}:{native}", typed=typed,
+            dedup_key=f"cursor:{self._ref.id}:{native}", typed=typed,
         )  # fmt: skip
 
     @staticmethod

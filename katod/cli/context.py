@@ -9,7 +9,7 @@ from katod.discover.identity import identify
 from katod.discover.roots import Root, find_roots
 from katod.discover.sweep import sweep
 from katod.errors import SelectionError
-from katod.journal import Journal, quiet
+from katod.log import EventLog
 from katod.model import Identity, SessionKey, Stat
 from katod.record.ledger import Ledger
 
@@ -37,9 +37,8 @@ class Context:
 
     def __init__(self, given: Path | None) -> None:
         self._given = given
-        self.journal = Journal()
+        self.log = EventLog()
         self.problems: dict[str, str] = {}  # the folders that could not be read
-        quiet()
 
     @property
     def config_path(self) -> Path:

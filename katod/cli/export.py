@@ -95,7 +95,7 @@ def _one(context: Context, what: str, format_name: str, options: Options) -> tup
 
 def _session(context: Context, found: Found, format_name: str, options: Options) -> Iterator[str]:
     stretches = [Stretch(path, identity) for path, identity, _ in found.files]
-    return render_all(replay(found.key, stretches, context.journal), format_name, options)
+    return render_all(replay(found.key, stretches, context.log), format_name, options)
 
 
 def _file(context: Context, path: Path, format_name: str, options: Options) -> Iterator[str]:
@@ -106,7 +106,7 @@ def _file(context: Context, path: Path, format_name: str, options: Options) -> I
     agent = _agent(path)
     identity = named(agent, path.absolute())
     stretch = Stretch(str(path.absolute()), identity)
-    yield from render_all(replay(identity.key, [stretch], context.journal), format_name, options)
+    yield from render_all(replay(identity.key, [stretch], context.log), format_name, options)
 
 
 def _agent(path: Path) -> str:
@@ -136,7 +136,7 @@ def _recording(context: Context, recording: int) -> tuple[OutputRow, Iterator[st
     key = ledger.session(row.session).key
     stretches = [Stretch(s.path, s.identity, row.limit(s)) for s in ledger.sources_of(row.session)]
     ledger.close()
-    return row, render_recording(row, key, stretches, context.journal)
+    return row, render_recording(row, key, stretches, context.log)
 
 
 def _all(context: Context, folder: Path, format_name: str, options: Options) -> None:

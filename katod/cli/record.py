@@ -89,7 +89,7 @@ def _answered(context: Context, answer: Path) -> str:
     while not answer.exists():
         if holder(context.state) is None:
             try:
-                run_daemon(context.settings, context.config_path, context.state, once=True)
+                run_daemon(context.settings, context.config_path, context.state, context.log, once=True)
             except AlreadyRunning:
                 continue  # a daemon came up meanwhile: it answers
         elif time.monotonic() > deadline:

@@ -5,7 +5,7 @@ import sys
 import click
 
 from katod.cli.context import Context
-from katod.journal import configure
+from katod.log import EventLog, stderr_sink
 
 
 @click.command()
@@ -19,7 +19,6 @@ def run(context: Context, once: bool) -> None:
     from katod.daemon import start  # noqa: PLC0415 - the watcher's libraries load only here
 
     settings = context.settings
-    configure(settings.log.level)
     if sys.stdout.isatty() and not once:
         click.echo("katod follows your agents. Type ::start in the chat to record; Ctrl-C ends katod.")
-    start(settings, context.config_path, context.state, once=once)
+    start(settings, context.config_path, context.state, EventLog(stderr_sink(), settings.log.level), once=once)

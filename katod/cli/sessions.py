@@ -12,10 +12,10 @@ from katod.agents import LABELS
 from katod.agents.tools import one_line
 from katod.cli.context import Context, Found
 from katod.config import local_zone
-from katod.facts import Facts
 from katod.formats.mdtext import clean
 from katod.formats.when import When
-from katod.journal import Journal
+from katod.log import EventLog
+from katod.metadata import SessionMetadata
 from katod.record.replay import Stretch, replay
 
 _LOOK_AHEAD = 400
@@ -60,13 +60,13 @@ def sessions(
 
 def describe(found: Found) -> dict[str, Any]:
     """Return what is shown of a session: ids, project, title, size in bytes, time of the last change (UTC)."""
-    facts = peek(found)
+    metadata = peek(found)
     row: dict[str, Any] = {
         "agent": found.key.agent,
         "session": found.key.id,
         "subagent": found.key.subagent,
-        "title": one_line(facts.title, 80),
-        "project": facts.cwd,
+        "title": one_line(metadata.title, 80),
+        "project": metadata.cwd,
         "bytes": found.size,
         "changed": datetime.fromtimestamp(found.changed_ns / 1e9, UTC).isoformat(timespec="seconds"),
         "files": [path for path, _, _ in found.files],
@@ -74,15 +74,15 @@ def describe(found: Found) -> dict[str, Any]:
     return {name: value for name, value in row.items() if value not in ("", None)}
 
 
-def peek(found: Found) -> Facts:
+def peek(found: Found) -> SessionMetadata:
     """Return the facts of a session as far as its first events tell them."""
     stretches = [Stretch(path, identity) for path, identity, _ in found.files]
-    facts = Facts(found.key)
-    for number, (_, now) in enumerate(replay(found.key, stretches, Journal(), skip_missing=True)):
-        facts = now
-        if (facts.title and facts.cwd) or number >= _LOOK_AHEAD:
+    metadata = SessionMetadata(found.key)
+    for number, (_, now) in enumerate(replay(found.key, stretches, EventLog(), skip_missing=True)):
+        metadata = now
+        if (metadata.title and metadata.cwd) or number >= _LOOK_AHEAD:
             break
-    return facts
+    return metadata
 
 
 def _since(text: str | None) -> int:

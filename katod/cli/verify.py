@@ -53,7 +53,7 @@ def _verify(ledger: Ledger, row: OutputRow, context: Context) -> Verdict:
     stretches = [Stretch(s.path, s.identity, row.reached(s)) for s in sources]
     try:
         content = row.path.read_bytes()
-        verdict = compare(content + (row.intent or b""), render_recording(row, key, stretches, context.journal))
+        verdict = compare(content + (row.intent or b""), render_recording(row, key, stretches, context.log))
         if not verdict.good and row.options.redact and row.options.rules != VERSION:
             return Verdict(good=False, text=f"{verdict.text} (its secrets were replaced by an older set of rules)")
         if not row.intent or content.endswith(row.intent):

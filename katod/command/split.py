@@ -38,7 +38,7 @@ def _parts(event: Event, parsed: Parsed) -> list[Event]:
     out: list[Event] = []
     rest = {k: v for k, v in event.payload.items() if k != "text"}
     for n, piece in enumerate(parsed.pieces):
-        part = event._replace(id=f"{event.id}.{n}", once=f"{event.once}.{n}")
+        part = event._replace(id=f"{event.id}.{n}", dedup_key=f"{event.dedup_key}.{n}")
         if piece.command is not None:
             out.append(part._replace(kind=ev.USER_COMMAND, payload=_payload(piece.command), blobs=()))
             continue
@@ -46,7 +46,7 @@ def _parts(event: Event, parsed: Parsed) -> list[Event]:
         rest = {}
     if rest:  # images beside nothing but commands
         n = len(out)
-        part = event._replace(id=f"{event.id}.{n}", once=f"{event.once}.{n}")
+        part = event._replace(id=f"{event.id}.{n}", dedup_key=f"{event.dedup_key}.{n}")
         out.append(part._replace(payload={"text": ""} | rest))
     return out
 

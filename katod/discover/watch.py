@@ -18,7 +18,7 @@ from watchdog.observers.api import BaseObserver, ObservedWatch
 
 from katod.discover.identity import SUFFIXES
 from katod.discover.roots import Root
-from katod.journal import Journal
+from katod.log import EventLog
 
 # What reading a file causes: watching that would have katod wake itself.
 _IGNORED: Final = frozenset({"opened", "closed_no_write"})
@@ -93,9 +93,9 @@ class Hints(FileSystemEventHandler):
 class Watcher:
     """Keeps a watch on every folder that exists, and renews it when a folder is made again."""
 
-    def __init__(self, hints: Hints, journal: Journal) -> None:
+    def __init__(self, hints: Hints, log: EventLog) -> None:
         self._hints = hints
-        self._journal = journal
+        self._log = log
         self._watches: dict[Path, tuple[ObservedWatch, Identity]] = {}
         self._lost: set[Path] = set()
         self._observer: BaseObserver | None = None
@@ -109,7 +109,7 @@ class Watcher:
             self._observer = Observer()
             self._observer.start()
         except OSError as error:
-            self._journal.watch_lost("-", error.strerror or str(error))
+            self._log.watch_lost("-", error.strerror or str(error))
             self._observer = None
         return self._observer is not None
 
@@ -147,7 +147,7 @@ class Watcher:
         except OSError as error:
             if folder not in self._lost:
                 self._lost.add(folder)
-                self._journal.watch_lost(str(folder), error.strerror or str(error))
+                self._log.watch_lost(str(folder), error.strerror or str(error))
             return False
         self._lost.discard(folder)
         self._watches[folder] = (watch, identity)
@@ -159,7 +159,7 @@ class Watcher:
             try:
                 self._observer.unschedule(known[0])
             except (KeyError, OSError):
-                self._journal.watch_lost(str(folder), "the watch was gone already")
+                self._log.watch_lost(str(folder), "the watch was gone already")
 
 
 class _Losses(logging.Handler):

@@ -6,8 +6,8 @@ import orjson
 
 from katod import events as ev
 from katod.events import Event, to_json
-from katod.facts import Facts
 from katod.formats.redact import redact_json
+from katod.metadata import SessionMetadata
 from katod.model import Mark, Options
 
 # orjson writes at most 254 levels; agents never nest that deep, hostile files do.
@@ -24,11 +24,11 @@ class Jsonl:
     def __init__(self, options: Options, _: dict[str, Any] | None = None) -> None:
         self._redact = options.redact
 
-    def head(self, _facts: Facts, _time: str) -> str:
+    def head(self, _metadata: SessionMetadata, _time: str) -> str:
         """A JSONL output has no head."""
         return ""
 
-    def event(self, event: Event, _facts: Facts) -> str:
+    def event(self, event: Event, _metadata: SessionMetadata) -> str:
         """Return the event as one line."""
         row = to_json(event)
         if self._redact:

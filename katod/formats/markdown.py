@@ -8,12 +8,12 @@ from katod import events as ev
 from katod.agents import LABELS, PRODUCTS
 from katod.agents.tools import one_line
 from katod.events import Event
-from katod.facts import Facts
 from katod.formats import toolview
 from katod.formats.mdblocks import MARKS
 from katod.formats.mdtext import body, clean, code, html, inline, quoted
 from katod.formats.redact import redact
 from katod.formats.when import When
+from katod.metadata import SessionMetadata
 from katod.model import LONGEST_NAME, Mark, Options
 from katod.slug import slug
 
@@ -59,20 +59,20 @@ class Markdown:
         }  # fmt: skip
         return {name: value for name, value in row.items() if value}
 
-    def head(self, facts: Facts, time: str) -> str:
+    def head(self, metadata: SessionMetadata, time: str) -> str:
         """Return the front matter and the title."""
         self._day = self._when.day(time)
-        agent = facts.key.agent
-        title = one_line(" ".join(self._redact(facts.title).split()), TITLE) or f"Conversation with {LABELS[agent]}"
+        agent = metadata.key.agent
+        title = one_line(" ".join(self._redact(metadata.title).split()), TITLE) or f"Conversation with {LABELS[agent]}"
         rows = {
             "title": title,
-            "agent": f"{PRODUCTS[agent]} {facts.version}".strip(),
-            "model": facts.model,
-            "session": facts.key.id,
-            "subagent": facts.key.subagent,
-            "parent": facts.parent,
-            "project": facts.cwd,
-            "branch": facts.branch,
+            "agent": f"{PRODUCTS[agent]} {metadata.version}".strip(),
+            "model": metadata.model,
+            "session": metadata.key.id,
+            "subagent": metadata.key.subagent,
+            "parent": metadata.parent,
+            "project": metadata.cwd,
+            "branch": metadata.branch,
             "started": self._when.iso(time),
             "recorder": self._base.recorder,
         }
@@ -88,16 +88,16 @@ class Markdown:
         self._speaker = ""
         return self._block(f"*{MARKS[mark.kind]}{when}*")
 
-    def event(self, event: Event, facts: Facts) -> str:
+    def event(self, event: Event, metadata: SessionMetadata) -> str:
         """Return the text of one event; a sub-agent's words are not part of its parent's transcript."""
-        if event.session.subagent != facts.key.subagent:
+        if event.session.subagent != metadata.key.subagent:
             return ""
         printer = _PRINTERS.get(event.kind)
-        return printer(self, event, facts) if printer is not None else ""
+        return printer(self, event, metadata) if printer is not None else ""
 
     # -- one kind each ----------------------------------------------------------------------------
 
-    def _user(self, event: Event, _: Facts) -> str:
+    def _user(self, event: Event, _: SessionMetadata) -> str:
         payload, subtype = event.payload, event.payload.get("subtype")
         if subtype == "context":
             return ""
@@ -108,21 +108,21 @@ class Markdown:
             return ""
         return self._heading("User", "", event) + self._block("\n\n".join(parts))
 
-    def _assistant(self, event: Event, facts: Facts) -> str:
-        return self._agent_heading(event, facts) + self._block(body(self._redact(event.payload["text"])))
+    def _assistant(self, event: Event, metadata: SessionMetadata) -> str:
+        return self._agent_heading(event, metadata) + self._block(body(self._redact(event.payload["text"])))
 
-    def _thinking(self, event: Event, facts: Facts) -> str:
+    def _thinking(self, event: Event, metadata: SessionMetadata) -> str:
         text = event.payload["text"]
         if not self._options.thinking or not text:
             return ""
         block = toolview.details("Thinking", quoted(self._redact(text)))
-        return self._agent_heading(event, facts) + self._block(block)
+        return self._agent_heading(event, metadata) + self._block(block)
 
-    def _call(self, event: Event, facts: Facts) -> str:
+    def _call(self, event: Event, metadata: SessionMetadata) -> str:
         payload = event.payload
         if payload["name"] in toolview.DECISION_TOOLS or self._options.tools == "none":
             return ""
-        heading = self._agent_heading(event, facts)
+        heading = self._agent_heading(event, metadata)
         if self._options.tools == "full":
             self._remember(payload["toolCallId"], toolview.summary(payload, self._redact))
             return heading + self._block(toolview.call_block(payload, self._redact))
@@ -130,10 +130,10 @@ class Markdown:
         self._remember(payload["toolCallId"], label)
         return heading + self._item(f"- {label}", payload["toolCallId"])
 
-    def _result(self, event: Event, facts: Facts) -> str:
+    def _result(self, event: Event, metadata: SessionMetadata) -> str:
         payload = event.payload
         call = payload["toolCallId"]
-        name = facts.called(call)
+        name = metadata.called(call)
         label = self._labels.pop(call, "")
         if self._options.tools == "none" or name in toolview.DECISION_TOOLS:
             return ""
@@ -141,15 +141,15 @@ class Markdown:
             title = label or f"<code>{html(name)}</code>"
             block = toolview.result_block(payload, title, self._redact)
             shown = "\n\n".join(part for part in (block, self._attachments(event)) if part)
-            return self._agent_heading(event, facts) + self._block(shown)
+            return self._agent_heading(event, metadata) + self._block(shown)
         problem = toolview.failure(payload, self._redact)
         if not problem:
             return ""
         if self._list and self._list == call:
             return self._item(f"  - {problem}", call)
-        return self._agent_heading(event, facts) + self._item(f"- {label or code(name)}: {problem}", "")
+        return self._agent_heading(event, metadata) + self._item(f"- {label or code(name)}: {problem}", "")
 
-    def _prompt(self, event: Event, facts: Facts) -> str:
+    def _prompt(self, event: Event, metadata: SessionMetadata) -> str:
         payload = event.payload
         prompt = self._redact(payload["prompt"])
         call = payload["decisionId"].rpartition(":")[0]
@@ -159,14 +159,14 @@ class Markdown:
         shown = f"**{inline(prompt)}**" if "\n" not in prompt else f"**{inline(key)}**\n\n{body(prompt)}"
         options = "\n".join(self._option(option) for option in payload["options"])
         text = f"{shown}\n\n{options}" if options else shown
-        return self._agent_heading(event, facts) + self._block(text)
+        return self._agent_heading(event, metadata) + self._block(text)
 
     def _option(self, option: dict[str, str]) -> str:
         text = f"- {inline(self._redact(option['label']))}"
         description = option.get("description")
         return f"{text}: {inline(self._redact(description))}" if description else text
 
-    def _answer(self, event: Event, _: Facts) -> str:
+    def _answer(self, event: Event, _: SessionMetadata) -> str:
         payload = event.payload
         several = len(self._questions) > 1
         key = self._questions.get(payload["decisionId"], "")
@@ -175,25 +175,25 @@ class Markdown:
         question = f" ({inline(key)})" if several and key else ""
         return self._block(f"**Answer{question}:** {' · '.join(part for part in (chosen, said) if part)}")
 
-    def _system(self, event: Event, _: Facts) -> str:
+    def _system(self, event: Event, _: SessionMetadata) -> str:
         if event.payload.get("subtype") not in _SPOKEN_SUBTYPES:
             return ""
         return self._note(event.payload["text"])
 
-    def _turn_end(self, event: Event, _: Facts) -> str:
+    def _turn_end(self, event: Event, _: SessionMetadata) -> str:
         return self._note("Interrupted") if event.payload["reason"] == "aborted" else ""
 
-    def _error(self, event: Event, _: Facts) -> str:
+    def _error(self, event: Event, _: SessionMetadata) -> str:
         return "" if "retry" in event.payload else self._note(f"Error: {event.payload['message']}")
 
-    def _compaction(self, event: Event, _: Facts) -> str:
+    def _compaction(self, event: Event, _: SessionMetadata) -> str:
         before, after = event.payload.get("tokensBefore"), event.payload.get("tokensAfter")
         sizes = [f"{size:,}" for size in (before, after) if isinstance(size, int)]
         if isinstance(before, int) and not isinstance(after, int):
             return self._note(f"Context compacted from {before:,} tokens")
         return self._note(f"Context compacted: {' → '.join(sizes)} tokens" if sizes else "Context compacted")
 
-    def _change(self, event: Event, _: Facts) -> str:
+    def _change(self, event: Event, _: SessionMetadata) -> str:
         payload = event.payload
         what = _CHANGES.get(payload["what"])
         if what is None:
@@ -201,7 +201,7 @@ class Markdown:
         before = f"{payload['before']} → " if payload.get("before") and what == "Model" else ""
         return self._note(f"{what}: {before}{payload['after']}")
 
-    def _agent_end(self, event: Event, _: Facts) -> str:
+    def _agent_end(self, event: Event, _: SessionMetadata) -> str:
         if not self._options.subagents or self._options.tools == "none":
             return ""
         name = slug(event.payload["subagent"], 100)
@@ -210,8 +210,8 @@ class Markdown:
 
     # -- what they have in common -----------------------------------------------------------------
 
-    def _agent_heading(self, event: Event, facts: Facts) -> str:
-        return self._heading(LABELS[facts.key.agent], event.model or self._model, event)
+    def _agent_heading(self, event: Event, metadata: SessionMetadata) -> str:
+        return self._heading(LABELS[metadata.key.agent], event.model or self._model, event)
 
     def _heading(self, speaker: str, model: str, event: Event) -> str:
         day = self._when.day(event.time) if event.time else self._day

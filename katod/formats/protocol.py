@@ -3,7 +3,7 @@
 from typing import Any, ClassVar, Protocol
 
 from katod.events import Event
-from katod.facts import Facts
+from katod.metadata import SessionMetadata
 from katod.model import Mark, Options
 
 
@@ -20,10 +20,10 @@ class Format(Protocol):
     def __init__(self, options: Options, state: dict[str, Any] | None = None) -> None:
         """Begin an output, or go on where `state()` left off."""
 
-    def head(self, facts: Facts, time: str) -> str:
+    def head(self, metadata: SessionMetadata, time: str) -> str:
         """Return what a new output begins with; `time` is when the recording began."""
 
-    def event(self, event: Event, facts: Facts) -> str:
+    def event(self, event: Event, metadata: SessionMetadata) -> str:
         """Return the text of one event; empty when it does not print."""
 
     def mark(self, mark: Mark) -> str:

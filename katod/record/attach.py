@@ -6,8 +6,8 @@ from katod import events as ev
 from katod.agents.protocol import Origin
 from katod.command.scan import find_command
 from katod.errors import SourceChanged, SourceError
-from katod.facts import Facts
-from katod.journal import Journal
+from katod.log import EventLog
+from katod.metadata import SessionMetadata
 from katod.model import Line
 from katod.record.catchup import CatchUp
 from katod.record.conversation import Conversation
@@ -22,9 +22,9 @@ from katod.tail.source import open_source
 class Attaching:
     """Brings a session's reader to the cursors of its sources, in slices."""
 
-    def __init__(self, ledger: Ledger, journal: Journal, catch_up: CatchUp) -> None:
+    def __init__(self, ledger: Ledger, log: EventLog, catch_up: CatchUp) -> None:
         self._ledger = ledger
-        self._journal = journal
+        self._log = log
         self._catch_up = catch_up
 
     def attach(self, conversation: Conversation, budget: int) -> bool:
@@ -59,14 +59,16 @@ class Attaching:
         return found if new else None, 0
 
     def _commands(self, source: SourceRow, batch: Batch) -> list[str]:
-        translation = Translation(Origin(source.identity, Path(source.path)), Facts(source.identity.key), self._journal)
-        return [event.once for event in translation.feed(batch.lines) if event.kind == ev.USER_COMMAND]
+        translation = Translation(
+            Origin(source.identity, Path(source.path)), SessionMetadata(source.identity.key), self._log
+        )
+        return [event.dedup_key for event in translation.feed(batch.lines) if event.kind == ev.USER_COMMAND]
 
     def realign(self, source: SourceRow, file: SourceFile, conversation: Conversation | None, change: str) -> None:
         """Begin anew with a source whose bytes before the cursor changed."""
         if not file.is_document:  # a document is rewritten with each thing said
-            self._journal.source_changed(source.path, change)
-        realign(source, file, conversation, self._ledger, self._journal)
+            self._log.source_changed(source.path, change)
+        realign(source, file, conversation, self._ledger, self._log)
         self._catch_up.realigned(source)
 
     def _source(self, conversation: Conversation, source: SourceRow, budget: int) -> bool:
@@ -88,9 +90,9 @@ class Attaching:
             if is_document and not conversation.knows(event):
                 continue  # it came since: it is read once more from where reading goes on
             conversation.pass_by(event, source)
-            conversation.facts.fold(event)
+            conversation.metadata.fold(event)
             if event.kind == ev.USER_COMMAND:
-                conversation.applied[event.once] = None
+                conversation.applied[event.dedup_key] = None
         translation.take_near_misses()  # counted when they were scanned
         source.translated = batch.cursor.offset if batch.lines and not is_document else source.cursor.offset
         return source.translated >= source.cursor.offset

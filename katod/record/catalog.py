@@ -12,7 +12,7 @@ from typing import Final
 from katod.discover.identity import IN_DATABASE, identify
 from katod.discover.roots import Root
 from katod.discover.sweep import look, sweep, sweep_folder
-from katod.journal import Journal
+from katod.log import EventLog
 from katod.model import Identity, Stat
 from katod.record.ledger import Ledger
 from katod.record.rows import SourceRow
@@ -26,9 +26,9 @@ _BY_THE_CLOCK_NS: Final = 1_000_000_000
 class Catalog:
     """The sources in memory, by id and by path."""
 
-    def __init__(self, ledger: Ledger, journal: Journal) -> None:
+    def __init__(self, ledger: Ledger, log: EventLog) -> None:
         self._ledger = ledger
-        self._journal = journal
+        self._log = log
         self.sources: dict[int, SourceRow] = {}
         self._paths: dict[str, SourceRow] = {}
         self._identities: dict[Identity, SourceRow] = {}
@@ -62,7 +62,7 @@ class Catalog:
                 changed += self._sweep_root(root, problems, began)
         for folder, problem in problems.items():
             if self._problems.get(folder) != problem:
-                self._journal.source_unreadable(folder, problem)
+                self._log.source_unreadable(folder, problem)
         self._problems = problems
         return sorted(changed, key=lambda row: (row.seen.mtime_ns, row.id))
 
@@ -102,7 +102,7 @@ class Catalog:
         for path, row in self._paths.items():
             if not row.gone and path.startswith(prefix) and path not in here and not path.startswith(closed):
                 row.gone = True
-                self._journal.source_vanished(path)
+                self._log.source_vanished(path)
         return changed
 
     def _notice(self, root: Root, path: str, seen: Stat) -> list[SourceRow]:
@@ -141,7 +141,7 @@ class Catalog:
             self._ledger.save_source(row)
         self.sources[row.id] = row
         self._paths[path] = self._identities[identity] = row
-        self._journal.source_found(path, history)
+        self._log.source_found(path, history)
         return row
 
     def _looked(self, root: Root, path: str) -> int:

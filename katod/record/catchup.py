@@ -11,7 +11,7 @@ import orjson
 from katod.agents import ADAPTERS
 from katod.errors import LedgerError, OutputError, SourceError, SourceGone
 from katod.events import Event
-from katod.journal import Journal
+from katod.log import EventLog
 from katod.record.catalog import Catalog
 from katod.record.conversation import Conversation, Outlet, Reader
 from katod.record.delivery import Delivery
@@ -24,11 +24,11 @@ from katod.tail.source import open_source
 class Follower:
     """One output and its own reader."""
 
-    def __init__(self, row: OutputRow, ledger: Ledger, journal: Journal, sources: dict[int, SourceRow]) -> None:
+    def __init__(self, row: OutputRow, ledger: Ledger, log: EventLog, sources: dict[int, SourceRow]) -> None:
         behind: dict[str, Any] = row.behind or {}
         self.outlet = Outlet(row)
         self.session = ledger.session(row.session)
-        self.reader = Reader(self.session, journal, behind.get("facts"), 0)
+        self.reader = Reader(self.session, log, behind.get("metadata"), 0)
         self.offsets: dict[int, int] = {int(key): offset for key, offset in behind.get("offsets", {}).items()}
         self.states: dict[str, Any] = behind.get("states", {})
         self._native_ids = ADAPTERS[self.session.key.agent].native_ids
@@ -81,22 +81,22 @@ class Follower:
         position: dict[str, Any] = {"offsets": offsets, "numbers": numbers, "rewritten": sorted(self._rewritten)}
         if self._rewritten:  # elsewhere the numbers tell
             position["passed"] = sorted(self._passed)
-        return {"facts": self.reader.facts.state(), "states": states} | position
+        return {"metadata": self.reader.metadata.state(), "states": states} | position
 
 
 class CatchUp:
     """Takes outputs with a reader of their own forward, until they are where their session is."""
 
-    def __init__(self, ledger: Ledger, catalog: Catalog, journal: Journal, delivery: Delivery) -> None:
+    def __init__(self, ledger: Ledger, catalog: Catalog, log: EventLog, delivery: Delivery) -> None:
         self._ledger = ledger
         self._catalog = catalog
-        self._journal = journal
+        self._log = log
         self._delivery = delivery
         self._followers: dict[int, Follower] = {}
 
     def add(self, row: OutputRow) -> None:
         """Follow an output from its own position on."""
-        self._followers[row.id] = Follower(row, self._ledger, self._journal, self._catalog.sources)
+        self._followers[row.id] = Follower(row, self._ledger, self._log, self._catalog.sources)
 
     def rows(self) -> dict[int, OutputRow]:
         """Return the outputs that follow on their own."""
@@ -135,7 +135,7 @@ class CatchUp:
     def detach(self, row: OutputRow, conversation: Conversation) -> None:
         """Let an output that cannot be written stay where it is while its session goes on."""
         behind = {
-            "facts": conversation.facts.state(),
+            "metadata": conversation.metadata.state(),
             "offsets": {str(source.id): source.cursor.offset for source in conversation.sources},
             "states": {str(key): state for key, state in conversation.reader.states().items()},
             "numbers": {str(source.id): conversation.reader.seq for source in conversation.sources},
@@ -153,8 +153,8 @@ class CatchUp:
             return False
         self._delivery.check(follower.outlet)
         with self._ledger.transaction():
-            facts = follower.reader.facts
-            follower.outlet.add(follower.outlet.recorder.settle(facts.last, facts) if facts.last else "")
+            metadata = follower.reader.metadata
+            follower.outlet.add(follower.outlet.recorder.settle(metadata.last, metadata) if metadata.last else "")
             arrived = self._advance(follower, budget)
             done = follower.outlet.recorder.done or (arrived and not row.open)
             self._delivery.save_assets(follower.outlet)
@@ -209,12 +209,12 @@ class CatchUp:
             follower.skip(source)
             return
         translation = follower.reader.translation(source, follower.states.get(str(source.id)))
-        facts = follower.reader.facts
+        metadata = follower.reader.metadata
         for event in translation.feed(batch.lines):
             if follower.admit(source, event):
-                facts.observe(event)
-                follower.outlet.take(event, facts)
-                facts.close(event)
+                metadata.observe(event)
+                follower.outlet.take(event, metadata)
+                metadata.close(event)
                 if follower.outlet.recorder.done:
                     break
         follower.offsets[source.id] = min(batch.cursor.offset, source.cursor.offset)

@@ -6,9 +6,9 @@ from typing import Any
 from katod.agents import ADAPTERS
 from katod.agents.protocol import Origin, fingerprint
 from katod.events import Event
-from katod.facts import Facts
 from katod.formats.redact import REDACTED
-from katod.journal import Journal
+from katod.log import EventLog
+from katod.metadata import SessionMetadata
 from katod.model import SessionKey
 from katod.record.ledger import Ledger, id_hash
 from katod.record.recorder import Recorder
@@ -22,13 +22,13 @@ class Outlet:
     def __init__(self, row: OutputRow) -> None:
         self.row = row
         self.recorder = Recorder(row.format, row.options, row.ranges, row.recorder)
-        self.recorder.titled = head_facts(row)
+        self.recorder.titled = head_metadata(row)
         self.chunks: list[bytes] = []
         self.assets: list[tuple[str, str]] = []
 
-    def take(self, event: Event, facts: Facts) -> None:
+    def take(self, event: Event, metadata: SessionMetadata) -> None:
         """Print one event."""
-        self.add(self.recorder.take(event, facts))
+        self.add(self.recorder.take(event, metadata))
         if event.blobs and self.recorder.active and self.row.options.attachments == "save":
             self.assets += [(media, data) for _, media, data in event.blobs]
 
@@ -54,10 +54,10 @@ class Outlet:
 class Reader:
     """A position in a session: the facts so far, the number of the next event, an adapter a source."""
 
-    def __init__(self, session: SessionRow, journal: Journal, facts: dict[str, Any] | None, seq: int) -> None:
-        self.facts = Facts(session.key, facts)
+    def __init__(self, session: SessionRow, log: EventLog, metadata: dict[str, Any] | None, seq: int) -> None:
+        self.metadata = SessionMetadata(session.key, metadata)
         self.seq = seq
-        self._journal = journal
+        self._log = log
         self._translations: dict[int, Translation] = {}
 
     def translation(self, source: SourceRow, state: dict[str, Any] | None) -> Translation:
@@ -65,7 +65,7 @@ class Reader:
         found = self._translations.get(source.id)
         if found is None:
             origin = Origin(source.identity, Path(source.path))
-            found = Translation(origin, self.facts, self._journal, state)
+            found = Translation(origin, self.metadata, self._log, state)
             self._translations[source.id] = found
         return found
 
@@ -86,13 +86,13 @@ class Conversation:
     """A session under translation, with all its outputs: `live` are those that follow it step by step."""
 
     def __init__(
-        self, row: SessionRow, sources: list[SourceRow], outputs: dict[int, OutputRow], ledger: Ledger, journal: Journal
+        self, row: SessionRow, sources: list[SourceRow], outputs: dict[int, OutputRow], ledger: Ledger, log: EventLog
     ) -> None:
         self.row = row
         self.sources = sources
         self.outputs = outputs
         self.live = [Outlet(output) for output in outputs.values() if output.open and output.behind is None]
-        self.reader = Reader(row, journal, row.facts, row.seq)
+        self.reader = Reader(row, log, row.metadata, row.seq)
         self.ready = False
         self.applied: dict[str, None] = {}  # in their order; a message may hold very many
         self.refusals: list[tuple[str, str, str]] = []
@@ -104,9 +104,9 @@ class Conversation:
         self._attached = 0
 
     @property
-    def facts(self) -> Facts:
+    def metadata(self) -> SessionMetadata:
         """What is known of the session so far."""
-        return self.reader.facts
+        return self.reader.metadata
 
     @property
     def recording(self) -> OutputRow | None:
@@ -163,8 +163,8 @@ class Conversation:
 
     def save(self, *, keep: bool) -> None:
         """Store what this step changed; `keep` is false while nothing of what was said may be kept."""
-        self.row.facts = self.facts.state() if keep else None
-        self.row.cwd = self.facts.cwd or self.row.cwd
+        self.row.metadata = self.metadata.state() if keep else None
+        self.row.cwd = self.metadata.cwd or self.row.cwd
         self.row.seq = self.reader.seq
         self._ledger.save_session(self.row)
         self._ledger.add_places(self.row.id, self._new)
@@ -183,6 +183,6 @@ class Conversation:
         self.unsaved.clear()
 
 
-def head_facts(row: OutputRow) -> Facts:
+def head_metadata(row: OutputRow) -> SessionMetadata:
     """Return the facts that an output's head shows, frozen when it was made."""
-    return Facts(SessionKey(*row.head["key"]), row.head["facts"])
+    return SessionMetadata(SessionKey(*row.head["key"]), row.head["metadata"])

@@ -8,9 +8,9 @@ from katod.agents.protocol import decoded
 from katod.errors import OutputError
 from katod.formats import open_format
 from katod.formats.markdown import asset_name
-from katod.journal import Journal
+from katod.log import EventLog
 from katod.model import Mark
-from katod.record.conversation import Outlet, head_facts
+from katod.record.conversation import Outlet, head_metadata
 from katod.record.ledger import Ledger
 from katod.record.rows import OutputRow
 from katod.write.output import Known, Place, append, complete, look, make, save_asset
@@ -22,9 +22,9 @@ _LONGEST_RETRY: Final = 300.0
 class Delivery:
     """Knows how each output was left, and when a parked one is tried again."""
 
-    def __init__(self, ledger: Ledger, journal: Journal) -> None:
+    def __init__(self, ledger: Ledger, log: EventLog) -> None:
         self._ledger = ledger
-        self._journal = journal
+        self._log = log
         self._written: dict[int, OutputRow] = {}
         self._parked: dict[int, float] = {}
         self._foreign: set[int] = set()
@@ -43,7 +43,7 @@ class Delivery:
             return  # the append will fail in the same way, and park it
         if seen.change == "same":
             return
-        self._journal.output_edited(str(row.path), seen.change)
+        self._log.output_edited(str(row.path), seen.change)
         _adopt(row, seen.known)
         row.made = seen.change != "gone"
         outlet.recorder.interrupt("edited" if seen.change == "edited" else "continued")
@@ -57,7 +57,7 @@ class Delivery:
             try:
                 save_asset(_place(outlet.row), outlet.row.options.assets, name, content)
             except OutputError as error:
-                self._journal.asset_failed(str(error.path), error.what)
+                self._log.asset_failed(str(error.path), error.what)
 
     def deliver(self, row: OutputRow) -> bool:
         """Append the intent of one output; on failure it is parked and False returned."""
@@ -85,11 +85,11 @@ class Delivery:
         except OutputError as error:
             self._park(row, error)
             return False
-        self._journal.output_recovered(str(row.path), foreign=foreign)
+        self._log.output_recovered(str(row.path), foreign=foreign)
         if foreign:
             self._foreign.add(row.id)
         if row.problem:
-            self._journal.output_resumed(str(row.path))
+            self._log.output_resumed(str(row.path))
         self._wrote(row, known)
         return True
 
@@ -106,11 +106,11 @@ class Delivery:
             _adopt(row, Known())
             return
         printer = open_format(row.format, row.options)
-        facts = head_facts(row)
-        head = (printer.head(facts, facts.started) + printer.mark(Mark("continued"))).encode("utf-8", "replace")
+        metadata = head_metadata(row)
+        head = (printer.head(metadata, metadata.started) + printer.mark(Mark("continued"))).encode("utf-8", "replace")
         row.intent = head + intent
         row.bounds = [len(head), *(len(head) + end for end in row.bounds)]
-        self._journal.output_edited(str(row.path), "gone")
+        self._log.output_edited(str(row.path), "gone")
         _adopt(row, Known())
 
     def postpone(self, row: OutputRow, problem: OutputError) -> None:
@@ -164,7 +164,7 @@ class Delivery:
         row.attempts += 1
         row.problem = error.what
         self._parked[row.id] = time.monotonic() + wait
-        self._journal.output_parked(str(row.path), error.what, wait)
+        self._log.output_parked(str(row.path), error.what, wait)
 
 
 def _place(row: OutputRow) -> Place:

@@ -8,8 +8,8 @@ from katod.command.machine import Action, Standing, decide
 from katod.command.split import command_of
 from katod.errors import TargetRefused
 from katod.events import Event
-from katod.facts import Facts
-from katod.journal import Journal
+from katod.log import EventLog
+from katod.metadata import SessionMetadata
 from katod.model import Command, Range, SessionKey, Target
 from katod.record.catalog import Catalog
 from katod.record.conversation import Conversation, Outlet
@@ -24,20 +24,20 @@ class Desk:
     """Where commands are carried out, in memory and in the ledger's open transaction; no file is written here."""
 
     def __init__(
-        self, outputs: Outputs, journal: Journal, notify: Callable[[str, str], None],
+        self, outputs: Outputs, log: EventLog, notify: Callable[[str, str], None],
         follow: Callable[[OutputRow], None], catalog: Catalog,
     ) -> None:  # fmt: skip
         self._outputs = outputs
-        self._journal = journal
+        self._log = log
         self._notify = notify
         self._follow = follow
         self._catalog = catalog
 
     def obey(self, conversation: Conversation, source: SourceRow, event: Event) -> None:
         """Carry out one typed command, once and for all; a refusal is kept where the person looks."""
-        if conversation.is_applied(event.once):
+        if conversation.is_applied(event.dedup_key):
             return
-        conversation.applied[event.once] = None
+        conversation.applied[event.dedup_key] = None
         if event.source.get("offset", 0) < (source.baseline or 0) or _too_old(event, source):
             return
         if is_copy(event, source, self._catalog):
@@ -52,50 +52,50 @@ class Desk:
         except TargetRefused as refusal:
             reason = f"{refusal.what}{f' ({refusal.hint})' if refusal.hint else ''}"
             conversation.refusals.append((time, command.word, reason))
-            self._journal.command_refused(command.word, session, reason)
+            self._log.command_refused(command.word, session, reason)
             self._notify("katod: refused", f"::{command.word} was refused: {reason}")
             return f"{refusal.path}: {reason}" if refusal.path else reason
         except OSError as error:
             if is_passing(error):  # the step is undone, and the command is carried out when it is done again
                 raise
             conversation.refusals.append((time, command.word, error.strerror or str(error)))
-            self._journal.command_refused(command.word, session, error.strerror or str(error))
+            self._log.command_refused(command.word, session, error.strerror or str(error))
             return error.strerror or str(error)
-        self._journal.command_applied(command.word, session)
+        self._log.command_applied(command.word, session)
         return ""
 
     def begin_unasked(self, conversation: Conversation) -> None:
         """Begin a recording by rule, once the session's project and first words are known and nobody was quicker."""
-        facts, row = conversation.facts, conversation.row
+        metadata, row = conversation.metadata, conversation.row
         if conversation.recording is not None:
             row.auto = "no"  # a command was typed before: two recordings of one session would be one too many
             return
-        if not facts.title or not facts.cwd:
+        if not metadata.title or not metadata.cwd:
             return
         try:
-            target = self._unasked_target(row, facts)
+            target = self._unasked_target(row, metadata)
         except (TargetRefused, OSError) as error:
             if isinstance(error, OSError) and is_passing(error):
                 raise
             reason = error.what if isinstance(error, TargetRefused) else error.strerror or str(error)
-            conversation.refusals.append((facts.time, "start", f"recording by rule: {reason}"))
-            self._journal.command_refused("start", str(row.key), reason)
+            conversation.refusals.append((metadata.time, "start", f"recording by rule: {reason}"))
+            self._log.command_refused("start", str(row.key), reason)
             target = None
         row.auto = "no" if target is None else "yes"
         if target is not None:
-            output = self._outputs.make(row, target, facts)
+            output = self._outputs.make(row, target, metadata)
             row.output = output.id
             self._from_beginning(conversation, output, Range(start=""))
 
-    def _unasked_target(self, row: SessionRow, facts: Facts) -> Target | None:
+    def _unasked_target(self, row: SessionRow, metadata: SessionMetadata) -> Target | None:
         """Return where a session is recorded by rule, None if it is not: sub-agents go where their parent goes."""
         rules = self._outputs.rules
-        if rules.excludes(facts.cwd):
+        if rules.excludes(metadata.cwd):
             return None
-        spawned = row.key.subagent or (row.key.id if facts.origin == SPAWNED else "")
+        spawned = row.key.subagent or (row.key.id if metadata.origin == SPAWNED else "")
         if not spawned:
-            return self._outputs.generated(facts) if rules.automatic(facts.cwd) else None
-        parent = self._outputs.recorded(SessionKey(row.key.agent, row.key.id if row.key.subagent else facts.parent))
+            return self._outputs.generated(metadata) if rules.automatic(metadata.cwd) else None
+        parent = self._outputs.recorded(SessionKey(row.key.agent, row.key.id if row.key.subagent else metadata.parent))
         if parent is None or not rules.settings.recording.subagents:
             return None
         return self._outputs.of_subagent(parent, spawned)
@@ -111,16 +111,16 @@ class Desk:
     def end_excluded(self, conversation: Conversation) -> None:
         """End what is recorded of a project that the settings exclude."""
         output = conversation.recording
-        if output is not None and self._outputs.rules.excludes(conversation.facts.cwd):
-            last = conversation.facts
+        if output is not None and self._outputs.rules.excludes(conversation.metadata.cwd):
+            last = conversation.metadata
             self._end(conversation, output, last.last, time=last.time, mark="excluded")
             self._settle(conversation, output)
 
     def _act(self, conversation: Conversation, command: Command, at: str, time: str, *, typed: bool) -> None:
-        facts, row = conversation.facts, conversation.row
-        if command.word != "stop" and self._outputs.rules.excludes(facts.cwd or row.cwd):
+        metadata, row = conversation.metadata, conversation.row
+        if command.word != "stop" and self._outputs.rules.excludes(metadata.cwd or row.cwd):
             raise TargetRefused("this project is excluded by the configuration")
-        target = self._outputs.named(command.name, facts) if command.name else None
+        target = self._outputs.named(command.name, metadata) if command.name else None
         recording = conversation.recording
         present = conversation.present
         standing = Standing(str(recording.path) if recording else "", str(present.path) if present else "")
@@ -155,12 +155,12 @@ class Desk:
             return None
         if action.target == "present":
             return present
-        chosen = target or self._outputs.generated(conversation.facts)
+        chosen = target or self._outputs.generated(conversation.metadata)
         fresh = action.copy or action.begin == "beginning"
         own = self._outputs.claim(conversation.row, chosen, fresh=fresh)
         if own is not None:
             return conversation.outputs[own.id]
-        return conversation.keep(self._outputs.make(conversation.row, chosen, conversation.facts))
+        return conversation.keep(self._outputs.make(conversation.row, chosen, conversation.metadata))
 
     def _begin(self, conversation: Conversation, output: OutputRow, begun: Range) -> None:
         """Open a range at this point of the session."""
@@ -187,17 +187,17 @@ class Desk:
         ended = output.ranges[-1]
         ended.end, ended.end_time, ended.end_mark = at or "?", time, mark  # "?": behind what is not known any more
         conversation.keep(output)
-        self._journal.recording_ended(str(conversation.row.key), str(output.path))
+        self._log.recording_ended(str(conversation.row.key), str(output.path))
         self._notify("katod: stopped", output.path.name)
 
     def _settle(self, conversation: Conversation, output: OutputRow) -> None:
         """Print the marks of ranges that end or begin behind the last event, which has passed already."""
         outlet = conversation.outlet(output)
         if outlet is not None:
-            outlet.add(outlet.recorder.settle(conversation.facts.last, conversation.facts))
+            outlet.add(outlet.recorder.settle(conversation.metadata.last, conversation.metadata))
 
     def _tell(self, conversation: Conversation, output: OutputRow) -> None:
-        self._journal.recording_began(str(conversation.row.key), str(output.path))
+        self._log.recording_began(str(conversation.row.key), str(output.path))
         self._notify("katod: recording", output.path.name)
 
 

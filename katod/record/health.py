@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from katod.errors import LedgerDamaged, LedgerError
-from katod.journal import Journal
+from katod.log import EventLog
 
 DatabaseError = sqlite3.Error  # for those who read a ledger, and need not know what it is made of
 PRIVATE: Final = 0o600
@@ -98,7 +98,7 @@ def make_private(path: Path) -> None:
         path.chmod(PRIVATE)
 
 
-def set_aside(path: Path, problem: str, journal: Journal) -> None:
+def set_aside(path: Path, problem: str, log: EventLog) -> None:
     """Give a damaged ledger another name, and its log with it; raises LedgerError when that cannot be done."""
     number = 1
     while os.path.lexists(aside := path.with_name(f"{path.name}{ASIDE}{number}")):
@@ -110,7 +110,7 @@ def set_aside(path: Path, problem: str, journal: Journal) -> None:
         path.with_name(f"{path.name}-shm").unlink(missing_ok=True)
     except OSError as error:
         raise LedgerError(f"is damaged and cannot be set aside: {error.strerror}", path=path) from error
-    journal.ledger_set_aside(str(aside), problem)
+    log.ledger_set_aside(str(aside), problem)
 
 
 def those_aside(directory: Path, name: str) -> list[Path]:

@@ -14,7 +14,7 @@ from typing import Final
 import orjson
 
 from katod.errors import LedgerError
-from katod.journal import Journal
+from katod.log import EventLog
 from katod.model import Identity, Range, SessionKey, Stat
 from katod.record import columns
 from katod.record.health import (
@@ -47,14 +47,14 @@ class Ledger:
         self.db = connection
 
     @classmethod
-    def open(cls, directory: Path, journal: Journal) -> "Ledger":
+    def open(cls, directory: Path, log: EventLog) -> "Ledger":
         """Open or make the ledger for writing; one that is damaged is set aside and a new one begun.
 
         Raises LedgerError when it was written by a newer katod, and when it cannot be used for now.
         """
         path = directory / FILE_NAME
         try:
-            found = cls._existing(path, journal)
+            found = cls._existing(path, log)
             if found is not None:
                 return found
             connection = connect(path)
@@ -66,7 +66,7 @@ class Ledger:
         return cls(connection)
 
     @classmethod
-    def _existing(cls, path: Path, journal: Journal) -> "Ledger | None":
+    def _existing(cls, path: Path, log: EventLog) -> "Ledger | None":
         """Open the ledger that is there; None when there is none, or when it was set aside."""
         refuse_link(path)
         if not path.exists():
@@ -81,7 +81,7 @@ class Ledger:
                 if not is_damage(error):
                     raise
                 problem = shown(error)
-        set_aside(path, problem, journal)
+        set_aside(path, problem, log)
         return None
 
     @classmethod
@@ -186,10 +186,10 @@ class Ledger:
 
     def save_session(self, row: SessionRow) -> None:
         """Store a session; near misses are only ever added to (`add_near_misses`)."""
-        facts = None if row.facts is None else orjson.dumps(row.facts).decode()
+        metadata = None if row.metadata is None else orjson.dumps(row.metadata).decode()
         self.db.execute(
             "UPDATE sessions SET cwd=?, facts=?, seq=?, output=?, auto=? WHERE id=?",
-            (row.cwd, facts, row.seq, row.output, row.auto, row.id),
+            (row.cwd, metadata, row.seq, row.output, row.auto, row.id),
         )
 
     def add_near_misses(self, counts: Mapping[int, int]) -> None:

@@ -9,10 +9,10 @@ from katod import __version__
 from katod.command.target import Places, generated, numbered, resolve
 from katod.config import Settings, local_zone
 from katod.errors import TargetRefused
-from katod.facts import Facts
 from katod.formats import FORMATS
 from katod.formats.redact import VERSION
 from katod.formats.when import When
+from katod.metadata import SessionMetadata
 from katod.model import Options, SessionKey, Target
 from katod.record.ledger import Ledger
 from katod.record.rows import OutputRow, SessionRow
@@ -68,27 +68,27 @@ class Outputs:
         self._ledger = ledger
         self.rules = rules
 
-    def places(self, facts: Facts) -> Places:
+    def places(self, metadata: SessionMetadata) -> Places:
         """Return where outputs of a session may lie."""
         output = self.rules.settings.output
         return Places(
             output=Path(output.directory).expanduser(),
-            project=Path(facts.cwd) if facts.cwd else None,
-            project_folder=self._folder(facts.cwd),
+            project=Path(metadata.cwd) if metadata.cwd else None,
+            project_folder=self._folder(metadata.cwd),
             allowed=tuple(Path(root).expanduser() for root in output.allowed_roots),
             agents=self.rules.agents,
             home=self.rules.home,
             format=output.format,
         )
 
-    def named(self, name: str, facts: Facts) -> Target:
+    def named(self, name: str, metadata: SessionMetadata) -> Target:
         """Return the target of a typed name; raises TargetRefused."""
-        return resolve(name, self.places(facts))
+        return resolve(name, self.places(metadata))
 
-    def generated(self, facts: Facts) -> Target:
+    def generated(self, metadata: SessionMetadata) -> Target:
         """Return the first free target of the template."""
-        fields = self._fields(facts)
-        return self._free(generated(self.rules.settings.output.filename, fields, self.places(facts)))
+        fields = self._fields(metadata)
+        return self._free(generated(self.rules.settings.output.filename, fields, self.places(metadata)))
 
     def _free(self, first: Target) -> Target:
         for number in range(1, _MOST_NUMBERS):
@@ -121,12 +121,12 @@ class Outputs:
             raise TargetRefused("the file exists already", path=target.path, hint="name a new one")
         return None
 
-    def make(self, session: SessionRow, target: Target, facts: Facts) -> OutputRow:
+    def make(self, session: SessionRow, target: Target, metadata: SessionMetadata) -> OutputRow:
         """Remember a new output with its options and its head frozen."""
         stem = target.parts[-1].rpartition(".")[0]
         options = replace(self.rules.options(), assets=f"{stem}.assets", agents=f"{stem}.agents")
         shown = ("title", "cwd", "branch", "version", "model", "parent")
-        head = {"key": list(facts.key), "facts": {k: v for k, v in facts.state().items() if k in shown}}
+        head = {"key": list(metadata.key), "metadata": {k: v for k, v in metadata.state().items() if k in shown}}
         version = FORMATS[target.format].version
         return self._ledger.add_output(
             OutputRow(0, session.id, target.root, target.parts, target.format, version, options, head)
@@ -137,13 +137,13 @@ class Outputs:
             return "no-project"
         return self._ledger.project_name(slug(Path(cwd).name) or "project", cwd)
 
-    def _fields(self, facts: Facts) -> dict[str, str]:
+    def _fields(self, metadata: SessionMetadata) -> dict[str, str]:
         zone = When(self.rules.zone)
-        day = zone.day(facts.started) or "undated"
-        key = facts.key
+        day = zone.day(metadata.started) or "undated"
+        key = metadata.key
         short = key.subagent or key.id
         return {
-            "date": day, "title": slug(facts.title) or "untitled", "session": slug(short, 200),
+            "date": day, "title": slug(metadata.title) or "untitled", "session": slug(short, 200),
             "session8": slug(_telling(key.agent, short))[:8], "agent": key.agent,
         }  # fmt: skip
 

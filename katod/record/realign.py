@@ -11,8 +11,8 @@ from typing import Final
 from katod import events as ev
 from katod.agents import ADAPTERS
 from katod.agents.protocol import Origin, fingerprint
-from katod.facts import Facts
-from katod.journal import Journal
+from katod.log import EventLog
+from katod.metadata import SessionMetadata
 from katod.record.conversation import Conversation
 from katod.record.ledger import Ledger, id_hash
 from katod.record.rows import SourceRow
@@ -25,12 +25,12 @@ _TELLING: Final = frozenset({ev.USER_MESSAGE, ev.USER_COMMAND, ev.ASSISTANT_MESS
 
 
 def realign(
-    source: SourceRow, file: SourceFile, conversation: Conversation | None, ledger: Ledger, journal: Journal
+    source: SourceRow, file: SourceFile, conversation: Conversation | None, ledger: Ledger, log: EventLog
 ) -> None:
     """Set the cursor of a changed source to where what is new begins."""
     offset = 0
     if conversation is not None and not ADAPTERS[source.identity.key.agent].native_ids:
-        offset = _repeated(source, file, ledger, journal)
+        offset = _repeated(source, file, ledger, log)
         if offset == 0:
             offset = file.last_newline(file.size)
             for outlet in conversation.live:
@@ -52,10 +52,10 @@ def realign(
     conversation.ready = offset == 0
 
 
-def _repeated(source: SourceRow, file: SourceFile, ledger: Ledger, journal: Journal) -> int:
+def _repeated(source: SourceRow, file: SourceFile, ledger: Ledger, log: EventLog) -> int:
     """Return the offset behind the last line whose words are known, in the order in which they are known."""
     known = ledger.places(source.session)
-    translation = Translation(Origin(source.identity, Path(source.path)), Facts(source.identity.key), journal)
+    translation = Translation(Origin(source.identity, Path(source.path)), SessionMetadata(source.identity.key), log)
     cursor, at, found = Cursor(), -1, 0
     while True:
         batch = file.read(cursor, _CHUNK)

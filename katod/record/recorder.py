@@ -3,8 +3,8 @@
 from typing import Any
 
 from katod.events import Event
-from katod.facts import Facts
 from katod.formats import open_format
+from katod.metadata import SessionMetadata
 from katod.model import Mark, MarkKind, Options, Range
 
 
@@ -24,7 +24,7 @@ class Recorder:
         self.active: bool = state.get("active", False)
         self.headed: bool = state.get("headed", False)
         self._pending: str = state.get("pending", "")
-        self.titled: Facts | None = None
+        self.titled: SessionMetadata | None = None
 
     def state(self) -> dict[str, Any]:
         """Return the position among the ranges and the format's state."""
@@ -38,34 +38,34 @@ class Recorder:
         """Say whether all ranges have been passed."""
         return not self.active and self.index >= len(self.ranges)
 
-    def take(self, event: Event, facts: Facts) -> str:
+    def take(self, event: Event, metadata: SessionMetadata) -> str:
         """Return what an event prints in this output, marks included."""
         text = ""
         if not self.active:
             now = self._next()
             if now is None or (now.start and not (now.inclusive and now.start == event.id)):
-                return self.settle(event.id, facts)
-            text = self._begin(now, facts, event.time)
+                return self.settle(event.id, metadata)
+            text = self._begin(now, metadata, event.time)
         present = self.ranges[self.index]
         if present.mark_at == event.id:
-            text += self._mark(Mark("started", event.time, present.switches), facts)
-        if printed := self._format.event(event, facts):
-            text += self._head(facts, event.time) + self._take_pending() + printed
-        return text + self.settle(event.id, facts, event.time)
+            text += self._mark(Mark("started", event.time, present.switches), metadata)
+        if printed := self._format.event(event, metadata):
+            text += self._head(metadata, event.time) + self._take_pending() + printed
+        return text + self.settle(event.id, metadata, event.time)
 
-    def settle(self, event_id: str, facts: Facts, time: str = "") -> str:
+    def settle(self, event_id: str, metadata: SessionMetadata, time: str = "") -> str:
         """Return the marks of ranges that end at, or begin right behind, the event that just passed."""
         text = ""
         if self.active and self.ranges[self.index].end and self.ranges[self.index].end == event_id:
             ended = self.ranges[self.index]
             if ended.end_mark:
-                text += self._mark(Mark(ended.end_mark, ended.end_time or time), facts)
+                text += self._mark(Mark(ended.end_mark, ended.end_time or time), metadata)
             self.active = False
             self.index += 1
         following = self._next()
         if following and following.start == event_id and not following.inclusive and not self.active:
-            text += self._begin(following, facts, following.start_time or time)
-            text += self.settle(event_id, facts, time)
+            text += self._begin(following, metadata, following.start_time or time)
+            text += self.settle(event_id, metadata, time)
         return text
 
     def interrupt(self, kind: MarkKind) -> None:
@@ -77,24 +77,24 @@ class Recorder:
     def _next(self) -> Range | None:
         return self.ranges[self.index] if self.index < len(self.ranges) else None
 
-    def _begin(self, begun: Range, facts: Facts, time: str) -> str:
+    def _begin(self, begun: Range, metadata: SessionMetadata, time: str) -> str:
         self.active = True
         since = begun.start_time or time
-        text = self._head(facts, since)
+        text = self._head(metadata, since)
         if begun.marked and not begun.mark_at:
-            text += self._mark(Mark("started", since, begun.switches), facts)
+            text += self._mark(Mark("started", since, begun.switches), metadata)
         return text
 
-    def _mark(self, mark: Mark, facts: Facts) -> str:
-        head = self._head(facts, mark.time)
+    def _mark(self, mark: Mark, metadata: SessionMetadata) -> str:
+        head = self._head(metadata, mark.time)
         printed = self._format.mark(mark)
         return head + self._take_pending() + printed if printed else head
 
-    def _head(self, facts: Facts, time: str) -> str:
+    def _head(self, metadata: SessionMetadata, time: str) -> str:
         if self.headed:
             return ""
         self.headed = True
-        return self._format.head(self.titled or facts, time)
+        return self._format.head(self.titled or metadata, time)
 
     def _take_pending(self) -> str:
         text, self._pending = self._pending, ""

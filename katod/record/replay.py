@@ -8,8 +8,8 @@ from katod.agents import ADAPTERS
 from katod.agents.protocol import Origin
 from katod.errors import SourceError
 from katod.events import Event
-from katod.facts import Facts
-from katod.journal import Journal
+from katod.log import EventLog
+from katod.metadata import SessionMetadata
 from katod.model import Identity, SessionKey
 from katod.record.translation import Translation
 from katod.tail.reader import Cursor, SourceFile
@@ -27,30 +27,30 @@ class Stretch(NamedTuple):
 
 
 def replay(
-    key: SessionKey, stretches: Iterable[Stretch], journal: Journal, *, skip_missing: bool = False
-) -> Iterator[tuple[Event, Facts]]:
+    key: SessionKey, stretches: Iterable[Stretch], log: EventLog, *, skip_missing: bool = False
+) -> Iterator[tuple[Event, SessionMetadata]]:
     """Yield each event of a session once, in order, with the facts as they are then. Raises SourceError."""
-    facts = Facts(key)
+    metadata = SessionMetadata(key)
     native_ids = ADAPTERS[key.agent].native_ids
     seen: set[int] = set()
     for stretch in stretches:
         try:
-            for event in _events(stretch, facts, journal):
+            for event in _events(stretch, metadata, log):
                 if native_ids:
                     hashed = hash(event.id)  # only compared within this process, and much cheaper than id_hash
                     if hashed in seen:
                         continue
                     seen.add(hashed)
-                facts.observe(event)
-                yield event, facts
-                facts.close(event)
+                metadata.observe(event)
+                yield event, metadata
+                metadata.close(event)
         except SourceError:
             if not skip_missing:
                 raise
 
 
-def _events(stretch: Stretch, facts: Facts, journal: Journal) -> Iterator[Event]:
-    translation = Translation(Origin(stretch.identity, Path(stretch.path)), facts, journal)
+def _events(stretch: Stretch, metadata: SessionMetadata, log: EventLog) -> Iterator[Event]:
+    translation = Translation(Origin(stretch.identity, Path(stretch.path)), metadata, log)
     with open_source(stretch.path) as file:
         cursor, limit = Cursor(), stretch.limit
         while limit is None or cursor.offset < limit:

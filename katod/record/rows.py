@@ -15,7 +15,7 @@ class SessionRow:
     id: int
     key: SessionKey
     cwd: str = ""
-    facts: dict[str, Any] | None = None
+    metadata: dict[str, Any] | None = None
     seq: int = 0
     output: int | None = None
     auto: str = ""

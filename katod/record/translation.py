@@ -8,29 +8,31 @@ from katod.agents import open_adapter
 from katod.agents.protocol import Origin
 from katod.command.split import split
 from katod.events import Event
-from katod.facts import Facts
 from katod.formats.mdtext import clean
 from katod.formats.redact import redact
-from katod.journal import Journal
+from katod.log import EventLog
+from katod.metadata import SessionMetadata
 from katod.model import Line, Record
 from katod.tail.decode import decode
 
 
-def name_session(facts: Facts, words: str, event: Event) -> None:
+def name_session(metadata: SessionMetadata, words: str, event: Event) -> None:
     """Take the title from the first words, redacted whatever the settings say: ledger and file names hold it, too."""
-    if not facts.title:
-        facts.name(clean(redact(words)), event)
+    if not metadata.title:
+        metadata.name(clean(redact(words)), event)
 
 
 class Translation:
     """The adapter of one source and the facts of its session, moving forward together."""
 
-    def __init__(self, origin: Origin, facts: Facts, journal: Journal, state: dict[str, Any] | None = None) -> None:
+    def __init__(
+        self, origin: Origin, metadata: SessionMetadata, log: EventLog, state: dict[str, Any] | None = None
+    ) -> None:
         self._agent = origin.identity.key.agent
         self._adapter = open_adapter(self._agent, origin, state)
         self._path = str(origin.path)
-        self._journal = journal
-        self.facts = facts
+        self._log = log
+        self.metadata = metadata
         self._near_misses = 0
 
     @property
@@ -60,7 +62,7 @@ class Translation:
         for line in lines:
             for record in decode(line):
                 if record.value is None:
-                    self._journal.record_malformed(self._path, record.offset, record.problem)
+                    self._log.record_malformed(self._path, record.offset, record.problem)
                 for event in self._adapt(record, line):
                     if event.kind == ev.USER_MESSAGE:
                         yield from self._split(event)
@@ -80,7 +82,7 @@ class Translation:
         except MemoryError:
             raise
         except Exception as error:  # noqa: BLE001 - whatever an adapter trips over, only its record pays
-            self._journal.record_surprising(self._path, 0, type(error).__name__)
+            self._log.record_surprising(self._path, 0, type(error).__name__)
             return []
         return [part for event in events for part in (self._split(event) if event.kind == ev.USER_MESSAGE else [event])]
 
@@ -90,13 +92,13 @@ class Translation:
         except MemoryError:
             raise  # the machine's trouble, not the record's
         except Exception as error:  # noqa: BLE001 - whatever an adapter trips over, only its record pays
-            self._journal.record_surprising(self._path, record.offset, type(error).__name__)
+            self._log.record_surprising(self._path, record.offset, type(error).__name__)
             raw = line.data.decode("utf-8", "replace")
             return self._adapter.feed(Record(record.offset, None, record.part, raw, "unexpected shape"))
 
     def _split(self, event: Event) -> list[Event]:
         parts = split(event)
         self._near_misses += parts.near_misses
-        if event.session.subagent == self.facts.key.subagent:
-            name_session(self.facts, parts.words, event)
+        if event.session.subagent == self.metadata.key.subagent:
+            name_session(self.metadata, parts.words, event)
         return parts.events

@@ -12,7 +12,7 @@ from katod.errors import SourceGone
 from katod.model import Anchor, Line
 from katod.readonly import milliseconds, reading
 from katod.tail.document import Document
-from katod.tail.reader import NO_ANCHOR, Batch, Cursor, Partial, digest_of
+from katod.tail.reader import NO_ANCHOR, Batch, Cursor, Partial, short_hash
 from katod.tail.storage import packed
 
 MARK: Final = ".db#"
@@ -45,7 +45,7 @@ class SessionRows(Document):
     def read(self, cursor: Cursor, _budget: int, _partial: Partial | None = None) -> Batch:
         """Return the session as one line: whole at first, later from the first turn that is not settled."""
         data = self._rows.document(since=cursor.offset)
-        after = Cursor(max(self.size, cursor.offset), Anchor(0, digest_of(data)))
+        after = Cursor(max(self.size, cursor.offset), Anchor(0, short_hash(data)))
         if cursor.offset == self.size and cursor.anchor == after.anchor:
             return Batch(b"", self.size, cursor, more=False)
         return Batch(b"", 0, after, more=False, lines=[Line(0, self.size, data)])

@@ -13,7 +13,7 @@ import orjson
 
 from katod.errors import SourceChanged, SourceError
 from katod.model import Anchor, Line
-from katod.tail.reader import LINE_CAP, NO_ANCHOR, Batch, Cursor, Partial, SourceFile, digest_of
+from katod.tail.reader import LINE_CAP, NO_ANCHOR, Batch, Cursor, Partial, SourceFile, short_hash
 from katod.tail.storage import packed, sessions_of_objects
 
 _BLANK: Final = re.compile(r"\s+")
@@ -31,7 +31,7 @@ class Document(SourceFile):
 
     def anchor(self, offset: int) -> Anchor:
         """Hash the whole document."""
-        return Anchor(offset, digest_of(self._pread(offset, 0))) if offset else NO_ANCHOR
+        return Anchor(offset, short_hash(self._pread(offset, 0))) if offset else NO_ANCHOR
 
     def prove(self, cursor: Cursor) -> None:
         """Raise SourceChanged unless the document is the one that was read."""

@@ -85,14 +85,14 @@ class SourceFile:
     def anchor(self, offset: int) -> Anchor:
         """Hash the bytes that end at `offset`."""
         size = min(offset, ANCHOR_SIZE)
-        return Anchor(size, digest_of(self._pread(size, offset - size)))
+        return Anchor(size, short_hash(self._pread(size, offset - size)))
 
     def prove(self, cursor: Cursor) -> None:
         """Raise SourceChanged unless the bytes before the cursor are those that it remembers."""
         if cursor.offset > self.size:
             raise SourceChanged("the file is shorter than what was read of it", path=self.path)
         size, digest = cursor.anchor
-        if size and digest_of(self._pread(size, cursor.offset - size)) != digest:
+        if size and short_hash(self._pread(size, cursor.offset - size)) != digest:
             raise SourceChanged("the file was rewritten before the point read so far", path=self.path)
 
     def read(self, cursor: Cursor, budget: int, partial: Partial | None = None) -> Batch:
@@ -143,7 +143,7 @@ class SourceFile:
         offset = start + len(data)
         size = min(offset, ANCHOR_SIZE)
         tail = data[-size:] if len(data) >= size else self._pread(size, offset - size)
-        cursor = Cursor(offset, Anchor(size, digest_of(tail)))
+        cursor = Cursor(offset, Anchor(size, short_hash(tail)))
         return Batch(data, start, cursor, more=offset < self.size)
 
     def _long_line(self, cursor: Cursor) -> Batch:
@@ -192,6 +192,6 @@ class SourceFile:
             raise SourceError(f"cannot be read: {error.strerror}", path=self.path) from error
 
 
-def digest_of(data: bytes) -> str:
+def short_hash(data: bytes) -> str:
     """Return a short hash of bytes."""
     return blake2b(data, digest_size=12).hexdigest()

@@ -7,7 +7,7 @@ import json
 from html import escape
 from pathlib import Path
 
-from katod.journal import Journal, quiet
+from katod.log import EventLog
 from katod.model import Identity, Options, Range, SessionKey
 from katod.record.recorder import Recorder
 from katod.record.replay import Stretch, replay
@@ -36,13 +36,12 @@ def chat() -> list[tuple[str, str]]:
 
 def transcript() -> list[tuple[str, str]]:
     """The lines of the transcript, without its front matter."""
-    quiet()
     key = SessionKey("claude", "6f1c2c1e-8a53-4c3e-9b5e-0a1d5f8f2c11")
-    events = list(replay(key, [Stretch(str(SESSION), Identity(key))], Journal()))
+    events = list(replay(key, [Stretch(str(SESSION), Identity(key))], EventLog()))
     commands = [event for event, _ in events if event.kind == "user.kato-command"]
     recorder = Recorder("markdown", Options(), [Range(commands[0].id, end=commands[1].id)])
-    stream = replay(key, [Stretch(str(SESSION), Identity(key))], Journal())
-    text = "".join(recorder.take(event, facts) for event, facts in stream)
+    stream = replay(key, [Stretch(str(SESSION), Identity(key))], EventLog())
+    text = "".join(recorder.take(event, metadata) for event, metadata in stream)
     body = text.split("---\n", 2)[2].strip().splitlines()
     return [(line, MARK if line.startswith("*Rec") else INK) for line in body]
 

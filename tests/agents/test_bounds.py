@@ -8,9 +8,9 @@ import pytest
 
 from katod.agents.protocol import Origin
 from katod.events import Event
-from katod.facts import Facts
 from katod.formats import open_format
-from katod.journal import Journal
+from katod.log import EventLog
+from katod.metadata import SessionMetadata
 from katod.model import Identity, Line, Options, SessionKey
 from katod.record.translation import Translation
 from tests.agents.makers import MAKERS, UNKNOWN, Maker, calls, result, says, user
@@ -27,8 +27,8 @@ class Reader:
 
     def __init__(self, agent: str) -> None:
         identity = Identity(SessionKey(agent, "s"))
-        self.facts = Facts(identity.key)
-        self.translation = Translation(Origin(identity, Path("/nowhere/s.jsonl")), self.facts, Journal())
+        self.metadata = SessionMetadata(identity.key)
+        self.translation = Translation(Origin(identity, Path("/nowhere/s.jsonl")), self.metadata, EventLog())
         self.printer = open_format("markdown", Options(tools="full", thinking=True))
         self.offset = 0
 
@@ -40,15 +40,15 @@ class Reader:
         self.offset += 100 * len(records)
         events = []
         for event in self.translation.feed(lines):
-            self.facts.observe(event)
-            self.printer.event(event, self.facts)
-            self.facts.close(event)
+            self.metadata.observe(event)
+            self.printer.event(event, self.metadata)
+            self.metadata.close(event)
             events.append(event)
         return events
 
     def remembered(self) -> int:
         """How large the states are that are stored with each step."""
-        states = (self.translation.state(), self.facts.state(), self.printer.state())
+        states = (self.translation.state(), self.metadata.state(), self.printer.state())
         return sum(len(orjson.dumps(state)) for state in states)
 
 

@@ -10,9 +10,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from katod.agents.protocol import Origin
-from katod.facts import Facts
 from katod.formats import FORMATS, open_format
-from katod.journal import Journal, quiet
+from katod.log import EventLog
+from katod.metadata import SessionMetadata
 from katod.model import Identity, Line, Options, SessionKey
 from katod.record.translation import Translation
 from tests.agents.makers import MAKERS, UNKNOWN, Maker, calls, result, says, user
@@ -71,17 +71,17 @@ def changed(record: dict[str, Any], at: tuple[Any, ...], value: Any) -> dict[str
 def run(agent: str, records: list[dict[str, Any]]) -> None:
     """Translate the records and print them in every format."""
     identity = Identity(SessionKey(agent, "s"))
-    facts = Facts(identity.key)
-    translation = Translation(Origin(identity, Path("/nowhere/s.jsonl")), facts, Journal())
+    metadata = SessionMetadata(identity.key)
+    translation = Translation(Origin(identity, Path("/nowhere/s.jsonl")), metadata, EventLog())
     printers = [open_format(name, options) for name in FORMATS for options in (OPTIONS, Options())]
     lines = [Line(n * 100, n * 100 + 100, orjson.dumps(record)) for n, record in enumerate(records)]
     for event in [*translation.feed(lines), *translation.finish()]:
-        facts.observe(event)
+        metadata.observe(event)
         for printer in printers:
-            printer.event(event, facts).encode("utf-8", "replace")
-        facts.close(event)
+            printer.event(event, metadata).encode("utf-8", "replace")
+        metadata.close(event)
     for printer in printers:
-        printer.head(facts, facts.started)
+        printer.head(metadata, metadata.started)
     assert orjson.dumps(translation.state())
 
 
@@ -89,7 +89,6 @@ def run(agent: str, records: list[dict[str, Any]]) -> None:
 @pytest.mark.parametrize("make", MAKERS, ids=lambda maker: maker.__name__)
 def test_no_shape_of_a_record_raises(world: World, make: type[Maker]) -> None:
     """Anything may stand anywhere: one bad record costs no more than itself."""
-    quiet()
     maker = make(world)
     maker.say(user("hello"), says("hi"), calls("call-1", "make"), result("call-1", "done"), UNKNOWN, says("bye"))
     maker.put(*maker.wrapped("wrapped"))

@@ -14,8 +14,8 @@ import pytest
 
 from katod import events as ev
 from katod.agents.protocol import Origin
-from katod.facts import Facts
-from katod.journal import Journal
+from katod.log import EventLog
+from katod.metadata import SessionMetadata
 from katod.model import Identity, Line, SessionKey
 from katod.record.translation import Translation
 from tests.agents.makers import MAKERS, UNKNOWN, Maker, calls, result, says, user
@@ -84,7 +84,7 @@ def replaced(record: Record, at: Path_, text: str) -> Record:
 def fires(agent: str, records: list[Record]) -> bool:
     """Whether a command is read in these records."""
     identity = Identity(SessionKey(agent, "s"))
-    translation = Translation(Origin(identity, Path("/nowhere/s.jsonl")), Facts(identity.key), Journal())
+    translation = Translation(Origin(identity, Path("/nowhere/s.jsonl")), SessionMetadata(identity.key), EventLog())
     lines = [Line(n * 100, n * 100 + 100, orjson.dumps(record)) for n, record in enumerate(records)]
     return any(event.kind == ev.USER_COMMAND for event in translation.feed(lines))
 

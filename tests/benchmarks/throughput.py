@@ -13,7 +13,7 @@ import orjson
 
 from katod.command.scan import find_command
 from katod.discover.identity import named
-from katod.journal import Journal, quiet
+from katod.log import EventLog
 from katod.model import Identity, Options
 from katod.pipeline import STEP_BYTES
 from katod.record.render import render_all
@@ -24,18 +24,18 @@ from tests.benchmarks import generate
 from tests.benchmarks.report import Bar, Report, median
 
 FLOOR: Final = "plain orjson.loads"
-_NOT_SESSIONS: Final = frozenset(("history.jsonl", "session_index.jsonl", "marks.jsonl", "journal.jsonl"))
+_NOT_SESSIONS: Final = frozenset(("history.jsonl", "session_index.jsonl", "marks.jsonl", "log.jsonl"))
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """One session file, its lines in memory, and a journal that says nothing."""
+    """One session file, its lines in memory, and a log that says nothing."""
 
     path: Path
     identity: Identity
     lines: list[bytes]
     size: int
-    journal: Journal
+    log: EventLog
 
 
 def load(source: Source) -> None:
@@ -60,13 +60,13 @@ def scan(source: Source) -> None:
 
 def translate(source: Source) -> None:
     """Replay the session and print nothing."""
-    for _ in replay(source.identity.key, [Stretch(str(source.path), source.identity)], source.journal):
+    for _ in replay(source.identity.key, [Stretch(str(source.path), source.identity)], source.log):
         pass
 
 
 def render(format_name: str, source: Source) -> None:
     """Render the session with the default options."""
-    stream = replay(source.identity.key, [Stretch(str(source.path), source.identity)], source.journal)
+    stream = replay(source.identity.key, [Stretch(str(source.path), source.identity)], source.log)
     for _ in render_all(stream, format_name, Options()):
         pass
 
@@ -84,7 +84,6 @@ _MARKDOWN: Final = Bar(0.25, least=True)
 
 def measure(report: Report, folder: Path, repetitions: int, generated: int) -> None:
     """Measure the real corpus, where there is one, and a generated one."""
-    quiet()
     note = f"MB a second of CPU time, median of {repetitions}; ratio to the plain parse in the same run"
     report.part("Throughput", note)
     corpus = Path(os.environ.get("KATOD_CORPUS") or "../shared/corpus")
@@ -125,4 +124,4 @@ def _round(sources: list[Source]) -> dict[str, float]:
 def _source(agent: str, path: Path) -> Source:
     data = path.read_bytes()
     lines = [line for line in data.split(b"\n") if line.strip()]
-    return Source(path, named(agent, path.absolute()), lines, len(data), Journal())
+    return Source(path, named(agent, path.absolute()), lines, len(data), EventLog())

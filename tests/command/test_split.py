@@ -23,7 +23,7 @@ def message(text, typed=True, **more):
         time="2026-02-10T23:36:27.000Z",
         time_source="recorded",
         turn="t1",
-        once="u1:0",
+        dedup_key="u1:0",
         typed=typed,
         blobs=(("ab", "image/png", "AAAA"),) if more else (),
     )
@@ -52,7 +52,7 @@ def test_message_becomes_text_command_and_text():
     parts = split(message("before\n\n::start auth +tools\nafter"))
     assert kinds(parts) == [ev.USER_MESSAGE, ev.USER_COMMAND, ev.USER_MESSAGE]
     assert [part.id for part in parts.events] == ["claude:s:u1:0.0", "claude:s:u1:0.1", "claude:s:u1:0.2"]
-    assert [part.once for part in parts.events] == ["u1:0.0", "u1:0.1", "u1:0.2"]
+    assert [part.dedup_key for part in parts.events] == ["u1:0.0", "u1:0.1", "u1:0.2"]
     assert [part.payload.get("text") for part in parts.events] == ["before", None, "after"]
     assert parts.words == "before\nafter"
 

@@ -16,7 +16,7 @@ import pytest
 from katod import config, daemon, requests
 from katod.discover.watch import Hints
 from katod.errors import SourceError
-from katod.journal import Journal, configure
+from katod.log import EventLog
 from katod.requests import Request
 from katod.tail.storage import gathered
 from tests.record.test_parked import InProcess
@@ -57,14 +57,13 @@ def damaged(folder):
 
 
 def stopped_at(world, number, signals=1):
-    """Run the daemon in a process that is told to stop at one event of its journal; returns its exit code."""
+    """Run the daemon in a process that is told to stop at one event of its log; returns its exit code."""
     child = os.fork()
     if child == 0:
         code = 99
         try:
-            configure("critical")
             tell_at(number, signals, world.folder / "reached")
-            daemon.start(config.load(world.config), world.config, world.state, once=False)
+            daemon.start(config.load(world.config), world.config, world.state, EventLog(), once=False)
             code = 0
         finally:
             os._exit(code)
@@ -74,7 +73,7 @@ def stopped_at(world, number, signals=1):
 
 def tell_at(number, signals, reached):
     """Have this process told to stop at that event, counted from 1, or else when it has nothing more to do."""
-    say, wait, left = Journal._say, Hints.wait, iter(range(1, number + 1))
+    say, wait, left = EventLog._say, Hints.wait, iter(range(1, number + 1))
 
     def telling(*arguments, **fields):
         say(*arguments, **fields)
@@ -91,7 +90,7 @@ def tell_at(number, signals, reached):
         for _ in range(signals):
             os.kill(os.getpid(), signal.SIGTERM)
 
-    Journal._say, Hints.wait = telling, waiting
+    EventLog._say, Hints.wait = telling, waiting
 
 
 @pytest.mark.fault("asked to stop at any moment")
@@ -266,7 +265,7 @@ def test_an_answer_that_cannot_be_written_now_is_given_later(tmp_path, monkeypat
     """It stays what it was: what was refused is never told as done."""
     World(tmp_path).once()
     settings = config.load(tmp_path / "katod.toml")
-    katod = daemon.Daemon(settings, tmp_path / "katod.toml", tmp_path / "state", Journal())
+    katod = daemon.Daemon(settings, tmp_path / "katod.toml", tmp_path / "state", EventLog())
     moment = "2026-02-10T23:00:00.000Z"
     answer = requests.leave(tmp_path / "state", Request(("claude", "unknown", ""), "start", "n", moment))
     with monkeypatch.context() as full:

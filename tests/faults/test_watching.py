@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from katod.discover.watch import Hints, Watcher
-from katod.journal import Journal
+from katod.log import EventLog
 
 from .live import Live, with_watches, without_privileges
 from .world import until
@@ -21,7 +21,7 @@ QUEUE = int(LIMIT.read_text()) if LIMIT.exists() else 16_384
 @pytest.fixture
 def watcher():
     """A watcher of its own, and what it hints at."""
-    watcher = Watcher(Hints(), Journal())
+    watcher = Watcher(Hints(), EventLog())
     assert watcher.start()
     yield watcher
     watcher.stop()

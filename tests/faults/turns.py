@@ -5,7 +5,7 @@ import time
 
 from katod import config
 from katod.daemon import Daemon
-from katod.journal import Journal
+from katod.log import EventLog
 from katod.service.lock import Lock
 
 
@@ -15,7 +15,7 @@ class Living(Daemon):
     def __init__(self, world):
         self._lock = Lock.take(world.state)
         self._umask = os.umask(0o077)
-        super().__init__(config.load(world.config), world.config, world.state, Journal())
+        super().__init__(config.load(world.config), world.config, world.state, EventLog())
         self._pipeline.resume()
         self._queue(self._catalog.unread())
 

@@ -12,7 +12,7 @@ import pytest
 
 import katod
 from katod import config, daemon
-from katod.journal import Journal, configure
+from katod.log import EventLog, stderr_sink
 from katod.record.ledger import Ledger
 from katod.record.render import render_recording
 from katod.record.replay import Stretch
@@ -61,9 +61,8 @@ class World:
     def once(self):
         """Process all there is, in this process."""
         settings, umask = config.load(self.config), os.umask(0o077)
-        configure(settings.log.level)
         try:
-            daemon.start(settings, self.config, self.state, once=True)
+            daemon.start(settings, self.config, self.state, EventLog(stderr_sink(), settings.log.level), once=True)
         finally:
             os.umask(umask)
 
@@ -118,7 +117,7 @@ class World:
         stretches = [Stretch(s.path, s.identity, s.cursor.offset) for s in ledger.sources_of(output.session)]
         key = ledger.session(output.session).key
         ledger.close()
-        return "".join(render_recording(output, key, stretches, Journal())).encode()
+        return "".join(render_recording(output, key, stretches, EventLog())).encode()
 
 
 def until(probe, what, seconds=PATIENCE, poll=POLL):

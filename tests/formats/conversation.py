@@ -2,8 +2,8 @@
 
 from katod import events as ev
 from katod.events import Event, SessionRef
-from katod.facts import Facts
 from katod.formats.markdown import Markdown
+from katod.metadata import SessionMetadata
 from katod.model import Mark, Options, SessionKey
 
 KEY = SessionKey("claude", "6f1c2c1e-8a53-4c3e-9b5e-0a1d5f8f2c11")
@@ -12,8 +12,8 @@ TIMES = {"a": "2026-02-10T22:36:18Z", "b": "2026-02-10T22:52:00Z", "c": "2026-02
 OPTIONS = Options(time_zone="Europe/Berlin", recorder="katod 1.0.0")
 
 
-def facts(**known):
-    return Facts(
+def metadata(**known):
+    return SessionMetadata(
         KEY,
         {
             "title": "Add authentication to my app",
@@ -63,7 +63,7 @@ def answers(*chosen, number=0, **more):
 
 def show(*steps, options=OPTIONS, known=None, shown=None):
     """Print events and marks one after the other, following the facts as a recording does."""
-    shown, known = shown or Markdown(options), known or facts()
+    shown, known = shown or Markdown(options), known or metadata()
     text = ""
     for step in steps:
         if isinstance(step, Mark):

@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 
 from katod import events as ev
 from katod.events import Event, SessionRef, from_json, to_json
-from katod.facts import Facts
 from katod.formats.jsonl import Jsonl
+from katod.metadata import SessionMetadata
 from katod.model import Mark, Options, SessionKey
 
-FACTS = Facts(SessionKey("claude", "s"))
+FACTS = SessionMetadata(SessionKey("claude", "s"))
 SECRET = "gh" + "p_" + "a1B2c3D4e5" * 4
 
 

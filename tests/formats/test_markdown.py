@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from katod import events as ev
-from katod.facts import Facts
 from katod.formats.markdown import Markdown, asset_name
+from katod.metadata import SessionMetadata
 from katod.model import Mark, Options, SessionKey
 from tests.formats.conversation import (
     MINUS,
@@ -20,8 +20,8 @@ from tests.formats.conversation import (
     asks,
     call,
     event,
-    facts,
     full,
+    metadata,
     result,
     says,
     show,
@@ -109,12 +109,14 @@ def test_transcript_looks_as_designed():
         Mark("stopped", TIMES["b"]), Mark("started", TIMES["c"]),
         user("One more thing: …", "c"),
     ]  # fmt: skip
-    assert shown.head(facts(), TIMES["a"]) + show(*steps, shown=shown) == LOOK
+    assert shown.head(metadata(), TIMES["a"]) + show(*steps, shown=shown) == LOOK
 
 
 def test_head_names_what_is_known_and_nothing_else():
     """Front matter holds what is known when the output is made; a title is made up where there is none."""
-    bare = Markdown(Options()).head(Facts(SessionKey("codex", "s", "a1"), {"model": "gpt", "parent": "p"}), "")
+    bare = Markdown(Options()).head(
+        SessionMetadata(SessionKey("codex", "s", "a1"), {"model": "gpt", "parent": "p"}), ""
+    )
     assert bare == (
         '---\ntitle: "Conversation with Codex"\nagent: "Codex"\nmodel: "gpt"\nsession: "s"\nsubagent: "a1"\nparent: "p"\n'
         "tags: [katod, codex]\n---\n\n# Conversation with Codex\n"
@@ -124,7 +126,7 @@ def test_head_names_what_is_known_and_nothing_else():
 @pytest.mark.parametrize("title", ['a "b"', "a\\b", "a: b # c", "---", "{x}", "a\nb: c", "- a", "漢字 🙂", "*a* <b>"])
 def test_front_matter_is_a_string_whatever_the_title_is(title):
     """A title cannot end the front matter or begin another key, and stands in the heading as text."""
-    head = Markdown(OPTIONS).head(facts(title=title), TIMES["a"])
+    head = Markdown(OPTIONS).head(metadata(title=title), TIMES["a"])
     [line] = [line for line in head.split("\n") if line.startswith("title: ")]
     assert json.loads(line.removeprefix("title: ")) == " ".join(title.split())
     assert head.count("\n---\n") == 1
@@ -158,7 +160,7 @@ def test_late_failure_names_its_call():
 
 def test_failure_of_a_call_before_the_range_names_the_tool():
     """Where the call itself was not recorded, its tool is named."""
-    known = facts()
+    known = metadata()
     known.observe(call(1, "Bash", "make"))
     assert show(result(1, "boom", isError=True), known=known).endswith("\n- `Bash`: failed: boom\n")
 
@@ -178,7 +180,7 @@ def test_full_calls_are_two_blocks():
 
 def test_full_result_of_a_call_before_the_range_is_no_markup():
     """The name of a tool whose call was not recorded is text, too."""
-    known = facts()
+    known = metadata()
     known.observe(call(1, "<b>x", ""))
     assert "<summary>result: <code>&lt;b&gt;x</code></summary>" in show(result(1), known=known, options=full())
 
@@ -280,7 +282,7 @@ def test_secrets_are_replaced_wherever_they_stand():
         event(ev.CONFIG_CHANGE, {"what": "title", "after": SECRET}), event(ev.SYSTEM_MESSAGE, {"text": SECRET, "subtype": "rollback"}),
     ]  # fmt: skip
     for tools in ("summary", "full"):
-        known = facts(title=SECRET)
+        known = metadata(title=SECRET)
         head = Markdown(Options(tools=tools)).head(known, "")
         assert SECRET not in head + show(*steps, options=Options(tools=tools, thinking=True), known=known)
     assert SECRET in show(user(SECRET), options=Options(redact=False))
@@ -303,7 +305,7 @@ STEPS = st.sampled_from(
 def test_transcript_goes_on_from_its_state(steps, draw):
     """Stored as JSON and opened again between any two steps, a transcript goes on with the same bytes."""
     cut = draw.draw(st.integers(0, len(steps)))
-    first, known = Markdown(OPTIONS), facts()
+    first, known = Markdown(OPTIONS), metadata()
     before = show(*steps[:cut], shown=first, known=known)
     second = Markdown(OPTIONS, json.loads(json.dumps(first.state())))
     assert before + show(*steps[cut:], shown=second, known=known) == show(*steps)

@@ -14,7 +14,7 @@ from katod.formats.markdown import Markdown
 from katod.formats.mdblocks import MARKS
 from katod.formats.mdtext import clean
 from katod.model import Options
-from tests.formats.conversation import TIMES, answers, asks, call, event, facts, result, says, show, thinks, user
+from tests.formats.conversation import TIMES, answers, asks, call, event, metadata, result, says, show, thinks, user
 from tests.golden.hostile import CONTROLS, page
 
 NASTY = st.sampled_from(
@@ -97,7 +97,7 @@ def whole(text, options):
         event(ev.SYSTEM_MESSAGE, {"text": text, "subtype": "review"}), event(ev.AGENT_END, {"subagent": text}),
         user(text, subtype="slash-command"), user(text), says("the next words", model=text),
     ]  # fmt: skip
-    known = facts(title=text, cwd=text, branch=text, version=text, model=text)
+    known = metadata(title=text, cwd=text, branch=text, version=text, model=text)
     shown = Markdown(options)
     return shown.head(known, TIMES["a"]) + show(*steps, shown=shown, known=known)
 
@@ -149,7 +149,7 @@ def test_no_message_poses_as_a_part_of_the_transcript(messages, thinking):
     for text in messages:
         steps += [user(text), user("the person's next words"), thinks(text), says(text), says("the agent's next words")]
     shown = Markdown(options)
-    heads, paragraphs = outline(shown.head(facts(), TIMES["a"]).partition("\n---\n")[2] + show(*steps, shown=shown))
+    heads, paragraphs = outline(shown.head(metadata(), TIMES["a"]).partition("\n---\n")[2] + show(*steps, shown=shown))
     speakers = ["User · 23:36", "Claude · 23:36", "Claude · claude-opus-4-6 · 23:36"]
     assert heads[0] == ("h1", "Add authentication to my app")
     assert {tag for tag, _ in heads[1:]} <= {"h2"}

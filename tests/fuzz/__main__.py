@@ -12,9 +12,9 @@ import atheris
 with atheris.instrument_imports(include=["katod"]):
     from katod.agents import ADAPTERS
     from katod.agents.protocol import Origin
-    from katod.facts import Facts
     from katod.formats import FORMATS, open_format
-    from katod.journal import Journal, quiet
+    from katod.log import EventLog
+    from katod.metadata import SessionMetadata
     from katod.model import Identity, Line, Options, SessionKey
     from katod.record.translation import Translation
     from katod.tail.decode import decode
@@ -42,18 +42,18 @@ class Agent:
     def __call__(self, data: bytes) -> None:
         """Take bytes as a session file."""
         origin = Origin(self.identity, Path("/nowhere/s.jsonl"))
-        facts = Facts(self.identity.key)
+        metadata = SessionMetadata(self.identity.key)
         printers = [open_format(name, options) for name in FORMATS for options in (Options(), FULL)]
-        translation = Translation(origin, facts, Journal())
+        translation = Translation(origin, metadata, EventLog())
         is_document = data[:2] in (b"{\n", b"{\r")
         lines = [Line(0, len(data), data)] if is_document else frame(data + b"\n", 0)
         for part in (lines[: len(lines) // 2], lines[len(lines) // 2 :]):
             for event in translation.feed(part):
-                facts.observe(event)
+                metadata.observe(event)
                 for printer in printers:
-                    printer.event(event, facts).encode()
-                facts.close(event)
-            translation = Translation(origin, facts, Journal(), translation.state())
+                    printer.event(event, metadata).encode()
+                metadata.close(event)
+            translation = Translation(origin, metadata, EventLog(), translation.state())
         translation.finish()
 
 
@@ -62,7 +62,6 @@ TARGETS = {"records": records} | {agent: Agent(agent) for agent in sorted(ADAPTE
 
 def main() -> None:
     """Run one target."""
-    quiet()
     target = TARGETS[sys.argv.pop(1)]
     atheris.Setup(sys.argv, target)
     atheris.Fuzz()

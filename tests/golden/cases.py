@@ -6,8 +6,8 @@ from typing import Final, NamedTuple
 
 from katod.discover.identity import named
 from katod.events import Event
-from katod.facts import Facts
-from katod.journal import Journal
+from katod.log import EventLog
+from katod.metadata import SessionMetadata
 from katod.model import Options
 from katod.record.render import render_all
 from katod.record.replay import Stretch, replay
@@ -31,11 +31,11 @@ class Case(NamedTuple):
     def __str__(self) -> str:
         return f"{self.agent}/{self.name}"
 
-    def events(self) -> Iterator[tuple[Event, Facts]]:
+    def events(self) -> Iterator[tuple[Event, SessionMetadata]]:
         """The events of the session, as an export reads them."""
         identities = [named(self.agent, path) for path in self.paths]
         stretches = [Stretch(str(path), identity) for path, identity in zip(self.paths, identities, strict=True)]
-        return replay(identities[0].key, stretches, Journal())
+        return replay(identities[0].key, stretches, EventLog())
 
     def render(self, form: str) -> bytes:
         """What `katod export` writes of it."""

@@ -10,8 +10,8 @@ import pytest
 
 from katod.agents.protocol import Origin
 from katod.discover.identity import named
-from katod.facts import Facts
-from katod.journal import Journal
+from katod.log import EventLog
+from katod.metadata import SessionMetadata
 from katod.model import Line
 from katod.record.translation import Translation
 from tests.golden.cases import Case, cases
@@ -101,7 +101,7 @@ class _Reader:
         self.case = case
         identity = named(case.agent, case.paths[0])
         origin = Origin(identity, case.paths[0])
-        self.translation = Translation(origin, Facts(identity.key), Journal(), state)
+        self.translation = Translation(origin, SessionMetadata(identity.key), EventLog(), state)
 
     def copy(self) -> "_Reader":
         return _Reader(self.case, deepcopy(self.translation.state()))

@@ -2,13 +2,11 @@
 
 import sys
 
-from katod.journal import quiet
 from tests.golden.cases import FORMS, GOLDEN, cases
 
 
 def main() -> None:
     """Write what has changed, remove what no fixture gives any more, and name both."""
-    quiet()
     wanted = {case.golden(form): case.render(form) for case in cases() for form in FORMS}
     there = {path for path in GOLDEN.rglob("*") if path.is_file()}
     for path in sorted(there - wanted.keys()):

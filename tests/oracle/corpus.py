@@ -9,7 +9,7 @@ from tests.oracle.common import Sets
 
 ROOT = Path(__file__).parents[2]
 LEFT_OUT = Path(__file__).with_name("left_out.json")
-NOT_SESSIONS = frozenset(("history.jsonl", "session_index.jsonl", "marks.jsonl", "journal.jsonl"))
+NOT_SESSIONS = frozenset(("history.jsonl", "session_index.jsonl", "marks.jsonl", "log.jsonl"))
 READERS = {
     "claude": claude.read,
     "codex": codex.read,

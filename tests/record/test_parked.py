@@ -11,7 +11,7 @@ from katod import requests
 from katod.config import load
 from katod.daemon import Daemon
 from katod.errors import OutputError
-from katod.journal import Journal
+from katod.log import EventLog
 from katod.record import delivery, outputs
 from katod.record.attach import Attaching
 from katod.requests import Request
@@ -23,7 +23,7 @@ class InProcess:
     """A daemon in this process, turned by hand."""
 
     def __init__(self, world: World) -> None:
-        self.daemon = Daemon(load(world.config), world.config, world.state, Journal())
+        self.daemon = Daemon(load(world.config), world.config, world.state, EventLog())
         self.daemon._pipeline.resume()
         self.turn()
 

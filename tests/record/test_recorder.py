@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from katod import events as ev
 from katod.events import Event, SessionRef
-from katod.facts import Facts
+from katod.metadata import SessionMetadata
 from katod.model import Options, Range, SessionKey
 from katod.record import recorder as module
 from katod.record.recorder import Recorder
@@ -26,10 +26,10 @@ class Plain:
     def state(self):
         return {"printed": self.printed}
 
-    def head(self, facts, time):
-        return f"H({facts.title}{time})"
+    def head(self, metadata, time):
+        return f"H({metadata.title}{time})"
 
-    def event(self, event, _facts):
+    def event(self, event, _metadata):
         self.printed += 1
         return "" if "-" in event.id else f" {event.id}"
 
@@ -53,8 +53,8 @@ def begun(*ranges, state=None):
 
 
 def play(recorder, names, time=""):
-    facts = Facts(KEY)
-    return "".join(recorder.take(event(name, time), facts) for name in names)
+    metadata = SessionMetadata(KEY)
+    return "".join(recorder.take(event(name, time), metadata) for name in names)
 
 
 # -- ranges ------------------------------------------------------------------------------------------
@@ -140,7 +140,7 @@ def test_event_that_does_not_print_opens_and_closes_ranges_all_the_same():
 def test_head_shows_the_facts_of_when_the_output_was_made():
     """The head is that of the facts that were frozen with the output."""
     recorder = begun(Range(""))
-    recorder.titled = Facts(KEY, {"title": "frozen"})
+    recorder.titled = SessionMetadata(KEY, {"title": "frozen"})
     assert play(recorder, "a").startswith("H(frozen)")
 
 

@@ -115,8 +115,8 @@ PROTECTIONS = [
     Protection(
         "the log names files, not what stands in them",
         "katod/record/catalog.py",
-        "        self._journal.source_found(path, history)\n",
-        '        self._journal.source_found(open(path.partition("#")[0], errors="replace").read(), history)\n',
+        "        self._log.source_found(path, history)\n",
+        '        self._log.source_found(open(path.partition("#")[0], errors="replace").read(), history)\n',
         ("tests/test_privacy.py::test_an_unrecorded_session_leaves_no_word",),
     ),
 ]

@@ -12,7 +12,7 @@ _MOST_CALLS: Final = 256
 _SUBTYPES_WITHOUT_TITLE: Final = frozenset({"slash-command", "shell", "context"})
 
 
-class Facts:
+class SessionMetadata:
     """Title, place, model and open calls: what a transcript's head and its results need."""
 
     __slots__ = (
@@ -38,9 +38,9 @@ class Facts:
         """Return the facts as JSON, what is unknown left out."""
         return {name: value for name in self.__slots__ if name != "key" and (value := getattr(self, name))}
 
-    def copy(self) -> "Facts":
+    def copy(self) -> "SessionMetadata":
         """Return facts that go their own way from here."""
-        return Facts(self.key, self.state() | {"calls": dict(self.calls)})
+        return SessionMetadata(self.key, self.state() | {"calls": dict(self.calls)})
 
     def name(self, words: str, event: Event) -> None:
         """Take the title from the first words a person said (of the whole message, before it is split)."""

@@ -1,4 +1,4 @@
-"""The journal: every log event by name, and never a word of what was said."""
+"""The log: every log event by name, and never a word of what was said."""
 
 import ast
 import inspect
@@ -10,14 +10,12 @@ from textwrap import dedent
 from unittest import mock
 
 import pytest
-import structlog
 
 import katod
-from katod import journal
-from katod.journal import LEVELS, Journal
+from katod.log import LEVELS, EventLog, stderr_sink
 
 ROOT = Path(katod.__file__).parent
-METHODS = {name: method for name, method in vars(Journal).items() if inspect.isfunction(method) and name[0] != "_"}
+METHODS = {name: method for name, method in vars(EventLog).items() if inspect.isfunction(method) and name[0] != "_"}
 
 # What a log line may hold: names of files, sessions and commands, reasons, numbers. No titles, no names that
 # someone typed, no texts, no payloads.
@@ -43,35 +41,24 @@ def calls(tree):
 
 
 def said(name):
-    """The level, name and fields that a method of the journal logs."""
+    """The level, name and fields that a method of the log logs."""
     source = dedent(inspect.getsource(METHODS[name]))
-    [call] = [c for c in calls(ast.parse(source)) if isinstance(c.func, ast.Attribute) and c.func.attr == "_say"]
+    [call] = [c for c in calls(ast.parse(source)) if isinstance(c.func, ast.Attribute) and c.func.attr == "_emit"]
     level, event = (argument.value for argument in call.args)
     return level, event, {keyword.arg for keyword in call.keywords}
 
 
-class Log:
-    """What is logged while it is in use, one object a line."""
+class Written:
+    """A log of one level, and the lines that it wrote."""
 
-    def __init__(self):
+    def __init__(self, level="debug"):
         self._stream = io.StringIO()
-
-    def at(self, level):
         with mock.patch("sys.stderr", self._stream):
-            journal.configure(level)
+            self.events = EventLog(stderr_sink(), level)
 
     @property
     def lines(self):
         return [json.loads(line) for line in self._stream.getvalue().splitlines()]
-
-
-@pytest.fixture
-def log():
-    before = structlog.get_config()
-    log = Log()
-    log.at("debug")
-    yield log
-    structlog.configure(**before)
 
 
 @pytest.mark.parametrize("name", METHODS)
@@ -103,72 +90,77 @@ def test_every_event_is_explained(name):
 
 
 @pytest.mark.parametrize("name", METHODS)
-def test_event_is_logged_with_its_fields_and_counted(name, log):
-    """Calling a method writes one line with its name and fields, and counts it for the status."""
-    events = Journal()
+def test_event_is_logged_with_its_fields(name):
+    """Calling a method writes one line with its name and fields."""
+    log = Written()
     signature = inspect.signature(METHODS[name])
     given = {
         n: 1 if p.annotation in (int, float) else f"the {n}" for n, p in signature.parameters.items() if n != "self"
     }
-    getattr(events, name)(**given)
+    getattr(log.events, name)(**given)
     level, event, fields = said(name)
     [line] = log.lines
     assert (line["event"], line["level"]) == (event, level)
     assert set(line) == {"event", "level", "timestamp", *fields}
-    assert events.counts == {event: 1}
-
-
-def test_counts_add_up(log):
-    """The status tells how often a thing happened since the start."""
-    events = Journal()
-    for _ in range(3):
-        events.source_vanished("/a")
-    assert (events.counts["source.vanished"], len(log.lines)) == (3, 3)
 
 
 @pytest.mark.parametrize(("level", "logged"), [("debug", 3), ("info", 2), ("warning", 1), ("error", 0)])
-def test_level_chooses_what_is_logged(level, logged, log):
-    """Only what is as grave as the configured level is written; all of it is counted."""
-    log.at(level)
-    events = Journal()
-    events.source_vanished("/a")
-    events.daemon_stopped("SIGTERM")
-    events.watch_lost("/a", "gone")
+def test_level_chooses_what_is_logged(level, logged):
+    """Only events of at least the configured level are written."""
+    log = Written(level)
+    log.events.source_vanished("/a")
+    log.events.daemon_stopped("SIGTERM")
+    log.events.watch_lost("/a", "gone")
     assert len(log.lines) == logged
-    assert events.counts.total() == 3
 
 
-def test_quiet_journal_says_nothing(log):
+def test_the_level_can_change_while_the_log_is_open():
+    """A reload of the settings takes effect at once."""
+    log = Written("error")
+    log.events.level = "debug"
+    log.events.source_vanished("/a")
+    assert len(log.lines) == 1
+
+
+def test_a_log_without_a_sink_says_nothing(capsys):
     """A command whose output is its answer logs nothing beside it."""
-    with mock.patch("sys.stderr", log._stream):
-        journal.quiet()
-    Journal().ledger_set_aside("/a", "damaged")
-    assert log.lines == []
+    EventLog(level="debug").ledger_set_aside("/a", "damaged")
+    assert capsys.readouterr() == ("", "")
 
 
-def test_line_breaks_cannot_begin_another_line(log):
+def test_a_log_that_cannot_be_written_stops_nothing():
+    """A full disk under the log costs the line, not the daemon."""
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    EventLog(full, "debug").source_vanished("/a")
+
+
+def test_line_breaks_cannot_begin_another_line():
     """A path with a line break in it stays within its line."""
-    Journal().source_vanished('/a\n{"event": "daemon.stopped"}')
+    log = Written()
+    log.events.source_vanished('/a\n{"event": "daemon.stopped"}')
     assert len(log.lines) == 1
 
 
 # -- the rest of katod -------------------------------------------------------------------------------
 
-SOURCES = sorted(path for path in ROOT.rglob("*.py") if path.name != "journal.py")
+SOURCES = sorted(path for path in ROOT.rglob("*.py") if path.name != "log.py")
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_nothing_is_logged_past_the_journal(path):
+def test_nothing_is_logged_past_the_event_log(path):
     """No other module logs or prints; the program's answers go through click and rich."""
     tree = ast.parse(path.read_text())
     named = {call.func.id for call in calls(tree) if isinstance(call.func, ast.Name)}
-    private = {call.func.attr for call in calls(tree) if isinstance(call.func, ast.Attribute)} & {"_say", "_log"}
+    private = {call.func.attr for call in calls(tree) if isinstance(call.func, ast.Attribute)} & {"_emit"}
     assert "print" not in named
     assert not private
 
 
 def test_every_event_is_used():
-    """An event that nobody logs any more is taken out of the journal."""
+    """An event that nobody logs any more is taken out of the log."""
     attributes = {
         node.attr
         for path in SOURCES

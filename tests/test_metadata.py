@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from katod import events as ev
 from katod.events import Event, SessionRef
-from katod.facts import Facts
+from katod.metadata import SessionMetadata
 from katod.model import SessionKey
 
 KEY = SessionKey("claude", "s")
@@ -31,12 +31,12 @@ def start(**payload):
     return event(ev.SESSION_START, payload=payload)
 
 
-def after(*events, facts=None):
-    facts = facts or Facts(KEY)
+def after(*events, metadata=None):
+    metadata = metadata or SessionMetadata(KEY)
     for one in events:
-        facts.observe(one)
-        facts.close(one)
-    return facts
+        metadata.observe(one)
+        metadata.close(one)
+    return metadata
 
 
 # -- times and the last event ------------------------------------------------------------------------
@@ -44,8 +44,8 @@ def after(*events, facts=None):
 
 def test_first_time_is_when_it_started_and_the_last_one_is_now():
     """The first event that has a time says when the session began; events without one change nothing."""
-    facts = after(event(), event(time="2026-01-01T10:00:00Z"), event(time="2026-01-01T11:00:00Z"), event())
-    assert (facts.started, facts.time) == ("2026-01-01T10:00:00Z", "2026-01-01T11:00:00Z")
+    metadata = after(event(), event(time="2026-01-01T10:00:00Z"), event(time="2026-01-01T11:00:00Z"), event())
+    assert (metadata.started, metadata.time) == ("2026-01-01T10:00:00Z", "2026-01-01T11:00:00Z")
 
 
 def test_last_event_is_remembered():
@@ -58,14 +58,14 @@ def test_last_event_is_remembered():
 
 def test_first_place_stays():
     """Project, branch, version, origin and parent are those of the session's first start that names them."""
-    facts = after(start(branch="main"), start(cwd="/one", branch="other", cliVersion="2"), start(cwd="/two"))
-    assert (facts.cwd, facts.branch, facts.version) == ("/one", "main", "2")
+    metadata = after(start(branch="main"), start(cwd="/one", branch="other", cliVersion="2"), start(cwd="/two"))
+    assert (metadata.cwd, metadata.branch, metadata.version) == ("/one", "main", "2")
 
 
 def test_parent_and_origin_come_from_the_start():
     """A session that another one began names it, and why."""
-    facts = after(event(ev.SESSION_START, parent="p", payload={"origin": "subagent"}), event(parent="q"))
-    assert (facts.parent, facts.origin) == ("p", "subagent")
+    metadata = after(event(ev.SESSION_START, parent="p", payload={"origin": "subagent"}), event(parent="q"))
+    assert (metadata.parent, metadata.origin) == ("p", "subagent")
 
 
 def test_model_is_the_one_that_spoke_last():
@@ -75,19 +75,19 @@ def test_model_is_the_one_that_spoke_last():
 
 def test_sub_agents_change_nothing_of_their_parent():
     """A sub-agent's model, place and calls are not those of the main thread."""
-    facts = after(
+    metadata = after(
         event(model="opus"),
         event(subagent="a", model="haiku"),
         event(ev.SESSION_START, subagent="a", payload={"cwd": "/elsewhere"}),
         event(ev.TOOL_CALL, subagent="a", payload={"toolCallId": "x", "name": "Bash"}),
     )
-    assert (facts.model, facts.cwd, facts.calls) == ("opus", "", {})
+    assert (metadata.model, metadata.cwd, metadata.calls) == ("opus", "", {})
 
 
 def test_sub_agents_own_facts_come_from_its_own_events():
     """In a sub-agent's session the sub-agent's events are the ones that count."""
-    facts = Facts(SessionKey("claude", "s", "a"))
-    assert after(event(subagent="a", model="haiku"), facts=facts).model == "haiku"
+    metadata = SessionMetadata(SessionKey("claude", "s", "a"))
+    assert after(event(subagent="a", model="haiku"), metadata=metadata).model == "haiku"
 
 
 # -- calls -------------------------------------------------------------------------------------------
@@ -95,11 +95,11 @@ def test_sub_agents_own_facts_come_from_its_own_events():
 
 def test_call_is_open_until_its_result_was_seen_by_all():
     """A call's name is known while its result is printed, and forgotten when it has passed."""
-    facts = after(call(1, "Read"), call(2, "Bash"))
-    facts.observe(result(1))
-    assert facts.calls == {"t1": "Read", "t2": "Bash"}
-    facts.close(result(1))
-    assert facts.calls == {"t2": "Bash"}
+    metadata = after(call(1, "Read"), call(2, "Bash"))
+    metadata.observe(result(1))
+    assert metadata.calls == {"t1": "Read", "t2": "Bash"}
+    metadata.close(result(1))
+    assert metadata.calls == {"t2": "Bash"}
 
 
 def test_result_without_a_call_is_no_error():
@@ -109,10 +109,10 @@ def test_result_without_a_call_is_no_error():
 
 def test_calls_that_are_never_answered_do_not_pile_up():
     """Of very many open calls the oldest are forgotten."""
-    facts = after(*(call(n) for n in range(1000)))
-    assert len(facts.calls) == 256
-    assert "t999" in facts.calls
-    assert "t0" not in facts.calls
+    metadata = after(*(call(n) for n in range(1000)))
+    assert len(metadata.calls) == 256
+    assert "t999" in metadata.calls
+    assert "t0" not in metadata.calls
 
 
 # -- the title ---------------------------------------------------------------------------------------
@@ -131,25 +131,25 @@ def test_calls_that_are_never_answered_do_not_pile_up():
 )
 def test_title_is_the_first_line_of_the_first_words(words, title):
     """The first line that is not blank, at most 400 characters, names the conversation."""
-    facts = Facts(KEY)
-    facts.name(words, event())
-    assert facts.title == title
+    metadata = SessionMetadata(KEY)
+    metadata.name(words, event())
+    assert metadata.title == title
 
 
 def test_title_stays():
     """Later words do not change the title."""
-    facts = Facts(KEY)
+    metadata = SessionMetadata(KEY)
     for words in ("", "  \n ", "first", "second"):
-        facts.name(words, event())
-    assert facts.title == "first"
+        metadata.name(words, event())
+    assert metadata.title == "first"
 
 
 @pytest.mark.parametrize("subtype", ["slash-command", "shell"])
 def test_what_was_typed_for_the_client_is_no_title(subtype):
     """A slash command or a shell line says nothing about the conversation."""
-    facts = Facts(KEY)
-    facts.name("/clear", event(payload={"text": "/clear", "subtype": subtype}))
-    assert facts.title == ""
+    metadata = SessionMetadata(KEY)
+    metadata.name("/clear", event(payload={"text": "/clear", "subtype": subtype}))
+    assert metadata.title == ""
 
 
 # -- state -------------------------------------------------------------------------------------------
@@ -157,7 +157,7 @@ def test_what_was_typed_for_the_client_is_no_title(subtype):
 
 def test_fresh_facts_have_no_state():
     """What is unknown is left out."""
-    assert Facts(KEY).state() == {}
+    assert SessionMetadata(KEY).state() == {}
 
 
 EVENTS = st.lists(
@@ -182,13 +182,13 @@ def test_facts_go_on_from_their_state(events, draw):
     """Stored as JSON and read back at any point, the facts come out the same."""
     cut = draw.draw(st.integers(0, len(events)))
     state = json.loads(json.dumps(after(*events[:cut]).state()))
-    assert after(*events[cut:], facts=Facts(KEY, state)).state() == after(*events).state()
+    assert after(*events[cut:], metadata=SessionMetadata(KEY, state)).state() == after(*events).state()
 
 
 @given(EVENTS, EVENTS)
 def test_copy_goes_its_own_way(events, more):
     """What happens to a copy does not reach the facts that it was taken from."""
-    facts = after(*events)
-    before = json.dumps(facts.state())
-    after(*more, facts=facts.copy())
-    assert json.dumps(facts.state()) == before
+    metadata = after(*events)
+    before = json.dumps(metadata.state())
+    after(*more, metadata=metadata.copy())
+    assert json.dumps(metadata.state()) == before
