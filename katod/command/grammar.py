@@ -15,6 +15,7 @@ _FENCE: Final = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
 _SWITCH: Final = re.compile(r"([+-])(thinking|tools)", re.IGNORECASE)
 _QUOTED: Final = re.compile(r"""(?:"([^"]+)"|'([^']+)'|`([^`]+)`|\[[^\]]*\]\(<?([^)>]+)>?\))(?=\s|$)""")
 _BARE: Final = re.compile(r"\S+")
+_NO_NAME: Final = tuple("\"'`+-")  # a bare word that begins so is a quotation or an option gone wrong
 
 
 class Piece(NamedTuple):
@@ -77,44 +78,54 @@ def parse_line(line: str) -> Command | None:
 
 
 def _arguments(rest: str) -> tuple[str, dict[str, bool]] | None:
-    """Read `[name] [options]` in any order; None when more than one bare word stands there."""
+    """Read `[name] [options]` in any order; None when there is more than one bare word."""
     name = ""
     switches: dict[str, bool] = {}
+    for word in _words(rest):
+        if word is None:
+            return None
+        quoted = word.re is _QUOTED
+        if not quoted and (switch := _SWITCH.fullmatch(word[0])):
+            switches[switch[2].lower()] = switch[1] == "+"
+        elif name or (not quoted and word[0].startswith(_NO_NAME)):
+            return None
+        else:
+            name = next(filter(None, word.groups())) if quoted else word[0]
+    return name, switches
+
+
+def _words(rest: str) -> Iterator[re.Match[str] | None]:
+    """Yield the quoted and bare words of a line; None where neither begins."""
     at = 0
     while at < len(rest):
         if rest[at] in " \t":
             at += 1
             continue
-        quoted = _QUOTED.match(rest, at)
-        match = quoted or _BARE.match(rest, at)
-        if match is None:
-            return None
-        switch = None if quoted else _SWITCH.fullmatch(match[0])
-        if switch:
-            switches[switch[2].lower()] = switch[1] == "+"
-        elif name or (not quoted and match[0][0] in "\"'`+-"):
-            return None
-        else:
-            name = next(group for group in match.groups() if group) if quoted else match[0]
-        at = match.end()
-    return name, switches
+        word = _QUOTED.match(rest, at) or _BARE.match(rest, at)
+        yield word
+        if word is None:
+            return
+        at = word.end()
 
 
 def _lines(text: str) -> Iterator[tuple[str, bool]]:
-    """Yield each line and whether it stands in (or marks) a code fence."""
+    """Yield each line and whether it is in a code fence, or is one of its two marks."""
     fence = ""
     for line in text.split("\n"):
-        match = _FENCE.match(line)
-        if fence:
-            closes = match and match[1][0] == fence[0] and len(match[1]) >= len(fence)
-            if match and closes and not match[2].strip():
-                fence = ""
-            yield line, True
-        elif match and not (match[1][0] == "`" and "`" in match[2]):
-            fence = match[1]
-            yield line, True
-        else:
-            yield line, False
+        before, fence = fence, _fence_after(fence, line)
+        yield line, bool(before or fence)
+
+
+def _fence_after(fence: str, line: str) -> str:
+    """Return the marks of the fence that is open after a line, given those before it; empty: none."""
+    match = _FENCE.match(line)
+    if match is None:
+        return fence
+    marks, rest = match.groups()
+    if fence:
+        closes = marks.startswith(fence) and not rest.strip()
+        return "" if closes else fence
+    return "" if marks[0] == "`" and "`" in rest else marks
 
 
 def _flush(plain: list[str], pieces: list[Piece]) -> None:

@@ -67,8 +67,7 @@ class _Blocks:
         self._out: list[str] = []
         self._containers: list[int] = []  # a list item by the column of its content, a quotation by 0
         self._leaf = ""  # "", "paragraph", "fence", "html" or "code"
-        self._fence = ""
-        self._ends = ""  # what ends a block of HTML; nothing: a blank line
+        self._end = ""  # what ends a fence or a block of HTML; nothing: a blank line
         self._reached = 0  # how many containers the line before went on with
         self._bare = False  # the innermost list item has no content yet
 
@@ -78,10 +77,8 @@ class _Blocks:
             self._line(line)
         lead = "".join("> " if not column else "" for column in self._containers)
         lead = lead.ljust(self._containers[-1]) if self._containers else ""
-        if self._leaf == "fence":
-            self._out.append(lead + self._fence)
-        elif self._leaf == "html" and self._ends:
-            self._out.append(lead + self._ends)
+        if self._leaf == "fence" or (self._leaf == "html" and self._end):
+            self._out.append(lead + self._end)
         if self._tags and (closing := self._tags.closing()):
             self._out.append(f"\n{closing}")
         return "\n".join(self._out)
@@ -93,6 +90,14 @@ class _Blocks:
             self._out.append(line)
             return
         flat = line.expandtabs(4)
+        at, depth = self._go_on(flat)
+        if self._leaf in ("fence", "html"):
+            self._out.append(self._inside(line, flat[at:]))
+        else:
+            self._begin(line, flat, at, depth)
+
+    def _go_on(self, flat: str) -> tuple[int, int]:
+        """Enter the containers that go on in a line, and end the leaf of those that do not; returns as `_enter`."""
         if self._bare and not flat.strip(" >"):
             self._containers.pop()  # an item begins with one blank line at the most
         self._bare = False
@@ -100,13 +105,10 @@ class _Blocks:
         if depth < len(self._containers):
             if self._is_doubtful(flat[at:].lstrip(" "), depth):
                 self._part()
-                at, depth = self._enter(flat)
-            elif self._leaf in ("fence", "html", "code"):
+                return self._enter(flat)
+            if self._leaf in ("fence", "html", "code"):
                 self._end_leaf()
-        if self._leaf in ("fence", "html"):
-            self._out.append(self._inside(line, flat[at:]))
-        else:
-            self._begin(line, flat, at, depth)
+        return at, depth
 
     def _is_doubtful(self, rest: str, depth: int) -> bool:
         """Say whether some readers take a line for a part of what ends before it: a table's second row, or quoted."""
@@ -121,7 +123,7 @@ class _Blocks:
     def _is_plain(self, line: str) -> bool:
         """Take a line that is plainly words, a list item of words, code or blank: most are, a second look is dear."""
         if self._leaf == "fence":
-            return not self._containers and line.lstrip(" ")[:1] != self._fence[0]
+            return self._is_plain_code(line)
         if self._leaf not in ("", "paragraph") or "<" in line:
             return False
         if not line:
@@ -135,6 +137,9 @@ class _Blocks:
             return True
         item = _PLAIN_ITEM.match(line)
         return item is not None and self._take_item(item)
+
+    def _is_plain_code(self, line: str) -> bool:
+        return not self._containers and line.lstrip(" ")[:1] != self._end[0]
 
     def _take_blank(self) -> bool:
         if 0 in self._containers:
@@ -174,7 +179,7 @@ class _Blocks:
         if self._leaf == "fence":
             marks = rest.strip(" ")
             indent = len(rest) - len(rest.lstrip(" "))
-            if indent < 4 and len(marks) >= len(self._fence) and not marks.strip(self._fence[0]):
+            if indent < 4 and len(marks) >= len(self._end) and not marks.strip(self._end[0]):
                 self._leaf = ""
             return line
         shown = self._inline(line)
@@ -184,38 +189,40 @@ class _Blocks:
 
     def _begin(self, line: str, flat: str, at: int, depth: int) -> None:
         """Take a line in which blocks may begin."""
+        while (inner := self._open_container(flat, at, depth)) is not None:
+            at, depth = inner, depth + 1
         rest = flat[at:].lstrip(" ")
-        while True:
-            going_on = self._leaf == "paragraph"
-            indent = len(flat) - at - len(rest)
-            if not rest:
-                self._blank(depth)
-            elif indent > 3:
-                if not going_on:
-                    self._leave(depth, "code")
-            elif rest[0] == ">" and depth < _DEEPEST:
-                self._leave(depth, "")
-                self._containers.append(0)
-                at = _behind_quote(flat, at + indent)
-                rest, depth = flat[at:].lstrip(" "), depth + 1
-                continue
-            elif going_on and self._is_underline(rest, depth):
-                self._underline(line)
-                return
-            elif not self._opens(rest, depth):
-                item = None if _RULE.fullmatch(rest) else _ITEM.match(rest)
-                if item and depth < _DEEPEST and self._may_begin(item, rest, depth):
-                    self._leave(depth, "")
-                    at = self._enter_item(flat, at + indent + item.end())
-                    rest, depth = flat[at:].lstrip(" "), depth + 1
-                    continue
-                self._paragraph(depth)
-            break
+        if not rest:
+            self._blank(depth)
+        elif len(flat) - at - len(rest) > 3:
+            if self._leaf != "paragraph":
+                self._leave(depth, "code")
+        elif self._is_underline(rest, depth):
+            self._underline(line)
+            return
+        elif not self._opens(rest, depth):
+            self._paragraph(depth)
         self._reached = depth
         shown = self._shown(line, rest)
         self._out.append(shown)
         if self._leaf == "html" and self._is_over(rest, shown):
             self._leaf = ""
+
+    def _open_container(self, flat: str, at: int, depth: int) -> int | None:
+        """Enter the quotation or list item that begins here; returns the column of its content, None if none does."""
+        rest = flat[at:].lstrip(" ")
+        begin = len(flat) - len(rest)
+        if not rest or begin - at > 3 or depth >= _DEEPEST or self._is_underline(rest, depth):
+            return None
+        if rest[0] == ">":
+            self._leave(depth, "")
+            self._containers.append(0)
+            return _behind_quote(flat, begin)
+        item = None if _RULE.fullmatch(rest) else _ITEM.match(rest)
+        if item is None or not self._may_begin(item, rest, depth):
+            return None
+        self._leave(depth, "")
+        return self._enter_item(flat, begin + item.end())
 
     def _leave(self, depth: int, leaf: str) -> None:
         del self._containers[depth:]
@@ -256,6 +263,9 @@ class _Blocks:
         return bool(rest[item.end() :].strip()) and item[1] in (None, "1")
 
     def _is_underline(self, rest: str, depth: int) -> bool:
+        """Return whether a line makes the paragraph before it a heading."""
+        if self._leaf != "paragraph":
+            return False
         within = depth == len(self._containers) or (rest[0] == "=" and self._reached < len(self._containers))
         return within and _UNDERLINE.fullmatch(rest) is not None
 
@@ -272,7 +282,7 @@ class _Blocks:
         """Open the fence, block of HTML, heading or rule that a line begins with."""
         if fence := _FENCE.match(rest):
             self._leave(depth, "fence")
-            self._fence = fence[1]
+            self._end = fence[1]
             return True
         if rest[0] == "<" and self._opens_html(rest, depth):
             return True
@@ -287,13 +297,13 @@ class _Blocks:
         alone = self._leaf != "paragraph" and _ALONE.match(rest) is not None
         if not (alone or rest.startswith("<!--") or _PREFORMATTED.match(rest) or _TO_BLANK.match(rest)):
             return False
-        self._ends = "-->" if rest.startswith("<!--") else "</pre>" if _PREFORMATTED.match(rest) else ""
+        self._end = "-->" if rest.startswith("<!--") else "</pre>" if _PREFORMATTED.match(rest) else ""
         self._leave(depth, "html")
         return True
 
     def _is_over(self, rest: str, shown: str) -> bool:
         """Say whether a block of HTML ends with this line, as it is shown."""
-        return self._ends in shown.lower() if self._ends else not rest.strip()
+        return self._end in shown.lower() if self._end else not rest.strip()
 
     def _shown(self, line: str, rest: str) -> str:
         """Return a line outside of fences as it is printed."""
@@ -307,10 +317,13 @@ class _Blocks:
             line = line.replace("[", "\\[", 1)  # it would hold for the whole page
         if not self._containers and _POSING.match(rest):
             line = line.replace(rest[0], f"\\{rest[0]}", 1)  # only katod says so
-        if (heading := _HEADING.match(rest)) and not self._leaf:
-            at = line.index("#")
-            return line[:at] + "#" * min(2, 6 - len(heading[1])) + self._inline(line[at:])
-        return self._inline(line)
+        heading = _HEADING.match(rest) if not self._leaf else None
+        return self._moved_down(line, heading[1]) if heading else self._inline(line)
+
+    def _moved_down(self, line: str, marks: str) -> str:
+        """Return a heading two levels down, as far as there are levels."""
+        at = line.index("#")
+        return line[:at] + "#" * min(2, 6 - len(marks)) + self._inline(line[at:])
 
 
 def _behind_quote(flat: str, at: int) -> int:

@@ -91,22 +91,16 @@ class Tags:
             return piece
         if kind == "run" or (kind == "code" and self._tables and "|" in piece):
             self._sure = False
-        if kind == "sign" and self._ends <= 0 and self._is_within(match):
-            return piece  # no tag can come of it
-        if kind == "sign" or not self._sure:
-            return piece.replace("<", "&lt;")
+        if kind == "sign":
+            return piece if self._ends <= 0 and _is_within(match) else _shown(piece)
+        if not self._sure:
+            return _shown(piece)
         return self._tag(piece) if kind == "tag" else piece
-
-    @staticmethod
-    def _is_within(match: re.Match[str]) -> bool:
-        """Say whether a sign stands right behind a word, as in `a<b`, and nothing behind it in its line ends a tag."""
-        before = match.string[match.start() - 1 : match.start()]
-        return (before.isalnum() or before in ("<", ")")) and ">" not in match.string[match.end() :]
 
     def _tag(self, tag: str) -> str:
         """Return a tag as it is, moved down if it is a heading's, or shown if it may not stay."""
         if not self._stays(tag):
-            return tag.replace("<", "&lt;")
+            return _shown(tag)
         name = _name(tag)
         if name in _HOLDING and tag[1] != "/":
             self._open.append(name)
@@ -120,6 +114,17 @@ class Tags:
         if name not in _HOLDING:
             return name not in _ACTIVE
         return self._open[-1:] == [name] if tag[1] == "/" else len(self._open) < _DEEPEST
+
+
+def _is_within(match: re.Match[str]) -> bool:
+    """Say whether a sign stands right behind a word, as in `a<b`, and nothing behind it in its line ends a tag."""
+    before = match.string[match.start() - 1 : match.start()]
+    return (before.isalnum() or before in ("<", ")")) and ">" not in match.string[match.end() :]
+
+
+def _shown(piece: str) -> str:
+    """Return a piece as text that is seen and does nothing."""
+    return piece.replace("<", "&lt;")
 
 
 def _name(tag: str) -> str:

@@ -28,6 +28,10 @@ VERSION: Final = 1
 REDACTED: Final = "[REDACTED:"
 
 
+# Start, end and rule of a secret.
+Span = tuple[int, int, str]
+
+
 class Rule(NamedTuple):
     """The name that is put in place of a match; a pattern that is cheap to search for; the match; a fact."""
 
@@ -171,10 +175,16 @@ def _once(text: str) -> str:
     if (start := runs.find(_RUN)) >= 0:
         done = _prefixed(done, runs, start)
     if ":" in done or "=" in done or "," in done:
-        for rule in IN_URLS if "://" in done else ():
-            done = _replace(rule, done) if rule.marker in done else done
+        done = _in_urls(done) if "://" in done else done
         done = _named(done, plain if done is text else _plain(done))
     return _unveiled(text, done) if veiled else done
+
+
+def _in_urls(text: str) -> str:
+    for rule in IN_URLS:
+        if rule.marker in text:
+            text = _replace(rule, text)
+    return text
 
 
 def _unveiled(text: str, done: str) -> str:
@@ -220,7 +230,7 @@ def _long_runs(text: str, runs: bytes, start: int) -> str:
 
 def _named(text: str, plain: bytes) -> str:
     low = plain.lower()
-    spans: list[tuple[int, int, str]] = []
+    spans: list[Span] = []
     for word, end_of_word in _WORDS:
         start = _near(low, end_of_word) if len(low) > 2000 else 0
         if start >= 0 and (at := low.find(word, start)) >= 0:
@@ -239,24 +249,36 @@ def _near(low: bytes, end_of_word: re.Pattern[bytes]) -> int:
     return max(found.start() - 9, 0) if found else -1
 
 
-def _values(text: str, low: bytes, word: bytes, at: int) -> Iterator[tuple[int, int, str]]:
-    """Yield start, end and rule of each secret value after the word; a value is judged once, as a whole."""
+def _values(text: str, low: bytes, word: bytes, at: int) -> Iterator[Span]:
+    """Yield each secret value after the word; a value is judged once, as a whole."""
     while at >= 0:
-        end = at + len(word)
-        if word == b"key" and not low[max(at - 9, 0) : at].rstrip(b" ._-").endswith(_KEYS):
-            pass
-        elif word == b"authorization" and (match := HEADER.pattern.match(text, end)):
-            end, value = match.end(), match[1].rstrip(".:")
-            if _is_credential(value):
-                yield match.start(1), match.start(1) + len(value), HEADER.name
-        elif match := ASSIGNED.pattern.match(text, end):
-            start = match.start(match.lastindex or 0)
-            phrase = match[1] is not None and word == b"pass" and "," not in text[end:start]
-            end, value = match.end(), match[1] or match[2].rstrip(".:!?*~")
-            called = match[2] and text[end : end + 1] in {"(", "[", "{"}
-            if not called and _is_secret(value, phrase=phrase):
-                yield start, start + len(value), ASSIGNED.name
+        end, span = _value_after(text, low, word, at)
+        if span is not None:
+            yield span
         at = low.find(word, end)
+
+
+def _value_after(text: str, low: bytes, word: bytes, at: int) -> tuple[int, Span | None]:
+    """Return where the value after a word ends, and its span if it is a secret."""
+    end = at + len(word)
+    if word == b"key" and not low[max(at - 9, 0) : at].rstrip(b" ._-").endswith(_KEYS):
+        return end, None
+    if word == b"authorization" and (match := HEADER.pattern.match(text, end)):
+        value = match[1].rstrip(".:")
+        span = (match.start(1), match.start(1) + len(value), HEADER.name)
+        return match.end(), span if _is_credential(value) else None
+    match = ASSIGNED.pattern.match(text, end)
+    return (match.end(), _assigned(text, word, match)) if match else (end, None)
+
+
+def _assigned(text: str, word: bytes, match: re.Match[str]) -> Span | None:
+    start, end = match.start(match.lastindex or 0), match.end()
+    phrase = match[1] is not None and word == b"pass" and "," not in text[match.pos : start]
+    value = match[1] or match[2].rstrip(".:!?*~")
+    called = match[2] and text[end : end + 1] in {"(", "[", "{"}
+    if called or not _is_secret(value, phrase=phrase):
+        return None
+    return start, start + len(value), ASSIGNED.name
 
 
 def _is_credential(value: str) -> bool:

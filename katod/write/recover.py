@@ -26,21 +26,29 @@ def plan(behind: bytes, intent: bytes, bounds: list[int], *, anchored: bool = Tr
     `bounds` are the ends of its events within the intent. `behind` is what stands behind the committed
     length; when the file was edited before it, the end of the file (`anchored` is false).
     """
-    if anchored:
-        if intent.startswith(behind):
-            return Plan(intent[len(behind) :])
-        if behind.startswith(intent):
-            return Plan(b"", foreign=True)
-        same = _common(behind, intent)
-        if _is_hole(behind, intent, same):
-            return Plan(intent[same:], cut=same)
+    if anchored and (whole := _plan_anchored(behind, intent)):
+        return whole
     sure = anchored or len(intent) >= _UNMISTAKABLE or behind.endswith(intent)
     if sure and intent in behind:
         return Plan(b"", foreign=True)
     done, at = _written(behind, intent, bounds)
     if not anchored and done < _UNMISTAKABLE:
         done = at = 0
-    rest = intent[done:]
+    return _rest(behind, intent[done:], at)
+
+
+def _plan_anchored(behind: bytes, intent: bytes) -> Plan | None:
+    """Plan for an intent that begins right at the committed length; None where other bytes are among its own."""
+    if intent.startswith(behind):
+        return Plan(intent[len(behind) :])
+    if behind.startswith(intent):
+        return Plan(b"", foreign=True)
+    same = _common(behind, intent)
+    return Plan(intent[same:], cut=same) if _is_hole(behind, intent, same) else None
+
+
+def _rest(behind: bytes, rest: bytes, at: int) -> Plan:
+    """Plan for the events that are missing; what is written of the first of them begins at `at`, or ends the file."""
     tail = len(behind) - at if rest.startswith(behind[at:]) else _torn(behind, rest)
     if rest and tail:
         return Plan(rest[tail:], foreign=True)
