@@ -9,7 +9,8 @@ KatodError
 ├── TargetRefused        a name given in the chat or the shell leads where katod does not write
 ├── OutputError          an output cannot be written now: the recording is parked
 ├── LedgerError          the ledger cannot be used
-│   └── LedgerDamaged    the ledger holds what katod did not write
+│   ├── LedgerDamaged    the ledger holds what katod did not write
+│   └── LedgerUnreleased the ledger was written by a version of katod that was never released
 └── AlreadyRunning       another katod holds the state directory
 
 Each message says what happened and to which file; `hint` says what the person can do.
@@ -64,10 +65,14 @@ class LedgerDamaged(LedgerError):
     """The ledger, or its log, holds what katod did not write."""
 
 
+class LedgerUnreleased(LedgerError):
+    """The ledger was written by a version of katod that was never released."""
+
+
 class AlreadyRunning(KatodError):
     """The state directory is locked by another katod."""
 
 
-def shown(error: Exception) -> str:
+def safe_message(error: Exception) -> str:
     """Return what may be shown of any error: what the machine says, of all else only the name."""
     return (error.strerror if isinstance(error, OSError) else None) or type(error).__name__

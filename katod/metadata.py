@@ -1,5 +1,6 @@
 """What is known of a conversation so far: the fold over all its events, recorded or not."""
 
+from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 from katod import events as ev
@@ -42,7 +43,7 @@ class SessionMetadata:
         """Return facts that go their own way from here."""
         return SessionMetadata(self.key, self.state() | {"calls": dict(self.calls)})
 
-    def name(self, words: str, event: Event) -> None:
+    def set_title(self, words: str, event: Event) -> None:
         """Take the title from the first words a person said (of the whole message, before it is split)."""
         if self.title or event.payload.get("subtype") in _SUBTYPES_WITHOUT_TITLE:
             return
@@ -70,6 +71,13 @@ class SessionMetadata:
         """Forget a call once its result has been seen by all who print."""
         if event.kind == ev.TOOL_RESULT:
             self.calls.pop(event.payload["toolCallId"], None)
+
+    def observed(self, events: Iterable[Event]) -> Iterator[Event]:
+        """Yield events in the order of the conversation; each is part of the metadata while it is out."""
+        for event in events:
+            self.observe(event)
+            yield event
+            self.close(event)
 
     def called(self, call: str) -> str:
         """Return the name of an open call's tool, `tool` where the call is not known."""

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final, Literal, NamedTuple
+from typing import Annotated, Any, Final, Literal, NamedTuple
 
 # Which format an output is written in, by its suffix.
 SUFFIXES: Final = {".md": "markdown", ".jsonl": "jsonl"}
@@ -43,19 +43,6 @@ class Stat(NamedTuple):
     ino: int
 
 
-class Line(NamedTuple):
-    """One native line: `offset` is where it begins, `end` the offset after its newline, in bytes.
-
-    `data` is the line without newline, carriage return, BOM and leading NUL bytes. `skipped` is the
-    length of a line too long to hold, whose bytes were passed over (`data` is then empty).
-    """
-
-    offset: int
-    end: int
-    data: bytes
-    skipped: int = 0
-
-
 class Record(NamedTuple):
     """One decoded native record: `value` is a JSON object, or None where nothing could be decoded.
 
@@ -69,11 +56,46 @@ class Record(NamedTuple):
     problem: str = ""
 
 
+class Line(NamedTuple):
+    """One native line: `offset` is where it begins, `end` the offset after its newline, in bytes.
+
+    `data` is the line without newline, carriage return, BOM and leading NUL bytes. `skipped` is the
+    length of a line too long to hold, whose bytes were passed over (`data` is then empty). `records` holds
+    what the line decodes to where the scan for commands has decoded it already.
+    """
+
+    offset: int
+    end: int
+    data: bytes
+    skipped: int = 0
+    records: tuple[Record, ...] = ()
+
+
 class Anchor(NamedTuple):
-    """A hash of the `size` bytes that end at the cursor: it proves that the bytes before it are the same."""
+    """A fingerprint of the `size` bytes that end at a cursor: while it matches, the bytes before it are unchanged."""
 
     size: int
     digest: str
+
+
+NO_ANCHOR: Final = Anchor(0, "")
+
+
+class Cursor(NamedTuple):
+    """Where reading resumes: a byte offset after a newline, and the anchor of the bytes before it."""
+
+    offset: int = 0
+    anchor: Anchor = NO_ANCHOR
+
+
+START: Final = Cursor()
+
+
+class Partial(NamedTuple):
+    """A line still being written: it begins at `offset` and holds no newline before `scanned`, in bytes."""
+
+    offset: int
+    scanned: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,9 +161,9 @@ class Target:
 class Range:
     """A stretch of a session that an output holds, between two of its events.
 
-    `start` is the event it begins at (empty: at the beginning of the session); `inclusive` is false when
-    it begins behind that event (a command from the shell). `mark_at` is the event before which the start
-    is marked, where that is not the beginning. `end` is its last event (empty: open).
+    `start` is the event it begins at (empty: the beginning of the session); `inclusive` is false when it
+    begins after that event (a command from the shell). `mark_at` is the event before which the start is
+    marked, where that is not the beginning. `end` is its last event (empty: open).
     """
 
     start: str
@@ -153,4 +175,5 @@ class Range:
     end_time: str = ""
     end_mark: MarkKind | Literal[""] = "stopped"
     switches: tuple[tuple[str, bool], ...] = ()
-    id: int = 0
+    id: Annotated[int, "PRIMARY KEY"] = 0
+    output: Annotated[int, "REFERENCES outputs"] = 0

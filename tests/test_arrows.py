@@ -124,7 +124,7 @@ PURE = [
     "tail/framing.py",
     "tail/decode.py",
     "command/grammar.py",
-    "command/machine.py",
+    "command/decide.py",
     "command/split.py",
     "write/recover.py",
 ]

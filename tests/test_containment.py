@@ -6,11 +6,11 @@ import os
 import orjson
 import pytest
 
-from katod import requests
 from katod.agents.claude import adapter, tools
 from katod.errors import OutputError
 from katod.record import delivery
-from katod.requests import Request
+from katod.service import control
+from katod.service.control import Request
 from tests.record.test_parked import InProcess
 from tests.test_pipeline import counts, only
 from tests.world import SESSION, Claude, Codex
@@ -112,7 +112,7 @@ def test_a_request_for_a_session_with_a_bad_record_is_answered(world):
     make, source = Claude(), world.claude()
     source.append(make.user("one"), b'{"type":"new-kind","x":' + DEEP + b"}\n", make.user("two"))
     world.once()
-    requests.leave(world.state, Request(("claude", SESSION, ""), "start", "n", "2026-02-10T23:00:00.000Z"))
+    control.enqueue(world.state, Request(("claude", SESSION, ""), "start", "n", "2026-02-10T23:00:00.000Z"))
     world.once()
     source.append(make.says("three"))
     world.once()
@@ -128,7 +128,7 @@ def test_a_request_that_fails_is_answered_and_gone(world, monkeypatch):
         raise MemoryError
 
     monkeypatch.setitem(adapter._HANDLERS, "assistant", fail)
-    answer = requests.leave(world.state, Request(("claude", SESSION, ""), "start", "n", "2026-02-10T23:00:00.000Z"))
+    answer = control.enqueue(world.state, Request(("claude", SESSION, ""), "start", "n", "2026-02-10T23:00:00.000Z"))
     world.once()
     assert "katod failed" in answer.read_text()
     assert source.path.exists()

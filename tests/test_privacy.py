@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from katod.record.ledger import FILE_NAME
+from katod.store.ledger import FILE_NAME
 from tests.agents.makers import MAKERS, Maker, OpenCode, calls, result, says, user
 from tests.live import ROOT
 from tests.world import World

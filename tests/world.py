@@ -14,8 +14,8 @@ from katod.cli import app
 from katod.config import load
 from katod.daemon import start
 from katod.log import EventLog
-from katod.record.ledger import Ledger
-from katod.record.rows import OutputRow
+from katod.store.ledger import Ledger
+from katod.store.rows import OutputRow
 
 SESSION = "6f1c2c1e-8a53-4c3e-9b5e-0a1d5f8f2c11"
 THREAD = "01a1f89e-eea5-7302-86e3-f8e0f705330a"

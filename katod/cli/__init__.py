@@ -8,7 +8,7 @@ import click
 from katod import __version__
 from katod.cli.context import Context
 from katod.errors import KatodError
-from katod.record.health import HOW_TO_MEND, DatabaseError, shown
+from katod.store.integrity import HOW_TO_MEND, DatabaseError, safe_message
 
 EXIT_FAILED = 1
 
@@ -67,7 +67,7 @@ def main() -> None:
     except KatodError as error:
         _fail(f"{error}{f' ({error.hint})' if error.hint else ''}")
     except DatabaseError as error:  # its pages were damaged since it was opened
-        _fail(f"the ledger cannot be read: {shown(error)} ({HOW_TO_MEND})")
+        _fail(f"the ledger cannot be read: {safe_message(error)} ({HOW_TO_MEND})")
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(EXIT_FAILED)

@@ -11,7 +11,7 @@ from katod.discover.sweep import sweep
 from katod.errors import SelectionError
 from katod.log import EventLog
 from katod.model import Identity, SessionKey, Stat
-from katod.record.ledger import Ledger
+from katod.store.ledger import Ledger
 
 
 class Found:

@@ -16,13 +16,11 @@ from katod.config import local_zone
 from katod.discover.identity import named
 from katod.errors import KatodError, SelectionError, SourceError
 from katod.formats import FORMATS
-from katod.model import SUFFIXES, Options, SessionKey
-from katod.record.outputs import Rules
-from katod.record.render import read_katod, render_all, render_recording
-from katod.record.replay import Stretch, replay
-from katod.record.rows import OutputRow
+from katod.model import SUFFIXES, Cursor, Options, SessionKey
+from katod.record.export import Stretch, read_katod, render_all, render_recording, replay
+from katod.record.policy import Policy
+from katod.store.rows import OutputRow
 from katod.tail.decode import decode
-from katod.tail.reader import Cursor
 from katod.tail.source import open_source
 
 _HEAD_BYTES = 4 * 1024 * 1024
@@ -176,7 +174,7 @@ def _progress(sessions: list[Found]) -> Iterable[Found]:
 
 def _options(context: Context, *, thinking: bool, tools: Any, redact: bool) -> Options:
     settings = context.settings
-    base = Rules.of(settings, ()).options()
+    base = Policy.of(settings, ()).options()
     return replace(
         base,
         thinking=thinking or base.thinking,

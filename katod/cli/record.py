@@ -7,14 +7,14 @@ from typing import Literal
 
 import click
 
-from katod import requests
 from katod.cli.context import Context
 from katod.errors import AlreadyRunning, KatodError, LedgerError, TargetRefused
 from katod.model import SessionKey
-from katod.record.health import those_aside
-from katod.record.ledger import FILE_NAME, Ledger
-from katod.requests import Request
+from katod.service import control
+from katod.service.control import Request
 from katod.service.lock import holder
+from katod.store.integrity import quarantined
+from katod.store.ledger import FILE_NAME, Ledger
 
 _PATIENCE = 10.0
 
@@ -52,15 +52,15 @@ def capture(context: Context, session: str, name: str) -> None:
 
 def _ask(context: Context, session: str, word: Literal["start", "stop", "capture"], name: str) -> None:
     found = context.select(session)
-    aside = those_aside(context.state, FILE_NAME)
+    aside = quarantined(context.state, FILE_NAME)
     recorded = _is_recorded(context, found.key)
     moment = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
     request = Request((found.key.agent, found.key.id, found.key.subagent), word, name, moment)
-    answer = requests.leave(context.state, request)
+    answer = control.enqueue(context.state, request)
     refusal = _answered(context, answer)
     if refusal:
         raise TargetRefused(refusal)
-    for path in those_aside(context.state, FILE_NAME)[len(aside) :]:
+    for path in quarantined(context.state, FILE_NAME)[len(aside) :]:
         click.echo(f"katod: the ledger was damaged and is set aside as {path}: all before it is history", err=True)
     click.echo(_result(context, request) if recorded or word != "stop" else f"{request.key} is not recorded")
     if word != "stop" and holder(context.state) is None:
@@ -105,8 +105,8 @@ def _result(context: Context, request: Request) -> str:
     ledger = Ledger.read(context.state)
     if ledger is None:
         return ""
-    session = ledger.session_of(request.key)
-    rows = [row for row in ledger.outputs(session.id) if row.id == session.output]
+    session = ledger.find_session(request.key)
+    rows = [row for row in ledger.outputs(session.id) if row.id == session.output] if session else []
     ledger.close()
     if not rows:
         return f"{request.key} is not recorded"

@@ -16,7 +16,7 @@ from katod.formats.mdtext import clean
 from katod.formats.when import When
 from katod.log import EventLog
 from katod.metadata import SessionMetadata
-from katod.record.replay import Stretch, replay
+from katod.record.export import Stretch, replay
 
 _LOOK_AHEAD = 400
 _COLUMNS = ("changed", "agent", "session", "project", "title")

@@ -11,10 +11,10 @@ from katod.cli.context import Context
 from katod.config import local_zone
 from katod.errors import ConfigError
 from katod.formats.when import When
-from katod.record.health import those_aside
-from katod.record.ledger import FILE_NAME, Ledger
-from katod.record.rows import OutputRow, SessionRow
 from katod.service.lock import holder
+from katod.store.integrity import quarantined
+from katod.store.ledger import FILE_NAME, Ledger
+from katod.store.rows import OutputRow, SessionRow, SourceRow
 
 _LAST = 10
 _ASIDE = "a damaged ledger, set aside: all before it is history, type ::start anew; then take the file away"
@@ -42,7 +42,7 @@ def collect(context: Context) -> dict[str, Any]:
     pid = holder(context.state)
     row: dict[str, Any] = {"daemon": {"running": pid is not None} | ({"pid": pid} if pid else {})}
     row |= {"sources": 0, "recordings": [], "ended": [], "parked": [], "refused": [], "problems": [], "nearMisses": 0}
-    row["problems"] += [{"path": str(path), "problem": _ASIDE} for path in those_aside(context.state, FILE_NAME)]
+    row["problems"] += [{"path": str(path), "problem": _ASIDE} for path in quarantined(context.state, FILE_NAME)]
     ledger = context.ledger()
     if ledger is not None:
         try:
@@ -59,7 +59,7 @@ def collect(context: Context) -> dict[str, Any]:
 def _of_ledger(ledger: Ledger) -> dict[str, Any]:
     sessions = {session.id: session for session in ledger.sessions()}
     outputs = ledger.outputs()
-    sources = list(ledger.sources())
+    sources = list(ledger.sources(SourceRow))
     return {
         "sources": len(sources),
         "recordings": [_recording(output, sessions) for output in outputs if output.open],

@@ -8,10 +8,9 @@ import click
 from katod.cli.context import Context
 from katod.errors import KatodError, SelectionError, SourceError
 from katod.formats.redact import VERSION
-from katod.record.ledger import Ledger
-from katod.record.render import render_recording
-from katod.record.replay import Stretch
-from katod.record.rows import OutputRow
+from katod.record.export import Stretch, render_recording
+from katod.store.ledger import Ledger
+from katod.store.rows import OutputRow
 
 
 class Verdict(NamedTuple):

@@ -17,11 +17,15 @@ _BEGINS: Final = re.compile(rb'::(?:(?<="::)|(?<=\\[nr]::)|(?<=\\u000[aAdD]::))[
 
 
 def find_command(identity: Identity, batch: Batch) -> tuple[Line | None, int]:
-    """Return the first line that may hold a typed command, judged by that line alone, and the near misses before it."""
+    """Return the first line that may hold a typed command, judged by it alone, and the near misses before it.
+
+    The line comes decoded: whoever translates it need not do that again.
+    """
     near_misses = 0
     if identity.key.subagent:
         return None, 0
-    for line in _candidates(batch):
+    for raw in _candidates(batch):
+        line = raw._replace(records=tuple(decode(raw)))
         parsed = [parse(text) for text in _typed_texts(identity.key.agent, line)]
         if any(message.commands for message in parsed):
             return line, near_misses
@@ -43,5 +47,5 @@ def _candidates(batch: Batch) -> Iterator[Line]:
 
 
 def _typed_texts(agent: str, line: Line) -> list[str]:
-    values = [record.value for record in decode(line) if record.value is not None]
+    values = [record.value for record in line.records if record.value is not None]
     return [text for value in values for text in ADAPTERS[agent].typed_texts(value)]

@@ -5,14 +5,16 @@ from collections.abc import Iterable
 from typing import Final
 
 from katod.agents.protocol import decoded
+from katod.backoff import pause
 from katod.errors import OutputError
 from katod.formats import open_format
 from katod.formats.markdown import asset_name
 from katod.log import EventLog
 from katod.model import Mark
-from katod.record.conversation import Outlet, head_metadata
-from katod.record.ledger import Ledger
-from katod.record.rows import OutputRow
+from katod.record.ranges import head_metadata
+from katod.record.session import LiveOutput
+from katod.store.ledger import Ledger
+from katod.store.rows import OutputRow
 from katod.write.output import Known, Place, append, complete, look, make, save_asset
 
 _FIRST_RETRY: Final = 1.0
@@ -29,14 +31,14 @@ class Delivery:
         self._parked: dict[int, float] = {}
         self._foreign: set[int] = set()
 
-    def check(self, outlet: Outlet) -> None:
+    def check(self, output: LiveOutput) -> None:
         """Before anything is printed: adopt what someone else wrote, and have a mark printed."""
-        row = outlet.row
+        row = output.row
         if row.intent is not None:
             return
         if row.id in self._foreign:
             self._foreign.discard(row.id)
-            outlet.recorder.interrupt("edited")
+            output.printer.interrupt("edited")
         try:
             seen = look(_place(row), _known(row))
         except OutputError:
@@ -46,16 +48,16 @@ class Delivery:
         self._log.output_edited(str(row.path), seen.change)
         _adopt(row, seen.known)
         row.made = seen.change != "gone"
-        outlet.recorder.interrupt("edited" if seen.change == "edited" else "continued")
+        output.printer.interrupt("edited" if seen.change == "edited" else "continued")
 
-    def save_assets(self, outlet: Outlet) -> None:
+    def save_assets(self, output: LiveOutput) -> None:
         """Write attachments before the text that links them; one that fails is named in the log, its link stays."""
-        assets, outlet.assets = outlet.assets, []
+        assets, output.assets = output.assets, []
         for media, data in assets:
             content = decoded(data)
             name = asset_name({"sha256": _sha256(content), "mediaType": media})
             try:
-                save_asset(_place(outlet.row), outlet.row.options.assets, name, content)
+                save_asset(_place(output.row), output.row.options.assets, name, content)
             except OutputError as error:
                 self._log.asset_failed(str(error.path), error.what)
 
@@ -67,7 +69,7 @@ class Delivery:
             self._make(row)
             known = append(_place(row), row.intent)
         except OutputError as error:
-            self._park(row, error)
+            self.park(row, error)
             return False
         self._wrote(row, known)
         return True
@@ -79,11 +81,11 @@ class Delivery:
             return True
         try:
             if look(_place(row), _known(row)).change == "gone":
-                self._begin_anew(row, row.intent)
+                self._recreate(row, row.intent)
             self._make(row)
             known, foreign = complete(_place(row), _known(row), row.intent, row.bounds)
         except OutputError as error:
-            self._park(row, error)
+            self.park(row, error)
             return False
         self._log.output_recovered(str(row.path), foreign=foreign)
         if foreign:
@@ -100,7 +102,7 @@ class Delivery:
             with self._ledger.transaction():
                 self._ledger.save_output(row)
 
-    def _begin_anew(self, row: OutputRow, intent: bytes) -> None:
+    def _recreate(self, row: OutputRow, intent: bytes) -> None:
         """Let an intent whose file went away begin the next file: below a head and the mark that says so."""
         if not row.committed:  # nothing stood in it yet: the disk had not kept that it was made
             _adopt(row, Known())
@@ -112,10 +114,6 @@ class Delivery:
         row.bounds = [len(head), *(len(head) + end for end in row.bounds)]
         self._log.output_edited(str(row.path), "gone")
         _adopt(row, Known())
-
-    def postpone(self, row: OutputRow, problem: OutputError) -> None:
-        """Try an output again later, with growing pauses."""
-        self._park(row, problem)
 
     def is_parked(self, output_id: int) -> bool:
         """Say whether an output waits for its next try."""
@@ -159,8 +157,9 @@ class Delivery:
         self._parked.pop(row.id, None)
         self._written[row.id] = row
 
-    def _park(self, row: OutputRow, error: OutputError) -> None:
-        wait = min(_LONGEST_RETRY, _FIRST_RETRY * 2**row.attempts)
+    def park(self, row: OutputRow, error: OutputError) -> None:
+        """Try an output again later, after growing pauses."""
+        wait = pause(row.attempts, first=_FIRST_RETRY, longest=_LONGEST_RETRY)
         row.attempts += 1
         row.problem = error.what
         self._parked[row.id] = time.monotonic() + wait

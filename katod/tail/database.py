@@ -9,10 +9,10 @@ from typing import Any, Final
 import orjson
 
 from katod.errors import SourceGone
-from katod.model import Anchor, Line
+from katod.model import NO_ANCHOR, Anchor, Cursor, Line, Partial
 from katod.readonly import milliseconds, reading
 from katod.tail.document import Document
-from katod.tail.reader import NO_ANCHOR, Batch, Cursor, Partial, short_hash
+from katod.tail.reader import Batch, short_hash
 from katod.tail.storage import packed
 
 MARK: Final = ".db#"

@@ -21,6 +21,8 @@ _INFINITY: Final = float("inf")
 
 def decode(line: Line) -> list[Record]:
     """Decode one line; never raises. What cannot be decoded comes back as a record without a value."""
+    if line.records:
+        return list(line.records)
     if line.skipped:
         return [Record(line.offset, None, problem=f"a line of {line.skipped} bytes was too long to hold")]
     if not line.data:

@@ -12,8 +12,8 @@ from typing import Any, ClassVar, Final
 import orjson
 
 from katod.errors import SourceChanged, SourceError
-from katod.model import Anchor, Line
-from katod.tail.reader import LINE_CAP, NO_ANCHOR, Batch, Cursor, Partial, SourceFile, short_hash
+from katod.model import NO_ANCHOR, Anchor, Cursor, Line, Partial
+from katod.tail.reader import LINE_CAP, Batch, SourceFile, short_hash
 from katod.tail.storage import packed, sessions_of_objects
 
 _BLANK: Final = re.compile(r"\s+")

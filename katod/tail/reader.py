@@ -7,33 +7,15 @@ of NUL bytes). The anchor proves that the bytes before the offset are those that
 import os
 import stat
 from hashlib import blake2b
-from typing import ClassVar, Final, NamedTuple
+from typing import ClassVar, Final
 
 from katod.errors import SourceChanged, SourceError
-from katod.model import Anchor, Line
+from katod.model import Anchor, Cursor, Line, Partial
 from katod.tail.framing import clean, frame
 
 ANCHOR_SIZE: Final = 1024
 LINE_CAP: Final = 64 * 1024 * 1024
 CHUNK: Final = 1024 * 1024
-NO_ANCHOR: Final = Anchor(0, "")
-
-
-class Cursor(NamedTuple):
-    """Where reading goes on: the offset and the proof of the bytes before it."""
-
-    offset: int = 0
-    anchor: Anchor = NO_ANCHOR
-
-
-START: Final = Cursor()
-
-
-class Partial(NamedTuple):
-    """A line still being written: it begins at `offset` and holds no newline before `scanned`."""
-
-    offset: int
-    scanned: int
 
 
 class Batch:
@@ -61,6 +43,14 @@ class Batch:
         if self._lines is None:
             self._lines = frame(self.data, self.start)
         return self._lines
+
+    def from_line(self, line: Line) -> "Batch":
+        """Return the rest of the batch from one of its lines on; the line is taken as it is given."""
+        if self._lines is not None:
+            rest = [line, *(other for other in self._lines if other.offset > line.offset)]
+        else:
+            rest = [line, *frame(self.data[line.end - self.start :], line.end)]
+        return Batch(b"", line.offset, self.cursor, more=self.more, partial=self.partial, lines=rest)
 
 
 class SourceFile:

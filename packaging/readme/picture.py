@@ -9,8 +9,8 @@ from pathlib import Path
 
 from katod.log import EventLog
 from katod.model import Identity, Options, Range, SessionKey
-from katod.record.recorder import Recorder
-from katod.record.replay import Stretch, replay
+from katod.record.export import Stretch, replay
+from katod.record.ranges import RangePrinter
 
 ROOT = Path(__file__).parents[2]
 SESSION = ROOT / "fixtures/demo/session.jsonl"
@@ -39,9 +39,9 @@ def transcript() -> list[tuple[str, str]]:
     key = SessionKey("claude", "6f1c2c1e-8a53-4c3e-9b5e-0a1d5f8f2c11")
     events = list(replay(key, [Stretch(str(SESSION), Identity(key))], EventLog()))
     commands = [event for event, _ in events if event.kind == "user.kato-command"]
-    recorder = Recorder("markdown", Options(), [Range(commands[0].id, end=commands[1].id)])
+    printer = RangePrinter("markdown", Options(), [Range(commands[0].id, end=commands[1].id)])
     stream = replay(key, [Stretch(str(SESSION), Identity(key))], EventLog())
-    text = "".join(recorder.take(event, metadata) for event, metadata in stream)
+    text = "".join(printer.take(event, metadata) for event, metadata in stream)
     body = text.split("---\n", 2)[2].strip().splitlines()
     return [(line, MARK if line.startswith("*Rec") else INK) for line in body]
 

@@ -12,7 +12,7 @@ from katod.formats import open_format
 from katod.log import EventLog
 from katod.metadata import SessionMetadata
 from katod.model import Identity, Line, Options, SessionKey
-from katod.record.translation import Translation
+from katod.record.stream import Translation
 from tests.agents.makers import MAKERS, UNKNOWN, Maker, calls, result, says, user
 from tests.world import Claude, Codex, World
 

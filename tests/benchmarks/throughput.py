@@ -14,11 +14,9 @@ import orjson
 from katod.command.scan import find_command
 from katod.discover.identity import named
 from katod.log import EventLog
-from katod.model import Identity, Options
+from katod.model import Cursor, Identity, Options
 from katod.pipeline import STEP_BYTES
-from katod.record.render import render_all
-from katod.record.replay import Stretch, replay
-from katod.tail.reader import Cursor
+from katod.record.export import Stretch, render_all, replay
 from katod.tail.source import open_source
 from tests.benchmarks import generate
 from tests.benchmarks.report import Bar, Report, median

@@ -6,9 +6,9 @@ from unittest import mock
 import pytest
 
 from katod.command import scan
-from katod.model import Identity, SessionKey
+from katod.model import START, Identity, SessionKey
 from katod.tail.framing import frame
-from katod.tail.reader import START, Batch
+from katod.tail.reader import Batch
 
 CLAUDE = Identity(SessionKey("claude", "s"))
 CODEX = Identity(SessionKey("codex", "s"))
@@ -18,6 +18,12 @@ def find_command(identity, found):
     """Scan these lines as they stood in their file."""
     data = b"".join(line.data + b"\n" for line in found)
     return scan.find_command(identity, Batch(data, found[0].offset if found else 0, START, more=False))
+
+
+def plain(found):
+    """The line as it was before it was decoded, and the near misses."""
+    line, near_misses = found
+    return line._replace(records=()), near_misses
 
 
 def claude(text, **more):
@@ -36,14 +42,14 @@ def lines(*records):
 def test_first_line_with_a_command_is_found(identity, record):
     """The first line whose typed text commands is returned; those before it do not."""
     found = lines(record("hello"), record("now\n::start auth"), record("::stop"))
-    assert find_command(identity, found) == (found[1], 0)
+    assert plain(find_command(identity, found)) == (found[1], 0)
 
 
 @pytest.mark.parametrize("word", ["::START", "::Stop", "::cApTuRe", "::export"])
 def test_case_does_not_matter(word):
     """The search finds a word in any case."""
     found = lines(claude(word))
-    assert find_command(CLAUDE, found)[0] == found[0]
+    assert plain(find_command(CLAUDE, found))[0] == found[0]
 
 
 def test_line_breaks_of_json_are_line_breaks():
@@ -74,7 +80,7 @@ def test_other_text_is_no_command(record):
 def test_near_misses_before_the_command_are_counted():
     """Lines of typed texts that look like commands are counted up to the line that is found."""
     found = lines(claude("::start please look"), claude("::start"), claude("::start please look"))
-    assert find_command(CLAUDE, found) == (found[1], 1)
+    assert plain(find_command(CLAUDE, found)) == (found[1], 1)
     assert find_command(CLAUDE, found[:1]) == (None, 1)
 
 
@@ -94,3 +100,9 @@ def test_lines_without_a_command_word_are_not_decoded():
 def test_no_lines_hold_no_command():
     """An empty batch finds nothing."""
     assert find_command(CLAUDE, []) == (None, 0)
+
+
+def test_the_line_comes_decoded():
+    """Whoever translates it takes the records as they are: the line is decoded once."""
+    line, _ = find_command(CLAUDE, lines(claude("::start")))
+    assert [record.value["message"]["content"] for record in line.records] == ["::start"]

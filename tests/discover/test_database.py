@@ -9,8 +9,8 @@ import pytest
 
 from katod.discover.database import sessions
 from katod.errors import SourceError, SourceGone
+from katod.model import Cursor
 from katod.readonly import reading
-from katod.tail.reader import Cursor
 from katod.tail.source import open_source
 from tests.agents.makers import OTHER, OpenCode, says, user
 from tests.world import World

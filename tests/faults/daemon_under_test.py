@@ -15,7 +15,7 @@ from contextlib import contextmanager
 
 from katod.cli import main
 from katod.discover.watch import Hints
-from katod.record.ledger import Ledger
+from katod.store.ledger import Ledger
 from katod.tail.reader import SourceFile
 from katod.write import output
 

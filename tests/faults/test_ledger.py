@@ -7,8 +7,8 @@ from contextlib import closing
 
 import pytest
 
-from katod.record.health import check
-from katod.record.ledger import Ledger
+from katod.store.integrity import check
+from katod.store.ledger import Ledger
 
 from .checks import marks_of
 from .live import read_only, without_privileges

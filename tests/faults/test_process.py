@@ -13,11 +13,12 @@ from pathlib import Path
 
 import pytest
 
-from katod import config, daemon, requests
+from katod import config, daemon
 from katod.discover.watch import Hints
 from katod.errors import SourceError
 from katod.log import EventLog
-from katod.requests import Request
+from katod.service import control
+from katod.service.control import Inbox, Request
 from katod.tail.storage import gathered
 from tests.record.test_parked import InProcess
 
@@ -254,11 +255,11 @@ def closed_files(monkeypatch):
 
 def test_a_request_that_cannot_be_read_now_waits(tmp_path, closed_files):
     """It is neither answered nor taken away, and taken when it can be read."""
-    requests.leave(tmp_path, Request(("claude", "x", ""), "start", "n", "2026-02-10T23:00:00.000Z"))
+    control.enqueue(tmp_path, Request(("claude", "x", ""), "start", "n", "2026-02-10T23:00:00.000Z"))
     closed_files.append(".request")
-    assert list(requests.take(tmp_path)) == []
+    assert list(Inbox(tmp_path).poll()) == []
     closed_files.clear()
-    assert [request.word for _, request in requests.take(tmp_path)] == ["start"]
+    assert [request.word for _, request in Inbox(tmp_path).poll()] == ["start"]
 
 
 def test_an_answer_that_cannot_be_written_now_is_given_later(tmp_path, monkeypatch):
@@ -267,9 +268,9 @@ def test_an_answer_that_cannot_be_written_now_is_given_later(tmp_path, monkeypat
     settings = config.load(tmp_path / "katod.toml")
     katod = daemon.Daemon(settings, tmp_path / "katod.toml", tmp_path / "state", EventLog())
     moment = "2026-02-10T23:00:00.000Z"
-    answer = requests.leave(tmp_path / "state", Request(("claude", "unknown", ""), "start", "n", moment))
+    answer = control.enqueue(tmp_path / "state", Request(("claude", "unknown", ""), "start", "n", moment))
     with monkeypatch.context() as full:
-        full.setattr(requests, "answer", no_space)
+        full.setattr(os, "rename", no_space)
         katod._take_requests()
     katod._take_requests()
     katod.close()

@@ -9,7 +9,8 @@ import orjson
 import pytest
 
 from katod.command.grammar import MOST_COMMANDS
-from katod.record.ledger import Ledger
+from katod.store.ledger import Ledger
+from katod.store.rows import SourceRow
 from katod.tail.reader import LINE_CAP
 
 from .world import World
@@ -68,7 +69,7 @@ class Scene:
         """How far the session was read."""
         ledger = Ledger.read(self.world.state)
         try:
-            (source,) = ledger.sources()
+            (source,) = ledger.sources(SourceRow)
             return source.cursor.offset
         finally:
             ledger.close()
@@ -152,5 +153,5 @@ def test_very_many_ids(scene):
     assert scene.run() < IDLE + HELD * 4 * MB  # the longest of these lines has about 3 MB
     scene.assert_follows()
     database = sqlite3.connect(next(scene.world.state.glob("*.db")))
-    states = [row[0] for row in database.execute("SELECT state FROM sources UNION ALL SELECT recorder FROM outputs")]
+    states = [row[0] for row in database.execute("SELECT state FROM sources UNION ALL SELECT printer FROM outputs")]
     assert max(len(state or "") for state in states) < MB / 4

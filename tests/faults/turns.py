@@ -1,7 +1,6 @@
 """katod in this process, turn by turn: what it remembers between two looks counts, and it can end in any way."""
 
 import os
-import time
 
 from katod import config
 from katod.daemon import Daemon
@@ -17,14 +16,13 @@ class Living(Daemon):
         self._umask = os.umask(0o077)
         super().__init__(config.load(world.config), world.config, world.state, EventLog())
         self._pipeline.resume()
-        self._queue(self._catalog.unread())
+        self._schedule.queue(self._discovery.catalog.unread())
 
     def turn(self):
         """Look at everything, and process it."""
-        self._queue(self._catalog.sweep(self._roots))
-        self._queue([row for row in self._catalog.sources.values() if row.problem])
-        while self._due or self._pipeline.follow(time.monotonic()):
-            self._step_due(float("inf"))
+        self._schedule.queue(self._discovery.sweep())
+        self._schedule.queue(source for source in self._discovery.catalog.sources.values() if source.problem)
+        self.process()
 
     def stop(self):
         """End in order."""

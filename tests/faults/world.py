@@ -13,9 +13,8 @@ import pytest
 import katod
 from katod import config, daemon
 from katod.log import EventLog, stderr_sink
-from katod.record.ledger import Ledger
-from katod.record.render import render_recording
-from katod.record.replay import Stretch
+from katod.record.export import Stretch, render_recording
+from katod.store.ledger import Ledger
 
 from .records import Claude, Codex
 

@@ -9,8 +9,7 @@ from katod.events import Event
 from katod.log import EventLog
 from katod.metadata import SessionMetadata
 from katod.model import Options
-from katod.record.render import render_all
-from katod.record.replay import Stretch, replay
+from katod.record.export import Stretch, render_all, replay
 
 FIXTURES: Final = Path(__file__).parents[2] / "fixtures"
 GOLDEN: Final = FIXTURES / "golden"

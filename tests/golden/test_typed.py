@@ -13,7 +13,7 @@ from katod.discover.identity import named
 from katod.log import EventLog
 from katod.metadata import SessionMetadata
 from katod.model import Line
-from katod.record.translation import Translation
+from katod.record.stream import Translation
 from tests.golden.cases import Case, cases
 
 EVIL: Final = "::start evil"

@@ -7,14 +7,15 @@ import time
 
 import pytest
 
-from katod import requests
 from katod.config import load
 from katod.daemon import Daemon
 from katod.errors import OutputError
 from katod.log import EventLog
-from katod.record import delivery, outputs
-from katod.record.attach import Attaching
-from katod.requests import Request
+from katod.record import delivery, naming
+from katod.record.backfill import Backfill
+from katod.schedule import NOW
+from katod.service import control
+from katod.service.control import Request
 from tests.test_pipeline import counts, only
 from tests.world import SESSION, Claude, Codex, World, line
 
@@ -30,9 +31,9 @@ class InProcess:
     def turn(self, later: float = 0.0) -> None:
         """Take everything as far as it goes, as if so many seconds had passed."""
         daemon = self.daemon
-        daemon._queue(daemon._catalog.sweep(daemon._roots))
-        while daemon._due or daemon._pipeline.follow(time.monotonic() + later):
-            daemon._step_due(float("inf"))
+        daemon._schedule.queue(daemon._discovery.sweep())
+        while daemon._schedule or daemon._pipeline.follow(time.monotonic() + later):
+            daemon._step_due(NOW)
 
 
 @pytest.fixture
@@ -108,13 +109,13 @@ def test_a_waiting_export_costs_nothing_while_it_waits(world, full, monkeypatch)
     source.append(*(make.says("x" * 1000) for _ in range(300)), make.user("::export e"))
     run.turn()
     translated = []
-    real = Attaching._source
+    real = Backfill._source
 
-    def counted(self, conversation, found, budget):
+    def counted(self, session, found, budget, opened):
         translated.append(found.cursor.offset - found.translated)
-        return real(self, conversation, found, budget)
+        return real(self, session, found, budget, opened)
 
-    monkeypatch.setattr(Attaching, "_source", counted)
+    monkeypatch.setattr(Backfill, "_source", counted)
     for _ in range(5):
         source.append(make.says("more"))
         run.turn()
@@ -211,7 +212,7 @@ def test_a_request_for_a_session_that_was_not_swept_begins_at_its_end(world):
     make, source = Claude(), world.claude()
     run = InProcess(world)
     source.append(make.user("private"))
-    requests.leave(world.state, Request(("claude", SESSION, ""), "start", "", "2026-02-10T23:00:00.000Z"))
+    control.enqueue(world.state, Request(("claude", SESSION, ""), "start", "", "2026-02-10T23:00:00.000Z"))
     run.daemon._take_requests()
     source.append(make.says("later"))
     run.turn()
@@ -224,7 +225,7 @@ def test_a_request_is_carried_out_once(world):
     make = Claude()
     world.claude().append(make.user("one"))
     world.once()
-    answer = requests.leave(world.state, Request(("claude", SESSION, ""), "capture", "n", "2026-02-10T23:00:00.000Z"))
+    answer = control.enqueue(world.state, Request(("claude", SESSION, ""), "capture", "n", "2026-02-10T23:00:00.000Z"))
     asked = answer.with_suffix(".request")
     saved = asked.read_bytes()
     world.once()
@@ -355,14 +356,14 @@ def test_a_command_to_a_disk_that_fails_is_refused_and_its_session_goes_on(world
     make, source = Claude(), world.claude()
     source.append(make.user("::start n\none"))
     world.once()
-    real = outputs.examine
+    real = naming.examine
 
     def fail(root, parts):
         if parts[-1] == "dead.md":
             raise OSError(errno.EIO, "Input/output error")
         return real(root, parts)
 
-    monkeypatch.setattr(outputs, "examine", fail)
+    monkeypatch.setattr(naming, "examine", fail)
     source.append(make.user("::export dead\ntwo"), make.says("three"))
     world.once()
     assert counts(world.written()["n.md"], "one", "two", "three") == [1, 1, 1]

@@ -4,11 +4,11 @@ import os
 
 import pytest
 
-from katod import requests
 from katod.agents.claude.adapter import Claude as ClaudeAdapter
 from katod.agents.codex.adapter import Codex as CodexAdapter
 from katod.formats.markdown import Markdown
-from katod.requests import Request
+from katod.service import control
+from katod.service.control import Request
 from tests.test_pipeline import counts, only
 from tests.world import SESSION, Claude, Codex, World, line
 
@@ -106,6 +106,6 @@ def test_a_stop_from_the_shell_ends_what_can_no_longer_be_read(world, monkeypatc
     world.once()
     monkeypatch.setattr(ClaudeAdapter, "version", 99)
     source.path.rename(world.home / "aside")
-    requests.leave(world.state, Request(("claude", SESSION, ""), "stop", "", "2026-02-10T23:00:00.000Z"))
+    control.enqueue(world.state, Request(("claude", SESSION, ""), "stop", "", "2026-02-10T23:00:00.000Z"))
     world.once()
     assert not world.outputs()[0].open

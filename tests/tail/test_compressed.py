@@ -6,7 +6,7 @@ import pytest
 import zstandard
 
 from katod.errors import SourceError
-from katod.tail.reader import Cursor
+from katod.model import Cursor
 from katod.tail.source import open_source
 from tests.test_pipeline import counts, only
 from tests.world import Codex

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from katod.errors import SourceChanged, SourceError
-from katod.model import Line
+from katod.model import START, Anchor, Cursor, Line
 from katod.tail import reader
 from katod.tail.framing import frame
-from katod.tail.reader import ANCHOR_SIZE, START, Anchor, Cursor, SourceFile
+from katod.tail.reader import ANCHOR_SIZE, SourceFile
 from katod.tail.source import open_source
 
 BUDGET = 64

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Any, ClassVar
 
-from katod.tail.reader import Cursor as Position
+from katod.model import Cursor as Position
 from katod.tail.source import open_source
 from tests.agents.makers.base import CWD, Maker, Record, Said, milliseconds, moment
 

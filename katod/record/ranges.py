@@ -1,14 +1,15 @@
-"""From the events of a session to the text of one output: which ranges it holds, and its format. Pure."""
+"""From the events of a session to the text of one output: the ranges it holds, in its format. Pure."""
 
 from typing import Any
 
 from katod.events import Event
 from katod.formats import open_format
 from katod.metadata import SessionMetadata
-from katod.model import Mark, MarkKind, Options, Range
+from katod.model import Mark, MarkKind, Options, Range, SessionKey
+from katod.store.rows import OutputRow
 
 
-class Recorder:
+class RangePrinter:
     """Takes every event of a session in order and prints those that lie in the ranges of one output.
 
     A live recording and an export of it run the same code over the same ranges: that is why they are equal.
@@ -24,7 +25,14 @@ class Recorder:
         self.active: bool = state.get("active", False)
         self.headed: bool = state.get("headed", False)
         self._pending: str = state.get("pending", "")
-        self.titled: SessionMetadata | None = None
+        self.head_metadata: SessionMetadata | None = None
+
+    @classmethod
+    def of(cls, row: OutputRow, state: dict[str, Any] | None) -> "RangePrinter":
+        """Return the printer of an output, at the given state (None: at its beginning)."""
+        printer = cls(row.format, row.options, row.ranges, state)
+        printer.head_metadata = head_metadata(row)
+        return printer
 
     def state(self) -> dict[str, Any]:
         """Return the position among the ranges and the format's state."""
@@ -35,7 +43,7 @@ class Recorder:
 
     @property
     def done(self) -> bool:
-        """Say whether all ranges have been passed."""
+        """Whether all ranges have been passed."""
         return not self.active and self.index >= len(self.ranges)
 
     def take(self, event: Event, metadata: SessionMetadata) -> str:
@@ -54,19 +62,21 @@ class Recorder:
         return text + self.settle(event.id, metadata, event.time)
 
     def settle(self, event_id: str, metadata: SessionMetadata, time: str = "") -> str:
-        """Return the marks of ranges that end at, or begin right behind, the event that just passed."""
+        """Return the marks of ranges that end at, or begin right after, the event that just passed."""
         text = ""
-        if self.active and self.ranges[self.index].end and self.ranges[self.index].end == event_id:
-            ended = self.ranges[self.index]
-            if ended.end_mark:
-                text += self._mark(Mark(ended.end_mark, ended.end_time or time), metadata)
-            self.active = False
-            self.index += 1
-        following = self._next()
-        if following and following.start == event_id and not following.inclusive and not self.active:
+        if self.active and event_id and self.ranges[self.index].end == event_id:
+            text = self._end(metadata, time)
+        following = None if self.active else self._next()
+        if following and following.start == event_id and not following.inclusive:
             text += self._begin(following, metadata, following.start_time or time)
             text += self.settle(event_id, metadata, time)
         return text
+
+    def _end(self, metadata: SessionMetadata, time: str) -> str:
+        ended = self.ranges[self.index]
+        self.active = False
+        self.index += 1
+        return self._mark(Mark(ended.end_mark, ended.end_time or time), metadata) if ended.end_mark else ""
 
     def interrupt(self, kind: MarkKind) -> None:
         """Print a mark before the next text: someone else's bytes, or a gap, stand there now."""
@@ -94,8 +104,13 @@ class Recorder:
         if self.headed:
             return ""
         self.headed = True
-        return self._format.head(self.titled or metadata, time)
+        return self._format.head(self.head_metadata or metadata, time)
 
     def _take_pending(self) -> str:
         text, self._pending = self._pending, ""
         return text
+
+
+def head_metadata(row: OutputRow) -> SessionMetadata:
+    """Return the metadata that an output's head shows, frozen when it was made."""
+    return SessionMetadata(SessionKey(*row.head["key"]), row.head["metadata"])

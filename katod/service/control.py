@@ -1,4 +1,4 @@
-"""Commands from the shell: left as files in the state directory, renamed into place, taken by the daemon."""
+"""Requests from the shell to the daemon: files in the state directory, renamed into place, each answered by a file."""
 
 import os
 from collections.abc import Iterator
@@ -36,7 +36,7 @@ class Request:
         return Command(self.word, self.name)
 
 
-def leave(state: Path, request: Request) -> Path:
+def enqueue(state: Path, request: Request) -> Path:
     """Leave a request for the daemon; returns the path where its answer will be."""
     folder = state / FOLDER
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -48,29 +48,50 @@ def leave(state: Path, request: Request) -> Path:
     return folder / f"{name}{_ANSWER}"
 
 
-def take(state: Path) -> Iterator[tuple[Path, Request | None]]:
-    """Yield the requests that wait, oldest first; None for a file that is no request. One that is closed waits on."""
-    folder = state / FOLDER
+class Inbox:
+    """The daemon's end: the requests that wait, and the answers that could not be written yet."""
+
+    def __init__(self, state: Path) -> None:
+        self._folder = state / FOLDER
+        self._answers: dict[Path, str] = {}
+
+    def make(self) -> Path:
+        """Create the folder where requests are left, and return it."""
+        self._folder.mkdir(mode=0o700, exist_ok=True)
+        return self._folder
+
+    def poll(self) -> Iterator[tuple[Path, Request]]:
+        """Yield the requests that wait for an answer, oldest first. An unreadable one waits on."""
+        for path, data in _waiting(self._folder):
+            if path in self._answers:
+                self.answer(path, self._answers.pop(path))
+            elif (request := _parse(data)) is None:
+                self.answer(path, "not a request")
+            else:
+                yield path, request
+
+    def answer(self, path: Path, refusal: str) -> None:
+        """Answer a request (an empty refusal: done) and remove it; if that fails, the next poll tries again."""
+        part = path.with_suffix(".part")
+        try:
+            part.touch(mode=0o600)
+            part.write_text(refusal)
+            os.rename(part, path.with_suffix(_ANSWER))
+            path.unlink(missing_ok=True)
+        except OSError:
+            self._answers[path] = refusal
+
+
+def _waiting(folder: Path) -> Iterator[tuple[Path, bytes]]:
     try:
         waiting = sorted(folder.glob(f"*{_SUFFIX}"), key=lambda path: path.stat().st_mtime_ns)
     except OSError:
         return
     for path in waiting:
         try:
-            data = path.read_bytes()
+            yield path, path.read_bytes()
         except OSError:
             continue
-        yield path, _parse(data)
-
-
-def answer(path: Path, refusal: str) -> None:
-    """Answer a request (an empty refusal: done) and take it away."""
-    reply = path.with_suffix(_ANSWER)
-    part = path.with_suffix(".part")
-    part.touch(mode=0o600)
-    part.write_text(refusal)
-    os.rename(part, reply)
-    path.unlink(missing_ok=True)
 
 
 def _parse(data: bytes) -> Request | None:

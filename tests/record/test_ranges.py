@@ -11,8 +11,8 @@ from katod import events as ev
 from katod.events import Event, SessionRef
 from katod.metadata import SessionMetadata
 from katod.model import Options, Range, SessionKey
-from katod.record import recorder as module
-from katod.record.recorder import Recorder
+from katod.record import ranges as module
+from katod.record.ranges import RangePrinter
 
 KEY = SessionKey("claude", "s")
 
@@ -49,12 +49,12 @@ def event(name, time=""):
 
 
 def begun(*ranges, state=None):
-    return Recorder("markdown", Options(), list(ranges), state)
+    return RangePrinter("markdown", Options(), list(ranges), state)
 
 
-def play(recorder, names, time=""):
+def play(printer, names, time=""):
     metadata = SessionMetadata(KEY)
-    return "".join(recorder.take(event(name, time), metadata) for name in names)
+    return "".join(printer.take(event(name, time), metadata) for name in names)
 
 
 # -- ranges ------------------------------------------------------------------------------------------
@@ -72,16 +72,16 @@ def test_range_without_a_start_begins_with_the_session():
 
 def test_range_ends_with_its_last_event():
     """The mark of the end stands behind the last event of a range, and nothing follows it."""
-    recorder = begun(Range("b", end="d"))
-    assert play(recorder, "abcdefg") == "H() <started> b c d <stopped>"
-    assert recorder.done
+    printer = begun(Range("b", end="d"))
+    assert play(printer, "abcdefg") == "H() <started> b c d <stopped>"
+    assert printer.done
 
 
 def test_recording_goes_on_in_the_same_output():
     """A second range follows the first; the head stands once."""
-    recorder = begun(Range("b", end="c"), Range("e"))
-    assert play(recorder, "abcdef") == "H() <started> b c <stopped> <started> e f"
-    assert not recorder.done
+    printer = begun(Range("b", end="c"), Range("e"))
+    assert play(printer, "abcdef") == "H() <started> b c <stopped> <started> e f"
+    assert not printer.done
 
 
 def test_range_within_one_event():
@@ -139,9 +139,9 @@ def test_event_that_does_not_print_opens_and_closes_ranges_all_the_same():
 
 def test_head_shows_the_facts_of_when_the_output_was_made():
     """The head is that of the facts that were frozen with the output."""
-    recorder = begun(Range(""))
-    recorder.titled = SessionMetadata(KEY, {"title": "frozen"})
-    assert play(recorder, "a").startswith("H(frozen)")
+    printer = begun(Range(""))
+    printer.head_metadata = SessionMetadata(KEY, {"title": "frozen"})
+    assert play(printer, "a").startswith("H(frozen)")
 
 
 # -- interruptions -----------------------------------------------------------------------------------
@@ -150,34 +150,34 @@ def test_head_shows_the_facts_of_when_the_output_was_made():
 @pytest.mark.parametrize("kind", ["edited", "gap"])
 def test_interruption_is_marked_before_the_next_text(kind):
     """A mark about foreign words stands where the recording goes on, once."""
-    recorder = begun(Range("a"))
-    shown = play(recorder, "a")
-    recorder.interrupt(kind)
-    assert shown + play(recorder, ["b-", "c", "d"]) == f"H() <started> a <{kind}> c d"
+    printer = begun(Range("a"))
+    shown = play(printer, "a")
+    printer.interrupt(kind)
+    assert shown + play(printer, ["b-", "c", "d"]) == f"H() <started> a <{kind}> c d"
 
 
 def test_interruption_is_marked_before_the_next_mark():
     """Where nothing but a stop comes, it stands behind the interruption's mark."""
-    recorder = begun(Range("a", end="b-"))
-    play(recorder, "a")
-    recorder.interrupt("edited")
-    assert play(recorder, ["b-"]) == " <edited> <stopped>"
+    printer = begun(Range("a", end="b-"))
+    play(printer, "a")
+    printer.interrupt("edited")
+    assert play(printer, ["b-"]) == " <edited> <stopped>"
 
 
 def test_new_file_after_a_lost_one_has_a_head():
     """A file that continues a lost one begins with the head and says so."""
-    recorder = begun(Range("a"))
-    play(recorder, "a")
-    recorder.interrupt("continued")
-    assert play(recorder, "bc") == "H() <continued> b c"
+    printer = begun(Range("a"))
+    play(printer, "a")
+    printer.interrupt("continued")
+    assert play(printer, "bc") == "H() <continued> b c"
 
 
 def test_new_file_after_a_lost_one_has_a_head_also_when_the_recording_stops():
     """A file that holds nothing but the end of a recording begins with the head, too."""
-    recorder = begun(Range("a", end="b-"))
-    play(recorder, "a")
-    recorder.interrupt("continued")
-    assert play(recorder, ["b-"]) == "H() <continued> <stopped>"
+    printer = begun(Range("a", end="b-"))
+    play(printer, "a")
+    printer.interrupt("continued")
+    assert play(printer, ["b-"]) == "H() <continued> <stopped>"
 
 
 # -- state -------------------------------------------------------------------------------------------
@@ -205,16 +205,16 @@ def ranges_of(drawn):
 
 @given(RANGES, st.integers(0, 20), st.sampled_from(["", "edited", "continued"]))
 def test_recorder_goes_on_from_its_state(drawn, cut, interruption):
-    """Stored as JSON and opened again between any two events, a recorder prints what it would have printed."""
+    """Stored as JSON and opened again between any two events, a printer prints what it would have printed."""
 
     def run(*, reopened):
-        recorder = begun(*ranges_of(drawn))
-        shown = play(recorder, map(str, range(cut)))
+        printer = begun(*ranges_of(drawn))
+        shown = play(printer, map(str, range(cut)))
         if interruption:
-            recorder.interrupt(interruption)
+            printer.interrupt(interruption)
         if reopened:
-            recorder = begun(*ranges_of(drawn), state=json.loads(json.dumps(recorder.state())))
-        return shown + play(recorder, map(str, range(cut, 20)))
+            printer = begun(*ranges_of(drawn), state=json.loads(json.dumps(printer.state())))
+        return shown + play(printer, map(str, range(cut, 20)))
 
     assert run(reopened=True) == run(reopened=False)
 

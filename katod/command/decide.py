@@ -26,16 +26,15 @@ class Action(NamedTuple):
 
 def decide(command: Command, standing: Standing, named: str = "") -> Action:
     """Return what a command does; `named` is the path that its name means, empty when it has none."""
-    if command.word == "stop":
-        return Action(end=bool(standing.recording))
+    recording = bool(standing.recording)
     fresh: Literal["named", "generated"] = "named" if named else "generated"
+    if command.word == "stop":
+        return Action(end=recording)
     if command.word == "export":
         return Action(copy=True, target=fresh)
     if command.word == "capture":
-        return Action(end=bool(standing.recording), begin="beginning", target=fresh)
-    wanted = named or standing.present
-    if standing.recording and (not wanted or wanted == standing.recording):
+        return Action(end=recording, begin="beginning", target=fresh)
+    if recording and (named or standing.present) in ("", standing.recording):
         return Action()
-    if not named and standing.present:
-        return Action(end=bool(standing.recording), begin="here", target="present")
-    return Action(end=bool(standing.recording), begin="here", target=fresh)
+    present = not named and bool(standing.present)
+    return Action(end=recording, begin="here", target="present" if present else fresh)

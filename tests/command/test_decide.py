@@ -2,7 +2,7 @@
 
 import pytest
 
-from katod.command.machine import Action, Standing, decide
+from katod.command.decide import Action, Standing, decide
 from katod.model import Command
 
 IDLE = Standing()

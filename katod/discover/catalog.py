@@ -1,0 +1,267 @@
+"""All sources that are known, and what the sweep finds about them: new, changed, moved, gone.
+
+Decides where a new source's history ends (its baseline): what existed before katod looked never commands.
+"""
+
+import os
+import time
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from katod.discover.identity import IN_DATABASE, identify
+from katod.discover.roots import Root
+from katod.discover.sweep import look, sweep, sweep_folder
+from katod.log import EventLog
+from katod.model import Cursor, Identity, Partial, Stat
+from katod.store.ledger import Ledger
+from katod.store.rows import RootRow, SourceRow
+from katod.tail.reader import Batch
+
+# File times come from a coarser clock than `time.time_ns`: a file made right after a sweep began may look older.
+_CLOCK_SLACK_NS: Final = 20_000_000
+_BY_THE_CLOCK_NS: Final = 1_000_000_000
+
+
+@dataclass(slots=True, eq=False)
+class Source(SourceRow):
+    """One source while katod runs: its row, and what only this process knows of it."""
+
+    partial: Partial | None = None  # a line still being written
+    scanned: Batch | None = None  # what the scan read from the cursor on, its first line decoded: a command's
+    resume_at: Cursor | None = None  # where a restart has to read again, while text is held back
+    near_misses: int = 0  # not stored yet
+    failed: bool = False  # the last step raised: its session is loaded from the ledger again
+    due: float | None = None  # when (monotonic) the next step is due
+    stepped: float = 0.0  # when it was last stepped
+    failures: int = 0  # how often in a row it could not be read
+
+    def rewind(self, row: SourceRow) -> None:
+        """Go back to what the ledger holds, after a step that failed."""
+        self.cursor, self.baseline = row.cursor, row.baseline
+        self.state, self.version, self.translated = row.state, row.version, row.translated
+        self.partial = self.scanned = self.resume_at = None
+
+    def forget_translation(self) -> None:
+        """Drop the adapter's state: nobody translates this source any more."""
+        self.state, self.translated = None, 0
+
+
+def save_source(source: Source, ledger: Ledger) -> None:
+    """Store a source; while text is held back whose state is not kept, at the place to read again from."""
+    cursor = source.cursor
+    if source.resume_at is not None and source.state is None:
+        source.cursor = source.resume_at
+    ledger.save_source(source)
+    source.cursor = cursor
+
+
+class Coverage:
+    """When each root, and each place in it that could not be read at some time, was last swept completely."""
+
+    def __init__(self, ledger: Ledger, log: EventLog) -> None:
+        self._ledger = ledger
+        self._log = log
+        self._times = ledger.roots()  # `<folder>/` and `<database>#` for places in a root. 0: never looked into
+        self._problems: dict[Path, dict[str, str]] = {}
+
+    def note(self, root: Root, problems: dict[str, str], began: int) -> tuple[str, ...]:
+        """Note a sweep of a root that began at this time (ns) and could not read some places; returns those."""
+        for path, problem in problems.items():
+            if self._problems.get(root.path, {}).get(path) != problem:
+                self._log.source_unreadable(path, problem)
+        self._problems[root.path] = problems
+        closed = tuple(f"{path}#" if path.endswith(".db") else f"{path}/" for path in problems)
+        known = self._times.get(str(root.path), 0)
+        for place in closed:  # what is written there meanwhile is new when it can be read again
+            self._save(root, place, self._times.get(place, known))
+        for place in [str(root.path), *(place for place in self._times if place.startswith(f"{root.path}/"))]:
+            if place not in closed:
+                self._save(root, place, began)
+        return closed
+
+    def at(self, root: Root, path: str) -> int:
+        """Return when katod last saw all of the place where a path is now, 0 if it never did."""
+        closed = [at for place, at in self._times.items() if place[-1] in "#/" and path.startswith(place)]
+        return min(closed, default=self._times.get(str(root.path), 0))
+
+    def _save(self, root: Root, place: str, swept_ns: int) -> None:
+        self._times[place] = swept_ns
+        self._ledger.save_root(RootRow(place, root.agent, swept_ns))
+
+
+class Catalog:
+    """The sources in memory, by id, by path, by identity and by session."""
+
+    def __init__(self, ledger: Ledger, log: EventLog) -> None:
+        self._ledger = ledger
+        self._log = log
+        self._coverage = Coverage(ledger, log)
+        self.sources: dict[int, Source] = {}
+        self._by_path: dict[str, Source] = {}
+        self._by_identity: dict[Identity, Source] = {}
+        self._by_session: dict[int, list[Source]] = {}
+        self._unsaved: set[Source] = set()
+        for source in ledger.sources(Source):
+            self._keep(source)
+
+    def _keep(self, source: Source) -> Source:
+        self.sources[source.id] = self._by_path[source.path] = self._by_identity[source.identity] = source
+        self._by_session.setdefault(source.session, []).append(source)
+        return source
+
+    def of_session(self, session_id: int) -> list[Source]:
+        """Return the sources of a session, oldest first."""
+        return list(self._by_session.get(session_id, ()))
+
+    def unread(self) -> list[Source]:
+        """Return the sources that were seen but, when katod ended, not read, or not to their end."""
+        sources = (source for source in self.sources.values() if not source.gone)
+        return [s for s in sources if s.baseline is None or s.problem or s.cursor.offset < s.seen.size]
+
+    # -- what is newer in memory than in the ledger ---------------------------------------------------
+
+    def changed(self, source: Source) -> None:
+        """Have a source stored at the next flush."""
+        self._unsaved.add(source)
+
+    def note_problem(self, source: Source, problem: str) -> None:
+        """Remember why a source cannot be read (empty: it can be)."""
+        if source.problem != problem:
+            source.problem = problem
+            self.changed(source)
+            if problem:
+                self._log.source_unreadable(source.path, problem)
+
+    @property
+    def unsaved(self) -> bool:
+        """Whether `flush` has anything to store."""
+        return bool(self._unsaved)
+
+    def saved(self, sources: list[Source]) -> None:
+        """Note that a step's transaction stores these sources; stores their near misses with it."""
+        self._unsaved.difference_update(sources)
+        self._save_near_misses(sources)
+
+    def flush(self) -> None:
+        """Store the sources that changed."""
+        if self._unsaved:
+            with self._ledger.transaction():
+                for source in self._unsaved:
+                    save_source(source, self._ledger)
+                self._save_near_misses(self._unsaved)
+            self._unsaved.clear()
+
+    def _save_near_misses(self, sources: Iterable[Source]) -> None:
+        counts: Counter[int] = Counter()
+        for source in sources:
+            counts[source.session] += source.near_misses
+            source.near_misses = 0
+        self._ledger.add_near_misses(counts)
+
+    # -- what the disk holds now ----------------------------------------------------------------------
+
+    def sweep(self, roots: Iterable[Root]) -> list[Source]:
+        """Look at every session file of these roots; returns what is new or changed, oldest change first."""
+        changed: list[Source] = []
+        with self._ledger.transaction():
+            for root in roots:
+                changed += self._sweep_root(root)
+        return sorted(changed, key=lambda source: (source.seen.mtime_ns, source.id))
+
+    def sweep_folders(self, folders: Iterable[tuple[Root, str]]) -> list[Source]:
+        """Look at the files of single folders (the recently active ones)."""
+        changed: list[Source] = []
+        for root, folder in folders:
+            for path, seen in sweep_folder(root.agent, folder, {}, deep=False):
+                changed += self._notice(root, path, seen)
+        return changed
+
+    def hint(self, root: Root, path: str) -> list[Source]:
+        """Look at one path that the watcher named."""
+        if root.has_databases and path.endswith((".db", ".db-wal")):
+            return self.sweep_folders([(root, os.path.dirname(path))])
+        found = look(root.agent, path)
+        if found is None:
+            return []
+        known = self._by_path.get(path)
+        return self._notice(root, path, found[1]) or ([known] if known is not None and known.problem else [])
+
+    def _sweep_root(self, root: Root) -> list[Source]:
+        began = time.time_ns() - _CLOCK_SLACK_NS
+        problems: dict[str, str] = {}
+        found = sorted(sweep(root, problems), key=lambda item: (item[1].mtime_ns, item[0]))
+        changed = [source for path, seen in found for source in self._notice(root, path, seen)]
+        closed = self._coverage.note(root, problems, began)
+        here = {path for path, _ in found}
+        for path, source in self._by_path.items():
+            below = path.startswith(f"{root.path}/") and not path.startswith(closed)
+            if below and not source.gone and path not in here:
+                source.gone = True
+                self._log.source_vanished(path)
+        return changed
+
+    def _notice(self, root: Root, path: str, seen: Stat) -> list[Source]:
+        source = self._by_path.get(path)
+        if source is None:
+            identity = identify(root.agent, Path(path))
+            if identity is None:
+                return []
+            source = self._moved(path, identity)
+            if source is None:
+                source = self._add(root, path, identity, seen)
+                return [] if source.history and IN_DATABASE in path else [source]
+        if source.seen == seen and not source.gone:
+            return []
+        source.seen, source.gone = seen, False
+        return [source]
+
+    def _moved(self, path: str, identity: Identity) -> Source | None:
+        """Return the source that this file was under another name (archived, restored), None if it is a new one."""
+        source = self._by_identity.get(identity)
+        if source is None or look(identity.key.agent, source.path) is not None:
+            return None
+        del self._by_path[source.path]
+        source.path = path
+        self._by_path[path] = source
+        self._ledger.save_source(source)
+        return source
+
+    def _add(self, root: Root, path: str, identity: Identity, seen: Stat) -> Source:
+        swept = self._coverage.at(root, path)
+        history = seen.size if _is_older(path, seen, swept) else 0
+        session = self._ledger.find_session(identity.key) or self._ledger.add_session(identity.key)
+        source = Source(0, session.id, path, identity, seen, history, since_ns=0 if history else swept)
+        if history and IN_DATABASE in path:  # its words have times: it need not be opened to be known
+            source.baseline, source.cursor, source.after_ns = 0, Cursor(seen.size), seen.mtime_ns
+        elif not history:
+            source.baseline = 0
+        self._ledger.add_source(source)
+        self._log.source_found(path, history)
+        return self._keep(source)
+
+
+def _is_older(path: str, seen: Stat, swept: int) -> bool:
+    """Return whether a new file's content is older than katod's last look: restored, synced, never looked at.
+
+    A clock that was set back gives what is new an old time: where it is behind the last look, only a file whose
+    time was set by hand, as by a copy, is taken as old.
+    """
+    if not swept:
+        return True
+    if seen.mtime_ns >= swept:
+        return False
+    return time.time_ns() >= swept or not _is_by_the_clock(path)
+
+
+def _is_by_the_clock(path: str) -> bool:
+    """Return whether a file's time is that of its last change, which no program can choose."""
+    if IN_DATABASE in path:
+        return True
+    try:
+        status = os.lstat(path)
+    except OSError:
+        return False
+    return abs(status.st_ctime_ns - status.st_mtime_ns) < _BY_THE_CLOCK_NS

@@ -1,0 +1,65 @@
+"""Translating what was only scanned, up to the cursors of a session's sources; nothing is written."""
+
+from collections.abc import Callable
+
+from katod import events as ev
+from katod.discover.catalog import Source
+from katod.errors import SourceChanged, SourceError
+from katod.model import Cursor
+from katod.record.session import ActiveSession
+from katod.record.stream import SeenWhenScanned
+from katod.tail.reader import SourceFile
+from katod.tail.source import open_source
+
+Resync = Callable[[Source, SourceFile, ActiveSession | None, str], None]
+
+
+class Backfill:
+    """Brings a session's stream to the cursors of its sources, in slices. A source that changed is resynced first."""
+
+    def __init__(self, resync: Resync) -> None:
+        self._resync = resync
+
+    def advance(self, session: ActiveSession, budget: int, opened: tuple[Source, SourceFile] | None = None) -> bool:
+        """Translate about `budget` bytes of each source; returns whether all is done.
+
+        `opened` is a source whose file is open and verified already.
+        """
+        if not session.backfilled:
+            session.backfilled = all(self._source(session, source, budget, opened) for source in session.sources)
+        return session.backfilled
+
+    def finish(self, session: ActiveSession, budget: int) -> None:
+        """Translate all, slice by slice."""
+        while not self.advance(session, budget):
+            pass
+
+    def _source(
+        self, session: ActiveSession, source: Source, budget: int, opened: tuple[Source, SourceFile] | None
+    ) -> bool:
+        if source.cursor.offset <= source.translated:
+            return True
+        if opened is not None and opened[0] is source:
+            return self._translate(session, source, opened[1], budget)
+        try:
+            with open_source(source.path) as file:
+                try:
+                    file.prove(source.cursor)
+                except SourceChanged as change:  # its content now was never read: it is no history
+                    self._resync(source, file, session, change.what)
+                    return source.translated >= source.cursor.offset
+                return self._translate(session, source, file, budget)
+        except SourceError:
+            return True  # gone: what it held is unknown, what comes after is translated all the same
+
+    def _translate(self, session: ActiveSession, source: Source, file: SourceFile, budget: int) -> bool:
+        left = source.cursor.offset - source.translated
+        batch = file.read(Cursor(source.translated), min(budget, left))
+        seen = SeenWhenScanned(session.seen, known_only=file.is_document)
+        for event in session.stream.events(source, batch.lines, seen=seen):
+            if event.kind == ev.USER_COMMAND:
+                session.changes.applied[event.dedup_key] = None
+        session.stream.open(source).take_near_misses()  # counted when they were scanned
+        whole = not batch.lines or file.is_document
+        source.translated = source.cursor.offset if whole else batch.cursor.offset
+        return source.translated >= source.cursor.offset

@@ -1,0 +1,240 @@
+"""Carries out commands: from what was typed, or asked from the shell, to ranges and outputs."""
+
+from collections.abc import Callable
+from typing import Literal
+
+from katod.agents.protocol import SPAWNED
+from katod.command.decide import Action, Standing, decide
+from katod.command.split import command_of
+from katod.discover.catalog import Catalog, Source
+from katod.errors import TargetRefused
+from katod.events import Event
+from katod.log import EventLog
+from katod.metadata import SessionMetadata
+from katod.model import Command, Range, SessionKey, Target
+from katod.record.history import is_history
+from katod.record.naming import OutputNaming
+from katod.record.policy import Policy
+from katod.record.session import ActiveSession, LiveOutput
+from katod.store.ledger import Ledger
+from katod.store.rows import OutputRow
+from katod.write.safe import is_passing
+
+Notify = Callable[[str, str], None]
+Follow = Callable[[OutputRow], None]
+
+
+class Controller:
+    """Decides, in memory and in the ledger's open transaction, what is recorded where; it writes no file."""
+
+    def __init__(self, ledger: Ledger, catalog: Catalog, log: EventLog, notify: Notify, follow: Follow) -> None:
+        self._ledger = ledger
+        self._catalog = catalog
+        self._log = log
+        self._notify = notify
+        self._follow = follow
+        self.naming: OutputNaming
+
+    @property
+    def policy(self) -> Policy:
+        """The settings it goes by."""
+        return self.naming.policy
+
+    def use(self, policy: Policy) -> None:
+        """Go by these settings from now on."""
+        self.naming = OutputNaming(self._ledger, policy)
+
+    def handle(self, session: ActiveSession, source: Source, event: Event) -> None:
+        """Carry out one typed command, once and for all; a refusal is kept where the person looks."""
+        applied, key = session.changes.applied, event.dedup_key
+        if key in applied or self._ledger.is_applied(key):
+            return
+        applied[key] = None
+        if not is_history(event, source, self._catalog):
+            self.carry_out(session, command_of(event), event.id, time=event.time)
+
+    def carry_out(self, session: ActiveSession, command: Command, at: str, *, time: str, typed: bool = True) -> str:
+        """Carry out a command at an event (after it when it was not typed); returns why it was refused, or nothing.
+
+        Raises OSError for a passing trouble of the machine: the step is undone, and the command acts when it is redone.
+        """
+        try:
+            _Act(self, session, at, time, typed=typed).do(command)
+        except TargetRefused as refusal:
+            reason = f"{refusal.what}{f' ({refusal.hint})' if refusal.hint else ''}"
+            self._refuse(session, command.word, time, reason)
+            self._notify("katod: refused", f"::{command.word} was refused: {reason}")
+            return f"{refusal.path}: {reason}" if refusal.path else reason
+        except OSError as error:
+            if is_passing(error):
+                raise
+            reason = error.strerror or str(error)
+            self._refuse(session, command.word, time, reason)
+            return reason
+        self._log.command_applied(command.word, str(session.row.key))
+        return ""
+
+    def _refuse(self, session: ActiveSession, word: str, time: str, reason: str, why: str = "") -> None:
+        session.changes.refusals.append((time, word, why + reason))
+        self._log.command_refused(word, str(session.row.key), reason)
+
+    # -- auto-recording -----------------------------------------------------------------------------
+
+    def wants(self, source: Source) -> bool:
+        """Return whether the session of a source that was just found may be auto-recorded; decided once."""
+        session = self._ledger.session(source.session)
+        if session.auto == "":
+            session.auto = "wanted" if self.policy.may_auto_record() else "no"
+            self._ledger.save_session(session)
+        return session.auto == "wanted"
+
+    def auto_record(self, session: ActiveSession) -> None:
+        """Begin a recording without a command, once the session's project and first words are known."""
+        metadata, row = session.metadata, session.row
+        if session.recording is not None:
+            row.auto = "no"  # a command was typed before: two recordings of one session would be one too many
+            return
+        if not metadata.title or not metadata.cwd:
+            return
+        target = self._auto_target(session)
+        row.auto = "no" if target is None else "yes"
+        if target is not None:
+            output = self.naming.make(row, target, metadata)
+            row.output = output.id
+            self.begin_at_start(session, output, Range(start=""))
+
+    def _auto_target(self, session: ActiveSession) -> Target | None:
+        """Return where a session is auto-recorded, None if it is not, or may not be; then the refusal is kept."""
+        try:
+            return self._chosen_target(session.row.key, session.metadata)
+        except (TargetRefused, OSError) as error:
+            if isinstance(error, OSError) and is_passing(error):
+                raise
+            reason = error.what if isinstance(error, TargetRefused) else error.strerror or str(error)
+            self._refuse(session, "start", session.metadata.time, reason, "recording by rule: ")
+            return None
+
+    def _chosen_target(self, key: SessionKey, metadata: SessionMetadata) -> Target | None:
+        """Return where a session is auto-recorded, None if it is not: sub-agents go where their parent goes."""
+        if self.policy.excludes(metadata.cwd):
+            return None
+        spawned = key.subagent or (key.id if metadata.origin == SPAWNED else "")
+        if not spawned:
+            return self.naming.generated(metadata) if self.policy.auto_records(metadata.cwd) else None
+        parent = self.naming.recorded(SessionKey(key.agent, key.id if key.subagent else metadata.parent))
+        if parent is None or not self.policy.settings.recording.subagents:
+            return None
+        return self.naming.of_subagent(parent, spawned)
+
+    # -- ranges ---------------------------------------------------------------------------------------
+
+    def end_excluded(self, session: ActiveSession) -> None:
+        """End what is recorded of a project that the settings exclude."""
+        output, last = session.recording, session.metadata
+        if output is not None and self.policy.excludes(last.cwd):
+            self.end(session, output, last.last, time=last.time, mark="excluded")
+            settle(session, output)
+
+    def begin(self, session: ActiveSession, output: OutputRow, begun: Range) -> None:
+        """Open a range at this point of the session."""
+        output.ranges.append(begun)
+        session.keep(output)
+        if output.behind is None and session.live_output(output) is None:
+            session.live.append(LiveOutput(output))
+        self._say_recording(session, output)
+
+    def begin_at_start(self, session: ActiveSession, output: OutputRow, begun: Range) -> None:
+        """Open a range at the beginning of the session: the output catches up with a stream of its own."""
+        output.ranges.append(begun)
+        output.behind = {}
+        session.keep(output)
+        self._follow(output)
+        if not begun.end:
+            self._say_recording(session, output)
+
+    def end(
+        self, session: ActiveSession, output: OutputRow, at: str, *, time: str = "",
+        mark: Literal["stopped", "excluded"] = "stopped",
+    ) -> None:  # fmt: skip
+        """Close the open range of an output."""
+        ended = output.ranges[-1]
+        ended.end, ended.end_time, ended.end_mark = at or "?", time, mark  # "?": after what is not known any more
+        session.keep(output)
+        self._log.recording_ended(str(session.row.key), str(output.path))
+        self._notify("katod: stopped", output.path.name)
+
+    def _say_recording(self, session: ActiveSession, output: OutputRow) -> None:
+        self._log.recording_began(str(session.row.key), str(output.path))
+        self._notify("katod: recording", output.path.name)
+
+
+class _Act:
+    """One command on its way. A typed one acts at its own event, one from the shell after the session's last."""
+
+    def __init__(self, controller: Controller, session: ActiveSession, at: str, time: str, *, typed: bool) -> None:
+        self._controller = controller
+        self._session = session
+        self._at = at
+        self._asked = "" if typed else time
+        self._typed = typed
+
+    def do(self, command: Command) -> None:
+        """Carry it out; raises TargetRefused."""
+        session, naming = self._session, self._controller.naming
+        if command.word != "stop" and naming.policy.excludes(session.metadata.cwd or session.row.cwd):
+            raise TargetRefused("this project is excluded by the configuration")
+        target = naming.named(command.name, session.metadata) if command.name else None
+        recording = session.recording
+        standing = Standing(_path(recording), _path(session.present))
+        action = decide(command, standing, str(target.path) if target else "")
+        output = self._output(action, target)
+        if command.word == "stop":
+            session.row.auto = "off"
+        if action.end and recording:
+            self._end(recording)
+        if output is not None:
+            self._begin(action, output, command)
+
+    def _output(self, action: Action, target: Target | None) -> OutputRow | None:
+        """Return the output that an action writes to, made where it is new; raises TargetRefused."""
+        if action.target == "none":
+            return None
+        session, naming = self._session, self._controller.naming
+        if action.target == "present":
+            return session.present
+        chosen = target or naming.generated(session.metadata)
+        own = naming.claim(session.row, chosen, fresh=action.copy or action.begin == "beginning")
+        if own is not None:
+            return session.outputs[own.id]
+        return session.keep(naming.make(session.row, chosen, session.metadata))
+
+    def _end(self, recording: OutputRow) -> None:
+        self._controller.end(self._session, recording, self._at, time=self._asked)
+        if not self._typed:
+            settle(self._session, recording)
+
+    def _begin(self, action: Action, output: OutputRow, command: Command) -> None:
+        session, controller = self._session, self._controller
+        if action.copy:
+            controller.begin_at_start(session, output, Range("", marked=False, end=self._at, end_mark=""))
+            return
+        session.row.output = output.id
+        if action.begin == "beginning":
+            mark_at = self._at if self._typed else ""
+            controller.begin_at_start(session, output, Range("", mark_at=mark_at, switches=command.switches))
+            return
+        start = Range(self._at, inclusive=self._typed, start_time=self._asked, switches=command.switches)
+        controller.begin(session, output, start)
+        if not self._typed:
+            settle(session, output)
+
+
+def _path(output: OutputRow | None) -> str:
+    return str(output.path) if output else ""
+
+
+def settle(session: ActiveSession, output: OutputRow) -> None:
+    """Print the marks of ranges that end or begin after the last event, which has passed already."""
+    live = session.live_output(output)
+    if live is not None:
+        live.add(live.printer.settle(session.metadata.last, session.metadata))

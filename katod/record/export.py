@@ -1,0 +1,123 @@
+"""Whole sessions read from their beginning: exports, recordings derived again, and states after an upgrade."""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import orjson
+
+from katod import events as ev
+from katod.agents import ADAPTERS
+from katod.errors import SourceError
+from katod.events import Event
+from katod.formats import open_format
+from katod.log import EventLog
+from katod.metadata import SessionMetadata
+from katod.model import Cursor, Identity, Options, SessionKey
+from katod.record.ranges import RangePrinter
+from katod.record.stream import NeverSeen, SeenHere, SessionStream, set_title
+from katod.store.rows import OutputRow, SourceRow
+from katod.tail.source import open_source
+
+CHUNK: Final = 512 * 1024
+_LOOK_AHEAD: Final = 400
+Replay = Iterable[tuple[Event, SessionMetadata]]
+
+
+class Stretch(NamedTuple):
+    """One source from its beginning to `limit` bytes; None: to its end, held-back text and an open line included."""
+
+    path: str
+    identity: Identity
+    limit: int | None = None
+
+
+def replay(
+    key: SessionKey, stretches: Iterable[Stretch], log: EventLog, *, skip_missing: bool = False
+) -> Iterator[tuple[Event, SessionMetadata]]:
+    """Yield each event of a session once, in order, with the metadata as it is then. Raises SourceError."""
+    seen = SeenHere() if ADAPTERS[key.agent].native_ids else NeverSeen()
+    stream = SessionStream(key, seen, log)
+    for stretch in stretches:
+        try:
+            for event in _events(stream, stretch):
+                yield event, stream.metadata
+        except SourceError:
+            if not skip_missing:
+                raise
+
+
+def _events(stream: SessionStream, stretch: Stretch) -> Iterator[Event]:
+    with open_source(stretch.path) as file:
+        cursor, limit = Cursor(), stretch.limit
+        while limit is None or cursor.offset < limit:
+            batch = file.read(cursor, CHUNK if limit is None else min(CHUNK, limit - cursor.offset))
+            yield from stream.events(stretch, batch.lines)
+            cursor = batch.cursor
+            if not batch.more or not batch.lines:
+                break
+        if limit is None:
+            yield from stream.rest(stretch, file.rest(cursor.offset))
+
+
+def render_all(events: Replay, format_name: str, options: Options) -> Iterator[str]:
+    """Yield the text of a whole conversation, event by event; the head knows what the first events tell."""
+    printer = open_format(format_name, options)
+    waiting: list[Event] = []
+    rest = iter(events)
+    metadata: SessionMetadata | None = None
+    for event, now in rest:
+        waiting.append(event)
+        metadata = now
+        if (now.title and now.model) or len(waiting) >= _LOOK_AHEAD:
+            break
+    if metadata is None:
+        return
+    yield printer.head(metadata, next((event.time for event in waiting if event.time), ""))
+    early = SessionMetadata(metadata.key)
+    for event in early.observed(waiting):
+        yield printer.event(event, early)
+    for event, now in rest:
+        yield printer.event(event, now)
+
+
+def render_recording(output: OutputRow, key: SessionKey, stretches: Iterable[Stretch], log: EventLog) -> Iterator[str]:
+    """Yield the text of a recording as it was made: its ranges, its frozen options, its marks.
+
+    Raises SourceError when the sources no longer hold where a range begins.
+    """
+    printer = RangePrinter.of(output, None)
+    for event, metadata in replay(key, stretches, log):
+        yield printer.take(event, metadata)
+    if not printer.active and printer.index < len(output.ranges):
+        raise SourceError("the sources no longer hold where this recording begins", path=output.path)
+
+
+def reprint(output: OutputRow, key: SessionKey, sources: Iterable[SourceRow], log: EventLog) -> dict[str, Any]:
+    """Return the state of an output's format after all that was printed; a new one where the sources no longer tell."""
+    kept = output.printer or {}
+    printer = RangePrinter.of(output, None)
+    stretches = [Stretch(source.path, source.identity, output.reached(source)) for source in sources]
+    for event, metadata in replay(key, stretches, log, skip_missing=True):
+        printer.take(event, metadata)
+    state = printer.state()
+    same = (state["index"], state["active"]) == (kept.get("index", 0), kept.get("active", False))
+    return state["format"] if same else {}
+
+
+def read_katod(lines: Iterable[bytes], path: Path) -> Iterator[tuple[Event, SessionMetadata]]:
+    """Yield the events of a katod JSONL file. Raises SourceError for a line that is no event."""
+    metadata: SessionMetadata | None = None
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        try:
+            event = ev.from_json(orjson.loads(line))
+        except (orjson.JSONDecodeError, KeyError, TypeError) as error:
+            raise SourceError(f"line {number} is no katod event", path=path) from error
+        if metadata is None:
+            metadata = SessionMetadata(SessionKey(event.session.agent, event.session.id, event.session.subagent))
+        if event.kind == ev.USER_MESSAGE:
+            set_title(metadata, event.payload.get("text", ""), event)
+        for observed in metadata.observed([event]):
+            yield observed, metadata

@@ -1,0 +1,83 @@
+"""Which commands are history: what was typed before katod's watch began, or was copied from there, never acts."""
+
+import os
+from datetime import datetime
+from typing import Final
+
+from katod import events as ev
+from katod.command.scan import find_command
+from katod.discover.catalog import Catalog, Source
+from katod.errors import SourceError
+from katod.events import Event
+from katod.log import EventLog
+from katod.model import Cursor
+from katod.record.stream import NeverSeen, SessionStream
+from katod.store.ledger import Ledger
+from katod.tail.reader import Batch, SourceFile
+from katod.tail.source import open_source
+
+_NS: Final = 1_000_000_000
+# Agents write a command a little after it was typed.
+_LATE_NS: Final = 60 * _NS
+
+
+def is_history(event: Event, source: Source, catalog: Catalog) -> bool:
+    """Return whether a command lies before its source's baseline, or was typed before that."""
+    if event.source.get("offset", 0) < (source.baseline or 0):
+        return True
+    if source.after_ns > 0 and _typed_ns(event, 0) <= source.after_ns:
+        return True  # the file was rewritten since; without a time it counts as typed before
+    return _is_inherited(event, source, catalog)
+
+
+def _is_inherited(event: Event, source: Source, catalog: Catalog) -> bool:
+    """Return whether a fork copied a command: older than its file, and in the history of a file beside it.
+
+    A fork, which an agent begins in a new file, repeats old records with their ids. Files are only searched for a
+    command that is so old; no clock decides alone.
+    """
+    native = event.source.get("providerEventId", "")
+    if not native or _typed_ns(event, source.since_ns) >= source.since_ns - _LATE_NS:
+        return False
+    folder = os.path.dirname(source.path)
+    beside = (other for other in catalog.sources.values() if other.history and os.path.dirname(other.path) == folder)
+    return any(_holds(other, native.encode("utf-8", "replace")) for other in beside if other is not source)
+
+
+def _typed_ns(event: Event, unknown: int) -> int:
+    """Return when an event was typed, in nanoseconds; `unknown` where it does not say."""
+    try:
+        return int(datetime.fromisoformat(event.time).timestamp() * _NS)
+    except (OSError, OverflowError, ValueError):
+        return unknown
+
+
+def _holds(source: Source, needle: bytes) -> bool:
+    try:
+        with open_source(source.path) as file:
+            return file.find(needle, source.history)
+    except SourceError:
+        return False
+
+
+# -- documents: rewritten whole, so their commands are known by their ids and not by an offset ----------------
+
+
+def note_document(source: Source, file: SourceFile, ledger: Ledger, log: EventLog) -> None:
+    """Have the commands that a document holds when it is first seen count as applied."""
+    batch = file.read(Cursor(), 0)
+    if not batch.lines:
+        raise SourceError("is being written", path=source.path)
+    if find_command(source.identity, batch)[0] is not None:
+        with ledger.transaction():
+            ledger.add_applied(_commands(source, batch, log))
+
+
+def has_new_command(source: Source, batch: Batch, ledger: Ledger, log: EventLog) -> bool:
+    """Return whether a document holds a command that has not acted yet."""
+    return not all(map(ledger.is_applied, _commands(source, batch, log)))
+
+
+def _commands(source: Source, batch: Batch, log: EventLog) -> list[str]:
+    stream = SessionStream(source.identity.key, NeverSeen(), log)
+    return [event.dedup_key for event in stream.events(source, batch.lines) if event.kind == ev.USER_COMMAND]

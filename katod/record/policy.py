@@ -1,0 +1,54 @@
+"""What the settings decide about recordings: which sessions, with which options, in which zone."""
+
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from katod import __version__
+from katod.config import Settings, local_zone
+from katod.formats.redact import VERSION
+from katod.model import Options
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """The settings that decide what is recorded and where, resolved once."""
+
+    settings: Settings
+    protected: tuple[Path, ...]  # the agents' own roots, and katod's state: never written to
+    zone: str
+    home: Path
+
+    @classmethod
+    def of(cls, settings: Settings, protected: tuple[Path, ...]) -> "Policy":
+        """Return the policy of some settings."""
+        zone = settings.output.time_zone
+        return cls(settings, protected, local_zone() if zone == "local" else zone, Path.home())
+
+    def excludes(self, cwd: str) -> bool:
+        """Return whether a project is never recorded."""
+        return self._matches(self.settings.recording.exclude, cwd)
+
+    def auto_records(self, cwd: str) -> bool:
+        """Return whether the sessions of a project are recorded without a command."""
+        auto = self.settings.recording.auto
+        return auto if isinstance(auto, bool) else self._matches(auto, cwd)
+
+    def may_auto_record(self) -> bool:
+        """Return whether any session may be recorded without a command."""
+        recording = self.settings.recording
+        return bool(recording.auto or recording.subagents)
+
+    def _matches(self, globs: tuple[str, ...], cwd: str) -> bool:
+        if not cwd:
+            return False
+        patterns = [str(Path(pattern).expanduser()).rstrip("/") for pattern in globs]
+        return any(fnmatchcase(cwd, p) or fnmatchcase(cwd, f"{p}/*") for p in patterns)
+
+    def options(self) -> Options:
+        """Return the options that a new recording freezes."""
+        content, recording = self.settings.content, self.settings.recording
+        return Options(
+            content.thinking, content.tools, content.attachments, content.redact, self.zone,
+            recording.subagents, recorder=f"katod {__version__}", rules=VERSION,
+        )  # fmt: skip

@@ -1,0 +1,211 @@
+"""One session while it is translated, and the outputs that follow it live."""
+
+from typing import Any
+
+from katod.agents import ADAPTERS
+from katod.discover.catalog import Catalog, Source, save_source
+from katod.events import Event
+from katod.formats import FORMATS
+from katod.formats.redact import REDACTED
+from katod.log import EventLog
+from katod.metadata import SessionMetadata
+from katod.model import SessionKey
+from katod.record.export import reprint
+from katod.record.ranges import RangePrinter
+from katod.record.stream import SeenInLedger, SessionStream
+from katod.store.ledger import Ledger
+from katod.store.rows import OutputRow, RefusalRow, SessionRow
+
+
+class LiveOutput:
+    """One output that is printed to: its row, its printer, and the text of the present step, event by event."""
+
+    def __init__(self, row: OutputRow) -> None:
+        self.row = row
+        self.printer = RangePrinter.of(row, row.printer)
+        self.assets: list[tuple[str, str]] = []
+        self._chunks: list[bytes] = []
+
+    def take(self, event: Event, metadata: SessionMetadata) -> None:
+        """Print one event."""
+        self.add(self.printer.take(event, metadata))
+        if event.blobs and self.printer.active and self.row.options.attachments == "save":
+            self.assets += [(media, data) for _, media, data in event.blobs]
+
+    def add(self, text: str) -> None:
+        """Add text to the present step."""
+        if text:
+            self.row.redactions += text.count(REDACTED)
+            self._chunks.append(text.encode("utf-8", "replace"))
+
+    def stage(self) -> None:
+        """Make what was printed in this step the open intent of the row."""
+        assert self.row.intent is None, "an intent that is not written yet would be lost"
+        self.row.printer = self.printer.state()
+        self.row.intent = b"".join(self._chunks) or None
+        self.row.bounds = []
+        total = 0
+        for chunk in self._chunks:
+            total += len(chunk)
+            self.row.bounds.append(total)
+        self._chunks = []
+
+
+class Changes:
+    """What the present step has to store beside cursors and states."""
+
+    def __init__(self) -> None:
+        self.applied: dict[str, None] = {}  # dedup keys, in their order; a message may hold very many
+        self.refusals: list[tuple[str, str, str]] = []  # time, command, reason
+        self.outputs: dict[int, OutputRow] = {}
+
+    def save(self, session: SessionRow, ledger: Ledger) -> None:
+        """Store them, within the step's transaction."""
+        ledger.add_applied(self.applied)
+        for time, word, reason in self.refusals:
+            ledger.add_refusal(RefusalRow(0, session.key, time, word, reason))
+        for output in self.outputs.values():
+            ledger.save_output(output)
+
+
+class ActiveSession:
+    """A session under translation, with all its outputs: `live` are those that follow it step by step."""
+
+    def __init__(
+        self, row: SessionRow, sources: list[Source], outputs: dict[int, OutputRow], ledger: Ledger, log: EventLog
+    ) -> None:
+        self.row = row
+        self.sources = sources
+        self.outputs = outputs
+        self.live = [LiveOutput(output) for output in outputs.values() if output.open and output.behind is None]
+        self.seen = SeenInLedger(row, ledger)
+        self.stream = SessionStream(row.key, self.seen, log, row.metadata)
+        for source in sources:
+            self.stream.open(source, source.state)
+        self.backfilled = False  # the stream has come to the cursors of all sources
+        self.changes = Changes()
+
+    @property
+    def metadata(self) -> SessionMetadata:
+        """What is known of the session so far."""
+        return self.stream.metadata
+
+    @property
+    def recording(self) -> OutputRow | None:
+        """The output that the session is recorded to now, whether it follows live or with a stream of its own."""
+        return next((output for output in self.outputs.values() if output.open), None)
+
+    @property
+    def present(self) -> OutputRow | None:
+        """The session's present output, recorded to or not."""
+        return self.outputs.get(self.row.output) if self.row.output else None
+
+    @property
+    def is_wanted(self) -> bool:
+        """Whether the session has to be translated on: it is recorded, may be soon, or holds text back."""
+        return bool(self.recording or self.row.auto == "wanted" or self.stream.has_pending())
+
+    def add_source(self, source: Source) -> None:
+        """Take in a source that was found after the session was loaded."""
+        if source not in self.sources:
+            self.sources.append(source)
+            self.backfilled = False
+
+    def live_output(self, output: OutputRow) -> LiveOutput | None:
+        """Return an output as it is printed to live, None where it has a stream of its own or is closed."""
+        return next((live for live in self.live if live.row is output), None)
+
+    def keep(self, output: OutputRow) -> OutputRow:
+        """Have an output stored with this step."""
+        self.outputs[output.id] = self.changes.outputs[output.id] = output
+        return output
+
+    def save(self, ledger: Ledger) -> None:
+        """Store the step, intents included. Of a session that nobody records, nothing that was said is kept."""
+        keep = self.recording is not None
+        for source in self.sources:
+            translation = self.stream.open(source)
+            source.state = translation.state() if keep else None
+            source.version = translation.version if keep else None
+            save_source(source, ledger)
+        for output in self.live:
+            output.stage()
+            self.keep(output.row)
+        self.row.metadata = self.metadata.state() if keep else None
+        self.row.cwd = self.metadata.cwd or self.row.cwd
+        ledger.save_session(self.row)
+        self.seen.save()
+        self.changes.save(self.row, ledger)
+
+    def saved(self) -> None:
+        """Forget what the ledger has now."""
+        self.seen.saved()
+        self.changes = Changes()
+
+
+class ActiveSessions:
+    """The sessions that are translated at present, loaded from the ledger and dropped again."""
+
+    def __init__(self, ledger: Ledger, catalog: Catalog, log: EventLog) -> None:
+        self._ledger = ledger
+        self._catalog = catalog
+        self._log = log
+        self._active: dict[int, ActiveSession] = {}
+
+    def get(self, session_id: int) -> ActiveSession | None:
+        """Return a session that is active."""
+        return self._active.get(session_id)
+
+    def all(self) -> list[ActiveSession]:
+        """Return every active session."""
+        return list(self._active.values())
+
+    def load(self, session_id: int, following: dict[int, OutputRow]) -> ActiveSession:
+        """Activate a session, from what the ledger knows of it, else from its beginning.
+
+        `following` are the outputs with a stream of their own: their rows are in use, so they are taken as they are.
+        """
+        row = self._ledger.session(session_id)
+        sources = self._catalog.of_session(session_id)
+        if not self._restore(row, sources):
+            row.metadata = None
+        outputs = {output.id: following.get(output.id, output) for output in self._ledger.outputs(session_id)}
+        for output in outputs.values():
+            self._reprint(output, row.key, sources)
+        session = self._active[session_id] = ActiveSession(row, sources, outputs, self._ledger, self._log)
+        return session
+
+    def _restore(self, row: SessionRow, sources: list[Source]) -> bool:
+        """Give the sources the states that the ledger holds; returns whether all of them are usable together."""
+        version = ADAPTERS[row.key.agent].version
+        stored = self._ledger.sources_of(row.id)
+        usable = row.metadata is not None and all(
+            kept.version == version and kept.translated == source.cursor.offset == kept.cursor.offset
+            for source, kept in zip(sources, stored, strict=True)
+        )
+        for source, kept in zip(sources, stored, strict=True):
+            source.state, source.translated = (kept.state, kept.translated) if usable else (None, 0)
+        return usable
+
+    def _reprint(self, output: OutputRow, key: SessionKey, sources: list[Source]) -> None:
+        """After an upgrade that prints other text: bring an output's format to its present state, writing nothing."""
+        version = FORMATS[output.format].version
+        if output.version != version:
+            state: dict[str, Any] = output.printer or {}
+            output.version = version
+            output.printer = state | {"format": reprint(output, key, sources, self._log)}
+
+    def release(self, session: ActiveSession) -> None:
+        """Stop translating a session that nobody records any more."""
+        if not session.is_wanted:
+            self._active.pop(session.row.id, None)
+            for source in session.sources:
+                source.forget_translation()
+
+    def drop(self, session_id: int) -> ActiveSession | None:
+        """Forget an active session whose step failed; its sources go back to what the ledger holds."""
+        session = self._active.pop(session_id, None)
+        if session is not None:
+            for row in self._ledger.sources_of(session_id):
+                self._catalog.sources[row.id].rewind(row)
+        return session

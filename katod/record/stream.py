@@ -1,0 +1,278 @@
+"""One pass over the events of a session: from the lines of its sources to events, each once.
+
+Live recording, backfill, catch-up, replay and resync all read through `SessionStream`. They differ in what
+they count as already seen (the `Seen` policies) and in what they do with an event.
+"""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, Protocol
+
+from katod import events as ev
+from katod.agents import ADAPTERS, open_adapter
+from katod.agents.protocol import Origin, fingerprint
+from katod.command.split import split
+from katod.events import Event
+from katod.formats.mdtext import clean
+from katod.formats.redact import redact
+from katod.log import EventLog
+from katod.metadata import SessionMetadata
+from katod.model import Identity, Line, Record, SessionKey
+from katod.store.ledger import Ledger, id_hash
+from katod.store.rows import SeenRow, SessionRow
+from katod.tail.decode import decode
+
+
+class Readable(Protocol):
+    """What a stream has to know of a source."""
+
+    @property
+    def path(self) -> str:
+        """Where it is."""
+
+    @property
+    def identity(self) -> Identity:
+        """Whose session it holds."""
+
+
+class Seen(Protocol):
+    """What a stream counts as already seen."""
+
+    def admit(self, event: Event, source: Any) -> bool:
+        """Return whether the stream meets this event for the first time, and remember that it did."""
+
+
+class SessionStream:
+    """A position in a session: its metadata so far, and an adapter for each of its sources."""
+
+    def __init__(self, key: SessionKey, seen: Seen, log: EventLog, metadata: dict[str, Any] | None = None) -> None:
+        self.metadata = SessionMetadata(key, metadata)
+        self.seen = seen
+        self._log = log
+        self._translations: dict[Readable, Translation] = {}
+
+    def open(self, source: Readable, state: dict[str, Any] | None = None) -> "Translation":
+        """Return the translation of a source; if it is not under way, it begins at the given state."""
+        found = self._translations.get(source)
+        if found is None:
+            found = self._translations[source] = Translation(source, self.metadata, self._log, state)
+        return found
+
+    def restart(self, source: Readable) -> None:
+        """Translate a source from its beginning again."""
+        self._translations.pop(source, None)
+
+    def events(
+        self, source: Readable, lines: Iterable[Line], *, seen: Seen | None = None, refold: bool = False
+    ) -> Iterator[Event]:
+        """Yield the events of these lines that were not seen before.
+
+        While an event is out, the metadata includes it, and the call that it is a result of is still open. With
+        `refold`, events seen before count for the metadata, too: a document is read again from its beginning, by a
+        stream that may know nothing of it.
+        """
+        return self._new(self.open(source).feed(lines), source, seen or self.seen, refold=refold)
+
+    def rest(self, source: Readable, line: Line | None) -> Iterator[Event]:
+        """Yield what the end of a complete source gives: a last line without its newline, and what was held back."""
+        translation = self.open(source)
+        if line is not None:
+            yield from self._new(translation.feed_if_whole(line), source, self.seen)
+        yield from self._new(translation.finish(), source, self.seen)
+
+    def _new(self, events: Iterable[Event], source: Readable, seen: Seen, *, refold: bool = False) -> Iterator[Event]:
+        for event in events:
+            if seen.admit(event, source):
+                self.metadata.observe(event)
+                yield event
+                self.metadata.close(event)
+            elif refold:
+                self.metadata.fold(event)
+
+    def has_pending(self) -> bool:
+        """Return whether text waits for a later record."""
+        return any(translation.has_pending() for translation in self._translations.values())
+
+
+class Translation:
+    """The adapter of one source: decodes its lines, adapts the records, splits typed text at its commands."""
+
+    def __init__(
+        self, source: Readable, metadata: SessionMetadata, log: EventLog, state: dict[str, Any] | None = None
+    ) -> None:
+        origin = Origin(source.identity, Path(source.path))
+        self._adapter = open_adapter(source.identity.key.agent, origin, state)
+        self._path = source.path
+        self._log = log
+        self._metadata = metadata
+        self._near_misses = 0
+
+    @property
+    def version(self) -> int:
+        """The version of the adapter."""
+        return self._adapter.version
+
+    def state(self) -> dict[str, Any]:
+        """Return the adapter's state."""
+        return self._adapter.state()
+
+    def take_near_misses(self) -> int:
+        """Return how many lines since the last call looked like commands but were not."""
+        count, self._near_misses = self._near_misses, 0
+        return count
+
+    def has_pending(self) -> bool:
+        """Return whether text waits for a later record."""
+        return self._adapter.holding()
+
+    def feed(self, lines: Iterable[Line]) -> Iterator[Event]:
+        """Yield the events that these lines give.
+
+        Lazy on purpose: each event must be part of the metadata before the next one is made, so that what a head
+        shows never depends on how much was read at once.
+        """
+        for line in lines:
+            for record in decode(line):
+                if record.value is None:
+                    self._log.record_malformed(self._path, record.offset, record.problem)
+                for event in self._adapt(record, line):
+                    if event.kind == ev.USER_MESSAGE:
+                        yield from self._split(event)
+                    else:
+                        yield event
+
+    def feed_if_whole(self, line: Line) -> Iterator[Event]:
+        """Yield the events of a line without its newline, if it is a whole record all the same."""
+        records = decode(line)
+        if records and all(record.value is not None for record in records):
+            yield from self.feed([line._replace(records=tuple(records))])
+
+    def finish(self) -> list[Event]:
+        """Return what was held back, for a source that is complete."""
+        try:
+            events = self._adapter.finish()
+        except MemoryError:
+            raise
+        except Exception as error:  # noqa: BLE001 - whatever an adapter trips over, only its record pays
+            self._log.record_surprising(self._path, 0, type(error).__name__)
+            return []
+        return [part for event in events for part in (self._split(event) if event.kind == ev.USER_MESSAGE else [event])]
+
+    def _adapt(self, record: Record, line: Line) -> list[Event]:
+        try:
+            return self._adapter.feed(record)
+        except MemoryError:
+            raise  # the machine's trouble, not the record's
+        except Exception as error:  # noqa: BLE001 - whatever an adapter trips over, only its record pays
+            self._log.record_surprising(self._path, record.offset, type(error).__name__)
+            raw = line.data.decode("utf-8", "replace")
+            return self._adapter.feed(Record(record.offset, None, record.part, raw, "unexpected shape"))
+
+    def _split(self, event: Event) -> list[Event]:
+        parts = split(event)
+        self._near_misses += parts.near_misses
+        if event.session.subagent == self._metadata.key.subagent:
+            set_title(self._metadata, parts.words, event)
+        return parts.events
+
+
+def set_title(metadata: SessionMetadata, words: str, event: Event) -> None:
+    """Take the title from the first words, redacted whatever the settings say: ledger and file names hold it, too."""
+    if not metadata.title:
+        metadata.set_title(clean(redact(words)), event)
+
+
+# -- what counts as already seen --------------------------------------------------------------------
+
+
+class NeverSeen:
+    """Admits every event: for single passes in which nothing can come twice, or all of it counts."""
+
+    def admit(self, _event: Event, _source: Any) -> bool:
+        """Return true."""
+        return True
+
+
+class SeenHere:
+    """Admits each id once within one pass: for replays."""
+
+    def __init__(self) -> None:
+        self._hashes: set[int] = set()
+
+    def admit(self, event: Event, _source: Any) -> bool:
+        """Return whether the id is new."""
+        hashed = hash(event.id)  # only compared within this process, and much cheaper than id_hash
+        if hashed in self._hashes:
+            return False
+        self._hashes.add(hashed)
+        return True
+
+
+class SeenInLedger:
+    """Admits what the ledger has not seen of a session, and numbers it: for live recording.
+
+    Where ids are native, a record that is written again is known by its id. Elsewhere an id is a position and
+    cannot come again: every event is admitted, and what is remembered are its words, for a resync.
+    """
+
+    def __init__(self, session: SessionRow, ledger: Ledger) -> None:
+        self._session = session
+        self._ledger = ledger
+        self._native_ids = ADAPTERS[session.key.agent].native_ids
+        self._new: list[SeenRow] = []
+        self._fresh: set[int] = set()
+        self._backfilled = 0
+
+    def admit(self, event: Event, source: Any) -> bool:
+        """Return whether the session has this event for the first time."""
+        if not self._native_ids:
+            hashed = id_hash(fingerprint(event))
+        else:
+            hashed = id_hash(event.id)
+            if hashed in self._fresh or self._ledger.place(self._session.id, hashed) is not None:
+                return False
+            self._fresh.add(hashed)
+        self._new.append(SeenRow(self._session.id, hashed, self._session.seq, source.id))
+        self._session.seq += 1
+        return True
+
+    def knows(self, event: Event) -> bool:
+        """Return whether an event with a native id is in the ledger."""
+        return self._ledger.place(self._session.id, id_hash(event.id)) is not None
+
+    def backfill(self, event: Event, source: Any) -> None:
+        """Note an event that was only scanned before; positions are counted, so that none is noted twice."""
+        if self._native_ids:
+            self.admit(event, source)
+            return
+        if self._backfilled >= self._session.seq:
+            self.admit(event, source)
+        self._backfilled += 1
+
+    def save(self) -> None:
+        """Store what is new, within the step's transaction."""
+        self._ledger.add_seen(self._new)
+
+    def saved(self) -> None:
+        """Forget what the ledger has now."""
+        self._new.clear()
+        self._fresh.clear()
+
+
+class SeenWhenScanned:
+    """Admits what was only scanned so far, and notes it for the live stream: for backfills.
+
+    With `known_only`, events that the ledger does not know are left: a document is read whole, and what came since
+    is read again from where reading resumes.
+    """
+
+    def __init__(self, live: SeenInLedger, *, known_only: bool) -> None:
+        self._live = live
+        self._known_only = known_only
+
+    def admit(self, event: Event, source: Any) -> bool:
+        """Return whether the event counts for the backfill."""
+        if self._known_only and not self._live.knows(event):
+            return False
+        self._live.backfill(event, source)
+        return True

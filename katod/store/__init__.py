@@ -1,0 +1,1 @@
+"""The ledger: what katod remembers, in one SQLite file."""

@@ -1,0 +1,256 @@
+"""Whether the ledger's file is intact. One that is not is quarantined under another name, and a new one created."""
+
+import os
+import sqlite3
+import stat
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from katod.errors import LedgerDamaged, LedgerError, LedgerUnreleased
+from katod.log import EventLog
+
+DatabaseError = sqlite3.Error  # for those who read a ledger, and need not know what it is made of
+PRIVATE: Final = 0o600
+# Written to the file's header, so that any program can tell a ledger from another database.
+APPLICATION_ID: Final = 0x6B61746F  # "kato"
+VERSION: Final = 1  # of the tables
+_UNRELEASED: Final = range(1, 4)  # the versions before the first release; they had no application id
+_SUFFIXES: Final = (".damaged-", ".unreleased-")
+HOW_TO_MEND: Final = "end the katod that runs, if one does, and start it: it sets a damaged ledger aside"
+STRANGE: Final = "the ledger holds what katod did not write"
+_VERSION_AT: Final = 60  # where SQLite keeps `user_version`
+_APPLICATION_AT: Final = 68  # and `application_id`
+_HEADER: Final = 100
+_LOG_HEADER: Final = struct.Struct(">8I")
+_LOG_FRAME: Final = struct.Struct(">6I")
+_LOG_MAGIC: Final = (0x377F0682, 0x377F0683)
+# SQLITE_ERROR: tables that are not those that katod made.
+_DAMAGE: Final = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR)
+
+
+def connect(path: Path) -> sqlite3.Connection:
+    """Open the file for writing, every commit on disk before it returns."""
+    connection = sqlite3.connect(path, isolation_level=None, timeout=10)
+    try:
+        connection.execute("PRAGMA journal_mode=WAL")
+        connection.execute("PRAGMA synchronous=FULL")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def connect_read_only(path: Path) -> sqlite3.Connection | None:
+    """Open a ledger that a daemon may be writing; None when there is none yet. Raises LedgerError."""
+    if not path.exists():
+        return None
+    if not path.is_file():
+        raise LedgerError("is not a regular file", path=path, hint=HOW_TO_MEND)
+    if path.stat().st_size == 0:
+        return None
+    refuse_newer(stated_identity(path), path)
+    try:
+        connection = sqlite3.connect(f"file:{path}?mode=ro", uri=True, isolation_level=None, timeout=5)
+        identity = _identity(connection)
+    except sqlite3.DatabaseError as error:
+        hint = HOW_TO_MEND if is_damage(error) else ""
+        raise LedgerError(f"cannot be read: {safe_message(error)}", path=path, hint=hint) from error
+    if identity == (APPLICATION_ID, VERSION):
+        return connection
+    connection.close()
+    refuse_newer(identity, path)
+    raise LedgerError("was not written by this katod", path=path, hint="`katod run` sets it aside")
+
+
+def create(path: Path, schema: str) -> sqlite3.Connection:
+    """Create a ledger, readable for its owner only."""
+    connection = connect(path)
+    try:
+        make_private(path)
+        create_tables(connection, schema)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def create_tables(connection: sqlite3.Connection, schema: str) -> None:
+    """Give a file the tables of this version, unless it has them: a crash may leave a file without."""
+    if _identity(connection) == (APPLICATION_ID, VERSION):
+        return
+    stamp = f"PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {VERSION};"
+    connection.executescript(f"BEGIN; {schema} {stamp} COMMIT;")
+
+
+def _identity(connection: sqlite3.Connection) -> tuple[int, int]:
+    """Return the application id and the version of the tables."""
+    application = connection.execute("PRAGMA application_id").fetchone()[0]
+    return application, connection.execute("PRAGMA user_version").fetchone()[0]
+
+
+def stated_identity(path: Path) -> tuple[int, int]:
+    """Return the application id and version in a ledger's first bytes; the file is not opened as a database."""
+    head = _beginning(path, _HEADER)
+    if not head.startswith(b"SQLite format 3\0"):
+        return 0, 0
+    version, application = (int.from_bytes(head[at : at + 4], "big") for at in (_VERSION_AT, _APPLICATION_AT))
+    return application, version
+
+
+def refuse_newer(identity: tuple[int, int], path: Path) -> None:
+    """Raise LedgerError for a ledger of a newer katod."""
+    application, version = identity
+    if application == APPLICATION_ID and version > VERSION:
+        raise LedgerError("was written by a newer katod", path=path, hint="upgrade katod, or move the file away")
+
+
+def refuse_link(path: Path) -> None:
+    """Raise LedgerError for a symbolic link: whatever it leads to may be somebody else's."""
+    for name in (path, _log(path)):
+        if name.is_symlink():
+            raise LedgerError("is a symbolic link", path=name, hint="put the file itself there, or take the link away")
+
+
+def check_files(path: Path) -> None:
+    """Raise LedgerDamaged for what can be seen of a ledger before it is opened as a database.
+
+    SQLite passes over a log that it cannot read. What katod had noted there last would be forgotten, and be done again.
+    """
+    if problem := _problem_of(os.lstat(path), path):
+        raise LedgerDamaged(problem)
+
+
+def _problem_of(status: os.stat_result, path: Path) -> str:
+    if not stat.S_ISREG(status.st_mode):
+        return "it is not a regular file"
+    if not status.st_size:
+        return "it is empty"
+    log = _log(path)
+    try:
+        logged = os.lstat(log)
+    except FileNotFoundError:
+        return "its log is gone" if path.with_name(f"{path.name}-shm").exists() else ""
+    if not stat.S_ISREG(logged.st_mode):
+        return "its log is not a regular file"
+    if logged.st_size <= _LOG_HEADER.size:
+        return ""  # nothing was ever committed to it
+    return "" if _is_log(_beginning(log, _LOG_HEADER.size)) else "its log is damaged"
+
+
+def is_damage(error: Exception) -> bool:
+    """Say whether an error tells of damage: a busy, full or closed disk does not."""
+    return isinstance(error, LedgerDamaged | UnicodeDecodeError) or _code(error) & 0xFF in _DAMAGE
+
+
+def safe_message(error: Exception) -> str:
+    """Return what may be shown of an error of the ledger: of a text that cannot be decoded SQLite shows all."""
+    return (
+        str(error)
+        if isinstance(error, LedgerDamaged | LedgerUnreleased) or hasattr(error, "sqlite_errorcode")
+        else STRANGE
+    )
+
+
+def _code(error: Exception) -> int:
+    """Return SQLite's code of an error. What it has none for is a text that cannot be decoded."""
+    found = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT)
+    return int(found) if isinstance(error, sqlite3.Error) else sqlite3.SQLITE_OK
+
+
+def check(connection: sqlite3.Connection, path: Path) -> None:
+    """Raise LedgerDamaged, LedgerUnreleased or an error of SQLite unless an open ledger is intact and of today."""
+    result = connection.execute("PRAGMA integrity_check(1)").fetchone()[0]
+    if result != "ok":
+        raise LedgerDamaged(result)
+    _check_identity(connection, path)
+    busy, read, _ = connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
+    if busy or read < 0:
+        return  # somebody reads it just now, or there is no log: how far it is whole cannot be told
+    commits = [size for size in _frames(_log(path), read) if size]
+    if len(commits) > 1:  # one may have been under way when the power went out; a second one came after a sync
+        raise LedgerDamaged("its log is damaged")
+
+
+def _check_identity(connection: sqlite3.Connection, path: Path) -> None:
+    application, version = _identity(connection)
+    refuse_newer((application, version), path)
+    if application == 0 and version in _UNRELEASED:
+        raise LedgerUnreleased("it was written by an unreleased version of katod")
+    if application != APPLICATION_ID and connection.execute("SELECT 1 FROM sqlite_master").fetchone():
+        raise LedgerDamaged("it is a database of another program")
+
+
+def make_private(path: Path) -> None:
+    """Let the owner, and nobody else, read and write a ledger."""
+    if stat.S_IMODE(path.stat().st_mode) != PRIVATE:
+        path.chmod(PRIVATE)
+
+
+def quarantine(path: Path, error: LedgerError, log: EventLog) -> None:
+    """Rename a ledger that cannot be used, and its log with it; raises LedgerError when that cannot be done."""
+    suffix = _SUFFIXES[isinstance(error, LedgerUnreleased)]
+    number = 1
+    while os.path.lexists(aside := path.with_name(f"{path.name}{suffix}{number}")):
+        number += 1
+    try:
+        path.rename(aside)  # first: what is left without its log would be taken for intact
+        if os.path.lexists(_log(path)):
+            _log(path).rename(_log(aside))
+        path.with_name(f"{path.name}-shm").unlink(missing_ok=True)
+    except OSError as failure:
+        raise LedgerError(f"is unusable and cannot be set aside: {failure.strerror}", path=path) from failure
+    log.ledger_set_aside(str(aside), error.what)
+
+
+def quarantined(directory: Path, name: str) -> list[Path]:
+    """Return the ledgers that were set aside, the oldest first."""
+    found = [(path, _number(path)) for suffix in _SUFFIXES for path in directory.glob(f"{name}{suffix}*")]
+    return [path for path, number in sorted(found, key=lambda item: item[1]) if number]
+
+
+def _number(aside: Path) -> int:
+    number = aside.suffix.rpartition("-")[2]
+    return int(number) if number.isdigit() else 0
+
+
+def _log(path: Path) -> Path:
+    return path.with_name(f"{path.name}-wal")
+
+
+def _beginning(path: Path, size: int) -> bytes:
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOFOLLOW)
+    try:
+        return os.read(fd, size)
+    except IsADirectoryError:
+        return b""
+    finally:
+        os.close(fd)
+
+
+def _is_log(head: bytes) -> bool:
+    """Say whether this is the header of a log, by its two sums."""
+    if len(head) < _LOG_HEADER.size:
+        return False
+    magic, *_, first, second = _LOG_HEADER.unpack(head)
+    words = struct.unpack(">6I" if magic & 1 else "<6I", head[:24])
+    one = two = 0
+    for left, right in zip(words[::2], words[1::2], strict=True):
+        one = (one + left + two) & 0xFFFFFFFF
+        two = (two + right + one) & 0xFFFFFFFF
+    return magic in _LOG_MAGIC and (one, two) == (first, second)
+
+
+def _frames(log: Path, number: int) -> Iterator[int]:
+    """Yield, of each frame from this one on that belongs to the log's present round, what it states at a commit."""
+    if not log.exists() or log.stat().st_size <= _LOG_HEADER.size:
+        return
+    with log.open("rb") as file:
+        _, _, page, _, *salts, _, _ = _LOG_HEADER.unpack(file.read(_LOG_HEADER.size))
+        length = _LOG_FRAME.size + page
+        for at in range(_LOG_HEADER.size + number * length, log.stat().st_size - length + 1, length):
+            file.seek(at)
+            _, size, *of_frame, _, _ = _LOG_FRAME.unpack(file.read(_LOG_FRAME.size))
+            if of_frame == salts:
+                yield size

@@ -1,0 +1,285 @@
+"""The ledger: one SQLite file that remembers sources, sessions, outputs, applied commands and written event ids.
+
+One writer (the daemon, under a lock), many readers. Of a session that is not recorded it holds paths,
+offsets, hashes and ids, nothing of what was said. A look-up never writes.
+"""
+
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from hashlib import blake2b
+from pathlib import Path
+from typing import Final, TypeVar
+
+from katod.errors import LedgerDamaged, LedgerError, LedgerUnreleased
+from katod.log import EventLog
+from katod.model import SessionKey
+from katod.store import integrity
+from katod.store.rows import OutputRow, RefusalRow, RootRow, SeenRow, SessionRow, SourceRow
+from katod.store.tables import (
+    APPLIED,
+    OUTPUTS,
+    PROJECTS,
+    RANGES,
+    REFUSALS,
+    ROOTS,
+    SCHEMA,
+    SEEN,
+    SESSIONS,
+    SOURCES,
+    to_json,
+)
+
+FILE_NAME: Final = "ledger.db"
+_MOST_REFUSALS: Final = 200
+S = TypeVar("S", bound=SourceRow)
+
+
+def id_hash(text: str) -> int:
+    """Return the 8 bytes that stand for an id in the ledger, as a signed integer."""
+    return int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "big", signed=True)
+
+
+class Ledger:
+    """The open ledger. Writing happens inside `transaction()`; an error rolls all of it back."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self.db = connection
+
+    @classmethod
+    def open(cls, directory: Path, log: EventLog) -> "Ledger":
+        """Open or create the ledger for writing; a damaged or unreleased one is quarantined and a new one created.
+
+        Raises LedgerError when a newer katod wrote it, and when it cannot be used for now.
+        """
+        path = directory / FILE_NAME
+        try:
+            found = cls._existing(path, log)
+            return found if found is not None else cls(integrity.create(path, SCHEMA))
+        except (OSError, sqlite3.Error) as error:
+            reason = error.strerror if isinstance(error, OSError) else integrity.safe_message(error)
+            raise LedgerError(f"cannot be used: {reason}", path=path) from error
+
+    @classmethod
+    def _existing(cls, path: Path, log: EventLog) -> "Ledger | None":
+        """Open the ledger that exists; None when there is none, or when it was quarantined."""
+        integrity.refuse_link(path)
+        if not path.exists():
+            return None
+        try:
+            integrity.check_files(path)
+            integrity.make_private(path)
+            integrity.refuse_newer(integrity.stated_identity(path), path)
+            return cls._checked(path)
+        except LedgerUnreleased as error:
+            integrity.quarantine(path, error, log)
+        except Exception as error:
+            if not integrity.is_damage(error):
+                raise
+            integrity.quarantine(path, LedgerDamaged(integrity.safe_message(error)), log)
+        return None
+
+    @classmethod
+    def _checked(cls, path: Path) -> "Ledger":
+        """Open a ledger whose pages fit together and whose rows can be read."""
+        connection = integrity.connect(path)
+        try:
+            integrity.check(connection, path)
+            integrity.create_tables(connection, SCHEMA)
+            ledger = cls(connection)
+            ledger.read_all()
+        except BaseException:
+            connection.close()
+            raise
+        return ledger
+
+    def read_all(self) -> None:
+        """Read what is kept of every session once. Raises LedgerDamaged for what katod did not write."""
+        self.roots()
+        self.sessions()
+        self.outputs()
+        for _ in self.sources(SourceRow):
+            pass
+
+    @classmethod
+    def read(cls, directory: Path) -> "Ledger | None":
+        """Open the ledger for reading while a daemon may write; None when there is none yet. Raises LedgerError."""
+        path = directory / FILE_NAME
+        connection = integrity.connect_read_only(path)
+        return None if connection is None else cls(connection)
+
+    def close(self) -> None:
+        """Close the file."""
+        self.db.close()
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """All or nothing; committed (and on disk) when the block ends. Raises LedgerError when it cannot be."""
+        try:
+            self.db.execute("BEGIN IMMEDIATE")
+            yield
+            self.db.execute("COMMIT")
+        except BaseException as error:
+            with suppress(sqlite3.Error):
+                self.db.execute("ROLLBACK")
+            if isinstance(error, sqlite3.Error) and not isinstance(error, sqlite3.IntegrityError):
+                hint = "" if integrity.is_damage(error) else "is the disk full?"
+                raise LedgerError(
+                    f"the ledger cannot be written: {integrity.safe_message(error)}", hint=hint
+                ) from error
+            raise
+
+    # -- roots ------------------------------------------------------------------------------------
+
+    def roots(self) -> dict[str, int]:
+        """Return each known root and when (ns) its last completed sweep began."""
+        return {row.path: row.swept_ns for row in map(ROOTS.read, self.db.execute(ROOTS.select))}
+
+    def save_root(self, row: RootRow) -> None:
+        """Store when a root was swept."""
+        self.db.execute(f"{ROOTS.insert} ON CONFLICT (path) DO UPDATE SET swept_ns = excluded.swept_ns", row)
+
+    # -- sessions ---------------------------------------------------------------------------------
+
+    def session(self, session_id: int) -> SessionRow:
+        """Return one session."""
+        return SESSIONS.read(self.db.execute(f"{SESSIONS.select} WHERE id = ?", (session_id,)).fetchone())
+
+    def sessions(self) -> list[SessionRow]:
+        """Return all sessions."""
+        return list(map(SESSIONS.read, self.db.execute(f"{SESSIONS.select} ORDER BY id")))
+
+    def find_session(self, key: SessionKey) -> SessionRow | None:
+        """Return the session with this key, None if katod knows none."""
+        row = self.db.execute(f"{SESSIONS.select} WHERE key = ?", (to_json(key),)).fetchone()
+        return SESSIONS.read(row) if row else None
+
+    def add_session(self, key: SessionKey) -> SessionRow:
+        """Create a session."""
+        row = SessionRow(0, key)
+        row.id = self._insert(SESSIONS.insert, SESSIONS.values(row))
+        return row
+
+    def save_session(self, row: SessionRow) -> None:
+        """Store a session; near misses are only ever added to (`add_near_misses`)."""
+        self.db.execute(SESSIONS.update, SESSIONS.changes(row))
+
+    def add_near_misses(self, counts: Mapping[int, int]) -> None:
+        """Count lines that looked like commands but were not, by session."""
+        rows = ((count, session_id) for session_id, count in counts.items() if count)
+        self.db.executemany("UPDATE sessions SET near_misses = near_misses + ? WHERE id = ?", rows)
+
+    # -- sources ----------------------------------------------------------------------------------
+
+    def sources(self, kind: type[S]) -> Iterator[S]:
+        """Yield all sources as `kind`, without their states (those are loaded when a session is translated)."""
+        for values in self.db.execute(f"{SOURCES.select} ORDER BY id"):
+            row = SOURCES.read_as(kind, values)
+            row.state = None
+            yield row
+
+    def sources_of(self, session_id: int) -> list[SourceRow]:
+        """Return the sources of one session, oldest first, with their states."""
+        return list(
+            map(SOURCES.read, self.db.execute(f"{SOURCES.select} WHERE session = ? ORDER BY id", (session_id,)))
+        )
+
+    def add_source(self, row: SourceRow) -> None:
+        """Create a source; the row learns its id."""
+        row.id = self._insert(SOURCES.insert, SOURCES.values(row))
+
+    def save_source(self, row: SourceRow) -> None:
+        """Store how far a source was read."""
+        self.db.execute(SOURCES.update, SOURCES.changes(row))
+
+    # -- outputs ----------------------------------------------------------------------------------
+
+    def add_output(self, row: OutputRow) -> OutputRow:
+        """Create an output; the row learns its id."""
+        row.id = self._insert(OUTPUTS.insert, OUTPUTS.values(row))
+        return row
+
+    def save_output(self, row: OutputRow) -> None:
+        """Store an output with its intent and its ranges."""
+        self.db.execute(OUTPUTS.update, OUTPUTS.changes(row))
+        stored = sum(item.id != 0 for item in row.ranges)
+        for item in row.ranges[max(0, stored - 1) :]:  # only the last one ever changes
+            item.output = row.id
+            upsert = RANGES.insert.replace("INSERT", "INSERT OR REPLACE", 1)
+            item.id = self._insert(upsert, RANGES.values(item)) or item.id
+
+    def outputs(self, session_id: int | None = None) -> list[OutputRow]:
+        """Return all outputs, or those of one session, each with its ranges."""
+        where, values = ("", ()) if session_id is None else (" WHERE session = ?", (session_id,))
+        rows = list(map(OUTPUTS.read, self.db.execute(f"{OUTPUTS.select}{where} ORDER BY id", values)))
+        for row in rows:
+            found = self.db.execute(f"{RANGES.select} WHERE output = ? ORDER BY id", (row.id,))
+            row.ranges = list(map(RANGES.read, found))
+        return rows
+
+    def output_at(self, path: Path) -> OutputRow | None:
+        """Return the output with this path, without its ranges; None if katod made none there."""
+        row = self.db.execute(f"{OUTPUTS.select} WHERE path = ?", (str(path),)).fetchone()
+        return OUTPUTS.read(row) if row else None
+
+    def busy_sessions(self) -> list[int]:
+        """Return the sessions with an output that is open, has an intent or its own stream, or that wait for one."""
+        query = (
+            "SELECT session FROM outputs WHERE intent IS NOT NULL OR behind IS NOT NULL OR id IN"
+            " (SELECT output FROM ranges WHERE \"end\" = '') UNION SELECT id FROM sessions WHERE auto = 'wanted'"
+        )
+        return [row[0] for row in self.db.execute(query)]
+
+    # -- events, commands, refusals, projects -------------------------------------------------------
+
+    def place(self, session_id: int, hashed: int) -> tuple[int, int] | None:
+        """Return when an event of a session was first seen (its number) and in which source, None if never."""
+        query = "SELECT seq, source FROM seen WHERE session = ? AND id = ? ORDER BY seq LIMIT 1"
+        row: tuple[int, int] | None = self.db.execute(query, (session_id, hashed)).fetchone()
+        return row
+
+    def places(self, session_id: int) -> dict[int, list[int]]:
+        """Return the hashes of all events seen of a session, each with its numbers in rising order."""
+        found: dict[int, list[int]] = {}
+        query = "SELECT id, seq FROM seen WHERE session = ? ORDER BY id, seq"
+        for hashed, seq in self.db.execute(query, (session_id,)):
+            found.setdefault(hashed, []).append(seq)
+        return found
+
+    def add_seen(self, rows: Iterable[SeenRow]) -> None:
+        """Remember events."""
+        self.db.executemany(SEEN.insert.replace("INSERT", "INSERT OR IGNORE", 1), rows)
+
+    def is_applied(self, dedup_key: str) -> bool:
+        """Return whether a command has acted already, in any session."""
+        query = f"{APPLIED.select} WHERE dedup_key = ?"
+        return self.db.execute(query, (id_hash(dedup_key),)).fetchone() is not None
+
+    def add_applied(self, dedup_keys: Iterable[str]) -> None:
+        """Remember for ever that commands have acted."""
+        insert = APPLIED.insert.replace("INSERT", "INSERT OR IGNORE", 1)
+        self.db.executemany(insert, ((id_hash(key),) for key in dedup_keys))
+
+    def add_refusal(self, row: RefusalRow) -> None:
+        """Remember a refused command for `katod status`."""
+        self.db.execute(REFUSALS.insert, REFUSALS.values(row))
+        self.db.execute("DELETE FROM refusals WHERE id <= (SELECT max(id) FROM refusals) - ?", (_MOST_REFUSALS,))
+
+    def refusals(self, most: int = 10) -> list[RefusalRow]:
+        """Return the newest refused commands, newest first."""
+        return list(map(REFUSALS.read, self.db.execute(f"{REFUSALS.select} ORDER BY id DESC LIMIT ?", (most,))))
+
+    def project_folder(self, name: str, path: str) -> str:
+        """Return the folder name of a project: its base name, with a short hash where another project has it."""
+        row = self.db.execute("SELECT name FROM projects WHERE path = ?", (path,)).fetchone()
+        if row:
+            return str(row[0])
+        taken = self.db.execute("SELECT 1 FROM projects WHERE name = ?", (name,)).fetchone()
+        return f"{name}-{blake2b(path.encode(), digest_size=2).hexdigest()}" if taken else name
+
+    def add_project(self, name: str, path: str) -> None:
+        """Give a project its folder name for good; does nothing where it has one."""
+        self.db.execute(PROJECTS.insert.replace("INSERT", "INSERT OR IGNORE", 1), (name, path))
+
+    def _insert(self, statement: str, values: list[object]) -> int:
+        return self.db.execute(statement, values).lastrowid or 0

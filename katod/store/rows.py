@@ -1,0 +1,137 @@
+"""The ledger's rows. Each class is one table: its fields are the columns, in their order (`tables`)."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Any, Literal, NamedTuple
+
+from katod.model import START, Cursor, Identity, Options, Range, SessionKey, Stat
+
+# Whether a session is recorded without a command: undecided, decided once its project is known, or decided.
+# `off` follows a `::stop`, which overrides auto-recording.
+Auto = Literal["", "wanted", "yes", "no", "off"]
+
+
+@dataclass(slots=True)
+class SessionRow:
+    """One session: what its live stream knows, the number of its next event, the output it writes to."""
+
+    id: Annotated[int, "PRIMARY KEY"]
+    key: Annotated[SessionKey, "UNIQUE"]
+    cwd: str = ""
+    metadata: dict[str, Any] | None = None  # only while it may be kept: of an unrecorded session nothing said is
+    seq: int = 0
+    output: int | None = None
+    auto: Auto = ""
+    near_misses: int = 0
+
+
+@dataclass(slots=True, eq=False)
+class SourceRow:
+    """One source: what the sweep saw of it last, where its history ends, and how far it was read and translated."""
+
+    id: Annotated[int, "PRIMARY KEY"]
+    session: Annotated[int, "REFERENCES sessions"]
+    path: Annotated[str, "UNIQUE"]
+    identity: Identity
+    seen: Stat
+    history: int = 0  # how many of its bytes existed when it was first seen
+    baseline: int | None = None  # its last newline within those; None until the file is first opened
+    cursor: Cursor = START
+    translated: int = 0  # how far `state` has come; the bytes from here to the cursor were only scanned
+    state: dict[str, Any] | None = None
+    version: int | None = None  # of the adapter that wrote `state`
+    read_ns: int = 0  # the file's modification time when it was last read
+    after_ns: int = 0  # after a rewrite: commands typed before this time are history
+    since_ns: int = 0  # the source did not exist yet at this time
+    gone: bool = False
+    problem: str = ""
+
+
+@dataclass(slots=True)
+class OutputRow:
+    """One output: its file as katod left it, its frozen options, the open intent, its own stream if it has one."""
+
+    id: Annotated[int, "PRIMARY KEY"]
+    session: Annotated[int, "REFERENCES sessions"]
+    root: Path
+    path: Annotated[Path, "UNIQUE"]
+    format: str
+    version: int  # of the format that wrote `printer`
+    options: Options
+    head: dict[str, Any]
+    printer: dict[str, Any] | None = None  # the position among the ranges, and the format's state
+    made: bool = False
+    dev: int = 0
+    ino: int = 0
+    committed: int = 0
+    tail: str = ""
+    intent: bytes | None = None
+    bounds: list[int] = field(default_factory=list)  # where the events of the intent end
+    behind: dict[str, Any] | None = None  # the position of its own stream, while it is not where the session's is
+    problem: str = ""
+    attempts: int = 0
+    redactions: int = 0
+    ranges: list[Range] = field(default_factory=list, metadata={"column": False})  # a table of their own
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """The path below the root."""
+        return self.path.relative_to(self.root).parts
+
+    @property
+    def open(self) -> bool:
+        """Whether its last range has no end."""
+        return bool(self.ranges) and not self.ranges[-1].end
+
+    def limit(self, source: SourceRow) -> int | None:
+        """Return how far (bytes) a source counts for it: to its cursor, or without limit (None) once it has ended.
+
+        The cursor of a session that is no longer recorded says nothing: it goes back for text that was held.
+        """
+        return source.cursor.offset if self.open else None
+
+    def reached(self, source: SourceRow) -> int | None:
+        """Return how far a source was printed: less than `limit` while the output is behind its session."""
+        offsets = (self.behind or {}).get("offsets")
+        return self.limit(source) if offsets is None else offsets.get(str(source.id), 0)
+
+
+@dataclass(slots=True)
+class RefusalRow:
+    """A command that was refused, and why; never the line that was typed."""
+
+    id: Annotated[int, "PRIMARY KEY"]
+    session: SessionKey
+    time: str
+    word: str
+    reason: str
+
+
+class RootRow(NamedTuple):
+    """A root, and when (ns) its last completed sweep began. Unreadable folders and databases end in `/` and `#`."""
+
+    path: Annotated[str, "PRIMARY KEY"]
+    agent: str
+    swept_ns: int
+
+
+class SeenRow(NamedTuple):
+    """An event of a session: the hash of its id (or words), its number, and the source it was first seen in."""
+
+    session: int
+    id: int
+    seq: int
+    source: int
+
+
+class AppliedRow(NamedTuple):
+    """The hash of the dedup key of a command that has acted."""
+
+    dedup_key: Annotated[int, "PRIMARY KEY"]
+
+
+class ProjectRow(NamedTuple):
+    """The folder name of a project below the output directory."""
+
+    name: Annotated[str, "PRIMARY KEY"]
+    path: Annotated[str, "UNIQUE"]

@@ -1,0 +1,183 @@
+"""The ledger's tables. A column is defined once, as a field of a row class; its SQL is generated from there.
+
+Integers, strings, booleans, bytes and paths are stored as they are, everything else as JSON.
+"""
+
+import types
+from collections.abc import Callable, Iterable
+from dataclasses import fields, is_dataclass
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any, Final, Generic, Literal, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
+
+import orjson
+
+from katod.errors import LedgerDamaged, LedgerError
+from katod.model import Range
+from katod.store.integrity import STRANGE
+from katod.store.rows import AppliedRow, OutputRow, ProjectRow, RefusalRow, RootRow, SeenRow, SessionRow, SourceRow
+
+R = TypeVar("R")
+S = TypeVar("S")
+Codec = Callable[[Any], Any]
+_PLAIN: Final[dict[Any, str]] = {int: "INTEGER", str: "TEXT", bool: "INTEGER", bytes: "BLOB", Path: "TEXT"}
+
+
+class Column(NamedTuple):
+    """One column: its SQL definition, and how a value is written and read where it is not stored as it is."""
+
+    name: str
+    sql: str
+    encode: Codec | None
+    decode: Codec | None
+
+
+class Table(Generic[R]):
+    """One table, its columns the fields of `row`; `key` is a primary key of several columns."""
+
+    def __init__(self, name: str, row: type[R], *, key: str = "", index: str = "", fixed: Iterable[str] = ()) -> None:
+        hints = get_type_hints(row, include_extras=True)
+        self._row = row
+        self._columns = [_column(name, hints[name]) for name in _names(row)]
+        self._changing = [column for column in self._columns if column.name not in {"id", *fixed}]
+        self.create = _create(name, self._columns, key, index)
+        names = ", ".join(f'"{column.name}"' for column in self._columns)
+        self.select = f"SELECT {names} FROM {name}"
+        self.insert = f"INSERT INTO {name} ({names}) VALUES ({', '.join('?' * len(self._columns))})"
+        changes = ", ".join(f'"{column.name}"=?' for column in self._changing)
+        self.update = f"UPDATE {name} SET {changes} WHERE id=?"
+
+    def read(self, values: tuple[Any, ...]) -> R:
+        """Return the row that a result of `select` holds.
+
+        Raises LedgerDamaged where katod did not write it, LedgerError where a newer one did.
+        """
+        return self.read_as(self._row, values)
+
+    def read_as(self, kind: type[S], values: tuple[Any, ...]) -> S:
+        """Return the same as an instance of `kind`, a subclass of the row's class."""
+        try:
+            row = {column.name: value for column, value in zip(self._columns, values, strict=True)}
+            for name, _, _, decode in self._columns:
+                if decode is not None:
+                    row[name] = decode(row[name])
+            return kind(**row)
+        except (ValueError, TypeError, KeyError, IndexError, AttributeError) as error:
+            raise LedgerDamaged(STRANGE) from error
+
+    def values(self, row: R) -> list[Any]:
+        """Return what `insert` takes; the id 0 stands for the next free one."""
+        values = _encoded(row, self._columns)
+        return [
+            None if column.name == "id" and not value else value
+            for column, value in zip(self._columns, values, strict=True)
+        ]
+
+    def changes(self, row: Any) -> list[Any]:
+        """Return what `update` takes."""
+        return [*_encoded(row, self._changing), row.id]
+
+
+def _create(name: str, columns: list[Column], key: str, index: str) -> str:
+    definitions = [f'"{column.name}" {column.sql}' for column in columns]
+    definitions += [f"PRIMARY KEY ({key})"] if key else []
+    rowid = any(column.name == "id" and "PRIMARY KEY" in column.sql for column in columns)
+    table = f"CREATE TABLE {name} ({', '.join(definitions)}){'' if rowid else ' WITHOUT ROWID'};"
+    return table + (f"CREATE INDEX {name}_by_{index} ON {name} ({index});" if index else "")
+
+
+def _encoded(row: object, columns: list[Column]) -> list[Any]:
+    values = [getattr(row, column.name) for column in columns]
+    for number, column in enumerate(columns):
+        if column.encode is not None and values[number] is not None:
+            values[number] = column.encode(values[number])
+    return values
+
+
+def _names(row: type) -> list[str]:
+    """Return the fields of a row class that are columns."""
+    if not is_dataclass(row):
+        return list(row.__annotations__)
+    return [field.name for field in fields(row) if field.metadata.get("column", True)]
+
+
+def _column(name: str, hint: Any) -> Column:
+    constraint = ""
+    if get_origin(hint) is Annotated:
+        hint, constraint = get_args(hint)
+    optional = get_origin(hint) is types.UnionType and types.NoneType in get_args(hint)
+    if optional:
+        hint = next(part for part in get_args(hint) if part is not types.NoneType)
+    if get_origin(hint) is Literal:
+        hint = str
+    sql = " ".join(filter(None, (_PLAIN.get(hint, "TEXT"), "" if optional else "NOT NULL", constraint)))
+    if constraint == "PRIMARY KEY" and hint is int:
+        sql = "INTEGER PRIMARY KEY"
+    return Column(name, sql, *_codec(hint))
+
+
+def _codec(hint: Any) -> tuple[Codec | None, Codec | None]:
+    """Return how values of a type are written and read; None and None where they are stored as they are."""
+    if hint is Path:
+        return str, _path
+    if hint is bool:
+        return None, bool
+    if hint in _PLAIN:
+        return None, None
+    build = _builder(hint)
+    return to_json, lambda text: None if text is None else build(orjson.loads(text))
+
+
+def _path(text: str | None) -> Path | None:
+    return None if text is None else Path(text)
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def to_json(value: Any) -> str:
+    """Return a value as JSON; tuples with names become arrays."""
+    return orjson.dumps(value, default=list).decode()
+
+
+def _builder(hint: Any) -> Codec:
+    """Return what makes a value of this type from JSON. It raises LedgerError for fields of a newer katod."""
+    if get_origin(hint) is tuple:
+        build = _builder(get_args(hint)[0])
+        return tuple if build is _same else lambda value: tuple(build(item) for item in value)
+    if not isinstance(hint, type):
+        return _same
+    if is_dataclass(hint):
+        return partial(_build_dataclass, hint, frozenset(field.name for field in fields(hint)))
+    return _tuple_builder(hint) if issubclass(hint, tuple) else _same
+
+
+def _tuple_builder(hint: type) -> Codec:
+    builders = [_builder(kind) for kind in get_type_hints(hint).values()]
+    if all(build is _same for build in builders):
+        return lambda value: hint(*value)
+    return lambda value: hint(*(build(item) for build, item in zip(builders, value, strict=True)))
+
+
+def _build_dataclass(cls: type, names: frozenset[str], value: dict[str, Any]) -> Any:
+    if value.keys() - names:
+        raise LedgerError("holds options of a newer katod", hint="upgrade katod")
+    return cls(**value)
+
+
+SESSIONS: Final = Table("sessions", SessionRow, fixed=("key", "near_misses"))
+SOURCES: Final = Table("sources", SourceRow, index="session", fixed=("session", "identity", "history", "since_ns"))
+OUTPUTS: Final = Table(
+    "outputs", OutputRow, index="session", fixed=("session", "root", "path", "format", "options", "head")
+)
+RANGES: Final = Table("ranges", Range, index="output")
+REFUSALS: Final = Table("refusals", RefusalRow)
+ROOTS: Final = Table("roots", RootRow)
+SEEN: Final = Table("seen", SeenRow, key="session, id, seq")
+APPLIED: Final = Table("applied", AppliedRow)
+PROJECTS: Final = Table("projects", ProjectRow)
+
+SCHEMA: Final = "".join(
+    table.create for table in (SESSIONS, SOURCES, OUTPUTS, RANGES, REFUSALS, ROOTS, SEEN, APPLIED, PROJECTS)
+)
