@@ -197,7 +197,7 @@ class Desk:
             outlet.add(outlet.recorder.settle(conversation.metadata.last, conversation.metadata))
 
     def _tell(self, conversation: Conversation, output: OutputRow) -> None:
-        self._log.recording_began(str(conversation.row.key), str(output.path))
+        self._log.recording_started(str(conversation.row.key), str(output.path))
         self._notify("katod: recording", output.path.name)
 
 

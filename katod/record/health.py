@@ -110,7 +110,7 @@ def set_aside(path: Path, problem: str, log: EventLog) -> None:
         path.with_name(f"{path.name}-shm").unlink(missing_ok=True)
     except OSError as error:
         raise LedgerError(f"is damaged and cannot be set aside: {error.strerror}", path=path) from error
-    log.ledger_set_aside(str(aside), problem)
+    log.ledger_quarantined(str(aside), problem)
 
 
 def those_aside(directory: Path, name: str) -> list[Path]:

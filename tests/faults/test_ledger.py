@@ -223,7 +223,7 @@ def test_what_a_damaged_ledger_holds_is_not_shown(world):
     recorded(world)
     no_text(world)
     said = world.katod("run", "--once").stderr
-    assert b"ledger.set_aside" in said
+    assert b"ledger.quarantined" in said
     assert b"mark-" not in said
 
 
