@@ -251,7 +251,7 @@ def begins_anew(world, sessions):
     aside = found.with_name("ledger.db.damaged-1")
     assert aside.lstat().st_ino == inode
     problems = {row["path"]: row["problem"] for row in world.status()["problems"]}
-    assert "set aside" in problems[str(aside)]
+    assert "quarantined" in problems[str(aside)]
 
 
 def nothing_old_counts(world, sessions):
