@@ -38,7 +38,7 @@ def status(context: Context, as_json: bool, watch: bool) -> None:
 
 
 def collect(context: Context) -> dict[str, Any]:
-    """Return the status as plain data; the shape of `--json` (see the README)."""
+    """Return the status as plain data; the shape of `--json` (see README.md)."""
     pid = holder(context.state)
     row: dict[str, Any] = {"daemon": {"running": pid is not None} | ({"pid": pid} if pid else {})}
     row |= {"sources": 0, "recordings": [], "ended": [], "parked": [], "refused": [], "problems": [], "nearMisses": 0}
