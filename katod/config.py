@@ -107,7 +107,7 @@ def load(path: Path, *, required: bool = False) -> Settings:
         data = path.read_bytes()
     except FileNotFoundError:
         if required:
-            raise ConfigError("there is no such file", path=path, hint="`katod config init` writes one") from None
+            raise ConfigError("no such file", path=path, hint="run `katod config init` to write one") from None
         return Settings()
     except OSError as error:
         raise ConfigError(f"cannot be read: {error.strerror}", path=path) from error
@@ -209,22 +209,22 @@ class _Reader:
     def _check_filename(self, settings: Settings) -> None:
         where, parts = ("output", "filename"), settings.output.filename.split("/")
         if any(not part or part.startswith(".") for part in parts):
-            raise self._wrong(where, "must be a name below the output directory, no part of it hidden")
+            raise self._wrong(where, "must be a relative path without empty or hidden parts")
         if settings.output.filename.endswith(tuple(SUFFIXES)):
-            raise self._wrong(where, "needs no suffix: `output.format` gives it")
+            raise self._wrong(where, "must not end in a suffix: `output.format` chooses it")
         try:
             fields_used = [part for part in Formatter().parse(settings.output.filename) if part[1] is not None]
         except ValueError as error:
-            raise self._wrong(where, f"is no template: {error}") from error
+            raise self._wrong(where, f"is not a valid template: {error}") from error
         for _, name, specification, conversion in fields_used:
             if not name:
-                raise self._wrong(where, "is no template: braces hold a name")
+                raise self._wrong(where, "is not a valid template: {} needs a field name")
             if name not in TEMPLATE_FIELDS or specification or conversion:
-                raise self._wrong(where, f"{{{name}}} is not one of {', '.join(TEMPLATE_FIELDS)}")
+                raise self._wrong(where, f"uses {{{name}}}, which is not one of {', '.join(TEMPLATE_FIELDS)}")
 
     def _unknown(self, key: str, names: list[str], where: tuple[str, ...]) -> ConfigError:
         near = difflib.get_close_matches(key, names, n=1, cutoff=0.5)
-        hint = f"did you mean `{near[0]}`?" if near else f"known here: {', '.join(names)}"
+        hint = f"did you mean `{near[0]}`?" if near else f"expected one of: {', '.join(names)}"
         return ConfigError(f"{self._at(key, where)}unknown key `{'.'.join((*where, key))}`", path=self._path, hint=hint)
 
     def _wrong(self, where: tuple[str, ...], problem: str) -> ConfigError:

@@ -1,26 +1,26 @@
 """Every error that katod raises on purpose.
 
 KatodError
-├── ConfigError          the configuration file cannot be used
-├── SelectionError       no session, recording or file is meant by what was typed
+├── ConfigError          the configuration file is invalid or cannot be read
+├── SelectionError       an argument matches no session, recording or file, or more than one
 ├── SourceError          a session file cannot be read
-│   ├── SourceGone       the session file is not there (any more)
-│   └── SourceChanged    the bytes before the cursor are not those that were read
-├── TargetRefused        a name given in the chat or the shell leads where katod does not write
-├── OutputError          an output cannot be written now: the recording is parked
+│   ├── SourceGone       the session file no longer exists
+│   └── SourceChanged    the bytes before the cursor changed
+├── TargetRefused        a name from the chat or the shell leads where katod does not write
+├── OutputError          an output cannot be written; its recording is parked
 ├── LedgerError          the ledger cannot be used
-│   ├── LedgerDamaged    the ledger holds what katod did not write
+│   ├── LedgerDamaged    the ledger holds data that katod did not write
 │   └── LedgerUnreleased the ledger was written by a version of katod that was never released
-└── AlreadyRunning       another katod holds the state directory
+└── AlreadyRunning       another katod uses this state directory
 
-Each message says what happened and to which file; `hint` says what the person can do.
+A message says what happened and to which file; `hint` says what to do about it.
 """
 
 from pathlib import Path
 
 
 class KatodError(Exception):
-    """Base of all: `str(error)` is one line that stands alone, `hint` the way out (may be empty)."""
+    """Base class: `str(error)` is one complete line, `hint` says what to do (may be empty)."""
 
     def __init__(self, what: str, *, path: Path | str | None = None, hint: str = "") -> None:
         self.what = what
@@ -30,11 +30,11 @@ class KatodError(Exception):
 
 
 class ConfigError(KatodError):
-    """The configuration cannot be used; the path names the file."""
+    """The configuration file is invalid or cannot be read; `path` names it."""
 
 
 class SelectionError(KatodError):
-    """What was typed names no session, recording or file, or more than one."""
+    """An argument matches no session, recording or file, or more than one."""
 
 
 class SourceError(KatodError):
@@ -42,7 +42,7 @@ class SourceError(KatodError):
 
 
 class SourceGone(SourceError):
-    """The session file is not there (any more): agents delete them, so this is normal."""
+    """The session file no longer exists. Agents delete their files, so this is normal."""
 
 
 class SourceChanged(SourceError):
@@ -50,19 +50,19 @@ class SourceChanged(SourceError):
 
 
 class TargetRefused(KatodError):
-    """The path is not one that katod may write to."""
+    """katod does not write to this path."""
 
 
 class OutputError(KatodError):
-    """Writing failed; nothing is lost, the recording is parked and tried again."""
+    """An output cannot be written. Nothing is lost: the recording is parked and retried."""
 
 
 class LedgerError(KatodError):
-    """The ledger is newer than this katod, or its directory cannot hold it safely."""
+    """The ledger comes from a newer katod, or its directory is not safe to use."""
 
 
 class LedgerDamaged(LedgerError):
-    """The ledger, or its log, holds what katod did not write."""
+    """The ledger, or its write-ahead log, holds data that katod did not write."""
 
 
 class LedgerUnreleased(LedgerError):
@@ -70,9 +70,9 @@ class LedgerUnreleased(LedgerError):
 
 
 class AlreadyRunning(KatodError):
-    """The state directory is locked by another katod."""
+    """Another katod holds the lock of the state directory."""
 
 
 def safe_message(error: Exception) -> str:
-    """Return what may be shown of any error: what the machine says, of all else only the name."""
+    """Return what is safe to show of an error: the system's message, otherwise only its type."""
     return (error.strerror if isinstance(error, OSError) else None) or type(error).__name__

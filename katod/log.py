@@ -1,4 +1,4 @@
-"""Every log event by name. Log lines hold names, paths, offsets and counts, never what was said."""
+"""Every log event by name. Log lines contain names, paths, offsets and counts, never conversation text."""
 
 import os
 import sys
@@ -12,7 +12,7 @@ Sink = Callable[[str, str, dict[str, Any]], None]
 
 
 class EventLog:
-    """Logs events of at least `level` to a sink. Without a sink it discards them: for commands that print an answer."""
+    """Logs events of at least `level` to a sink; without one it discards them, as commands that print an answer do."""
 
     def __init__(self, sink: Sink | None = None, level: str = "info") -> None:
         self._sink = sink
@@ -21,104 +21,104 @@ class EventLog:
     def _emit(self, level: str, event: str, **fields: Any) -> None:
         if self._sink is None or LEVELS.index(level) < LEVELS.index(self.level):
             return
-        with suppress(OSError, ValueError):  # the log's disk is full or its reader is gone: katod goes on without it
+        with suppress(OSError, ValueError):  # the disk is full or the reader is gone: logging must not stop katod
             self._sink(level, event, fields)
 
     # -- the daemon -------------------------------------------------------------------------------
 
     def daemon_started(self, mode: str, sources: int) -> None:
-        """The daemon is ready and follows what it found."""
+        """The daemon is ready and follows the sources it found."""
         self._emit("info", "daemon.started", mode=mode, sources=sources)
 
     def daemon_stopped(self, reason: str) -> None:
-        """The daemon ends in order."""
+        """The daemon shut down cleanly."""
         self._emit("info", "daemon.stopped", reason=reason)
 
     def settings_reloaded(self, path: str) -> None:
-        """New settings hold from now on."""
+        """The configuration was reloaded and is now in effect."""
         self._emit("info", "settings.reloaded", path=path)
 
     def settings_rejected(self, path: str, problem: str) -> None:
-        """The settings file is bad; the old settings stay."""
+        """The configuration file is invalid; the previous settings remain in effect."""
         self._emit("error", "settings.rejected", path=path, problem=problem)
 
     def watch_lost(self, path: str, problem: str) -> None:
-        """The file watcher fails here; the sweep goes on finding changes."""
+        """The file watcher cannot watch this path; the sweep still finds changes."""
         self._emit("warning", "watch.lost", path=path, problem=problem)
 
     # -- sources ----------------------------------------------------------------------------------
 
     def source_found(self, path: str, baseline: int) -> None:
-        """A session file was seen for the first time."""
+        """A source was seen for the first time."""
         self._emit("debug", "source.found", path=path, baseline=baseline)
 
     def source_changed(self, path: str, problem: str) -> None:
-        """The bytes before the cursor changed; the file is aligned anew."""
+        """The bytes before the cursor changed; katod resyncs with the file."""
         self._emit("warning", "source.changed", path=path, problem=problem)
 
     def source_unreadable(self, path: str, problem: str) -> None:
-        """A session file cannot be read now."""
+        """A source cannot be read; katod tries again."""
         self._emit("warning", "source.unreadable", path=path, problem=problem)
 
     def source_vanished(self, path: str) -> None:
-        """A session file is gone; nothing ends by that."""
+        """A source no longer exists; its recording stays open."""
         self._emit("debug", "source.vanished", path=path)
 
     def record_malformed(self, path: str, offset: int, problem: str) -> None:
-        """A line could not be decoded; it is kept as it is."""
+        """A line could not be decoded; it is kept as `provider.raw`."""
         self._emit("warning", "record.malformed", path=path, offset=offset, problem=problem)
 
-    def record_surprising(self, path: str, offset: int, problem: str) -> None:
-        """A record has a shape that its adapter does not know; it is kept as it is."""
-        self._emit("warning", "record.surprising", path=path, offset=offset, problem=problem)
+    def record_unexpected(self, path: str, offset: int, problem: str) -> None:
+        """The adapter does not know this shape of record; it is kept as `provider.raw`."""
+        self._emit("warning", "record.unexpected", path=path, offset=offset, problem=problem)
 
     # -- commands and outputs ---------------------------------------------------------------------
 
     def command_applied(self, word: str, session: str) -> None:
-        """A command did what it says."""
+        """A command was carried out."""
         self._emit("info", "command.applied", word=word, session=session)
 
     def command_refused(self, word: str, session: str, problem: str) -> None:
         """A command was refused."""
         self._emit("warning", "command.refused", word=word, session=session, problem=problem)
 
-    def recording_began(self, session: str, output: str) -> None:
-        """A range opened."""
-        self._emit("info", "recording.began", session=session, output=output)
+    def recording_started(self, session: str, output: str) -> None:
+        """A recording started."""
+        self._emit("info", "recording.started", session=session, output=output)
 
     def recording_ended(self, session: str, output: str) -> None:
-        """A range closed."""
+        """A recording ended."""
         self._emit("info", "recording.ended", session=session, output=output)
 
     def output_edited(self, output: str, change: str) -> None:
-        """Someone else wrote to an output; what they wrote stays."""
+        """An output was changed by another program; the change is kept."""
         self._emit("info", "output.edited", output=output, change=change)
 
     def output_parked(self, output: str, problem: str, retry: float) -> None:
-        """An output cannot be written now."""
+        """An output cannot be written; it is parked and retried."""
         self._emit("error", "output.parked", output=output, problem=problem, retry_seconds=round(retry, 1))
 
     def asset_failed(self, path: str, problem: str) -> None:
-        """An attachment could not be saved; the text that links it is written all the same."""
+        """An attachment could not be saved; the text that links to it is written anyway."""
         self._emit("warning", "asset.failed", path=path, problem=problem)
 
     def output_resumed(self, output: str) -> None:
-        """A parked output can be written again."""
+        """A parked output is writable again."""
         self._emit("info", "output.resumed", output=output)
 
     def output_recovered(self, output: str, *, foreign: bool) -> None:
-        """After a crash the open intent was compared with the file and completed, among other text or not."""
+        """After a crash, an open intent was completed; `foreign` tells whether the file also holds other text."""
         self._emit("info", "output.recovered", output=output, foreign=foreign)
 
-    def ledger_set_aside(self, path: str, problem: str) -> None:
-        """The ledger was unreadable; it was renamed and a new one begun."""
-        self._emit("error", "ledger.set_aside", path=path, problem=problem)
+    def ledger_quarantined(self, path: str, problem: str) -> None:
+        """The ledger was damaged; it was renamed and a new one was created."""
+        self._emit("error", "ledger.quarantined", path=path, problem=problem)
 
 
 def stderr_sink() -> Sink:
-    """Return a sink that writes to stderr: one JSON object a line, on a terminal lines for people.
+    """Return a sink that writes to stderr: one JSON object per line, or readable lines on a terminal.
 
-    Loads structlog, which costs more than all of katod: only the daemon calls this.
+    Loads structlog, which takes longer to import than all of katod: only the daemon calls this.
     """
     import structlog  # noqa: PLC0415 - see above
 

@@ -25,12 +25,12 @@ def reading(path: str) -> Iterator[sqlite3.Connection]:
     and an owner that starts in that moment fails. A `-wal` without its `-shm` waits for its owner.
     """
     if not Path(path).is_file():
-        raise SourceGone("is not there any more", path=path)
+        raise SourceGone("no longer exists", path=path)
     mode = "mode=ro&readonly_shm=1"
     if not Path(f"{path}-wal").exists():
         mode = "immutable=1"
     elif not Path(f"{path}-shm").exists():
-        raise SourceError("waits for its owner: its log is there, its index is not", path=path)
+        raise SourceError("cannot be read until its agent opens it again: it has a -wal but no -shm file", path=path)
     connection: sqlite3.Connection | None = None
     try:
         connection = sqlite3.connect(f"{Path(path).as_uri()}?{mode}", uri=True, isolation_level=None, timeout=_WAIT)

@@ -135,7 +135,7 @@ def test_unknown_key_is_named_with_its_line_and_the_nearest_key(text, line, key,
 
 def test_key_like_no_other_gets_the_list():
     """Where nothing is near, the keys that are known there are named."""
-    assert mistake("[watch]\nxyzzy = 1\n").hint == "known here: use_events"
+    assert mistake("[watch]\nxyzzy = 1\n").hint == "expected one of: use_events"
 
 
 @pytest.mark.parametrize(
@@ -169,7 +169,7 @@ def test_key_like_no_other_gets_the_list():
         ("output", "time_zone", '"Mars/Olympus"', "IANA"),
         ("output", "time_zone", '""', "IANA"),
         ("output", "filename", '"{titel}"', "{titel}"),
-        ("output", "filename", '"{title"', "no template"),
+        ("output", "filename", '"{title"', "not a valid template"),
         ("output", "filename", '"{0}"', "{0}"),
         ("output", "filename", '"{}"', "template"),
         ("output", "filename", '"{title.__class__}"', "{title.__class__}"),

@@ -178,6 +178,6 @@ def test_nothing_is_written_into_the_state_of_katod(world):
     world.config.write_text(f'[output]\nallowed_roots = ["{world.home}"]\n')
     source = world.claude().append(Claude().user(f"::start {world.state}/mine.md\none"))
     world.once()
-    assert "or katod its state" in world.cli("status")
+    assert "katod's state directory" in world.cli("status")
     assert not (world.state / "mine.md").exists()
     assert source.path.exists()

@@ -1,115 +1,162 @@
-"""The README knows every command, option, key, event and log event, and shows the program's own help."""
+"""The documents are complete, their generated parts are current, and their links lead somewhere."""
 
 import inspect
 import os
 import re
 import runpy
 import sys
+from collections import defaultdict
+from collections.abc import Iterator
 from dataclasses import fields
 from pathlib import Path
 
 import click
+import orjson
 import pytest
-from click.testing import CliRunner
 
-from katod.cli import app
 from katod.config import AGENTS, Agent, Settings
+from katod.discover.roots import find_roots
 from katod.events import KINDS
 from katod.log import EventLog
+from tests import documents
+from tests.documents import BLOCKS, DOCUMENTS, FORMATS, README, ROOT, text
 
-ROOT = Path(__file__).parents[1]
-README = (ROOT / "README.md").read_text()
-BEGIN, END = "<!-- help:begin -->\n", "<!-- help:end -->"
-
-
-def help_text() -> str:
-    """What `katod --help` prints on a terminal of 80 columns, as a code block."""
-    shown = CliRunner().invoke(app, ["--help"], prog_name="katod", terminal_width=80).stdout
-    return f"```text\n{shown.rstrip()}\n```\n"
+MOST_LINES = 150
 
 
-def commands(group: click.Group, prefix: str = "") -> list[tuple[str, click.Command]]:
-    """Every command with its whole name."""
-    found: list[tuple[str, click.Command]] = []
-    for name in group.list_commands(click.Context(group)):
-        command = group.get_command(click.Context(group), name)
-        assert command is not None
-        found.append((f"{prefix}{name}", command))
-        if isinstance(command, click.Group):
-            found += commands(command, f"{prefix}{name} ")
-    return found
-
-
-def keys() -> list[str]:
+def keys() -> Iterator[str]:
     """Every configuration key."""
-    found: list[str] = []
     for table in fields(Settings):
         if table.name == "agents":
-            found += [f"agents.{agent}.{key.name}" for agent in AGENTS for key in fields(Agent)]
+            yield from (f"agents.{agent}.{key.name}" for agent in AGENTS for key in fields(Agent))
         else:
-            value = getattr(Settings(), table.name)
-            found += [f"{table.name}.{key.name}" for key in fields(value)]
+            yield from (f"{table.name}.{key.name}" for key in fields(getattr(Settings(), table.name)))
+
+
+def payload_keys() -> dict[str, set[str]]:
+    """The payload keys of each kind, in all events that the fixtures give."""
+    found: dict[str, set[str]] = defaultdict(set)
+    for path in (ROOT / "fixtures/golden").rglob("*.jsonl"):
+        for row in map(orjson.loads, path.read_bytes().splitlines()):
+            found[row["kind"]] |= row["payload"].keys()
     return found
 
 
-def log_events() -> list[str]:
-    """The name of every log event."""
-    return re.findall(r'self\._emit\("\w+", "([a-z._]+)"', inspect.getsource(EventLog))
+def prose(document: str) -> str:
+    """A document without its code blocks."""
+    return re.sub(r"^(`{3,}).*?^\1$", "", text(document), flags=re.DOTALL | re.MULTILINE)
 
 
-def test_the_help_in_the_readme_is_the_programs_own() -> None:
-    """The help text stands in the README as the program prints it; KATOD_UPDATE=1 writes it there."""
-    begin, end = README.index(BEGIN) + len(BEGIN), README.index(END)
+def anchors(document: str) -> set[str]:
+    """The anchors of a document's headings, as a forge makes them."""
+    headings = re.findall(r"^#+ (.*)$", prose(document), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def links(document: str) -> Iterator[tuple[str, str]]:
+    """Each relative link of a document: the path that it leads to, from the root of the repository, and its anchor."""
+    for target in re.findall(r"\]\(<?([^)>\s]+)>?\)", prose(document)):
+        if "://" not in target:
+            name, _, anchor = target.partition("#")
+            path = (ROOT / document).parent / name if name else ROOT / document
+            yield os.path.relpath(path, ROOT), anchor
+
+
+@pytest.mark.parametrize(("document", "name"), BLOCKS)
+def test_a_generated_part_is_current(document: str, name: str) -> None:
+    """It is what katod says now; KATOD_UPDATE=1 writes it."""
+    content = BLOCKS[document, name]()
     if os.environ.get("KATOD_UPDATE"):
-        (ROOT / "README.md").write_text(README[:begin] + help_text() + README[end:])
-        return
-    assert README[begin:end] == help_text()
+        documents.write(document, name, content)
+    assert documents.block(document, name) == content
 
 
-@pytest.mark.parametrize(("name", "command"), [pytest.param(n, c, id=n) for n, c in commands(app)])
-def test_every_command_and_option_is_documented(name: str, command: click.Command) -> None:
-    """Each command and each of its long options stands in the README, and each says what it does."""
-    assert f"katod {name.split(maxsplit=1)[0]}" in README
-    assert all(word in README for word in name.split())
-    assert command.help
-    for parameter in command.params:
-        long = [option for option in parameter.opts if option.startswith("--")]
-        shown = [option for option in parameter.opts if re.search(rf"[\[`| ]{option}(?![\w-])", README)]
-        assert shown or not long, long
+def test_every_command_explains_itself_in_whole_lines() -> None:
+    """Each command and option has a help text, and no line of a list of commands is cut at 80 columns."""
+    silent = [" ".join(words) for words, command in documents.commands() if not command.help]
+    silent += [
+        f"{' '.join(words)} {option.opts[-1]}"
+        for words, command in documents.commands()
+        for option in command.params
+        if isinstance(option, click.Option) and not option.help
+    ]
+    shown = (documents.help_text() + documents.reference()).splitlines()
+    cut = [line for line in shown if line.endswith("...") and not line.startswith("Usage:")]
+    assert (silent, cut) == ([], [])
 
 
-@pytest.mark.parametrize("key", keys())
-def test_every_configuration_key_is_documented(key: str) -> None:
-    """Each key stands in the README's table and in the commented default file."""
-    agent, leaf = key.split(".")[1], key.rpartition(".")[2]
-    assert (f"`agents.<name>.{leaf}`" if key.startswith("agents.") else f"`{key}`") in README
-    assert not key.startswith("agents.") or f"| `{agent}` |" in README
-    assert re.search(
-        rf"^{key.rpartition('.')[2]}\s+=|^{key.rpartition('.')[2]} =",
-        (ROOT / "config/katod.toml").read_text(),
-        re.MULTILINE,
+def test_every_configuration_key_is_documented() -> None:
+    """The commented default file has each key, with its default; the table is made of that file."""
+    commented = [key for key, _, _ in documents.settings()]
+    unexplained = [key for key, _, meaning in documents.settings() if not meaning and not key.endswith(".enabled")]
+    assert sorted(commented) == sorted(keys())
+    assert unexplained == []
+
+
+def test_the_default_folders_of_the_agents_are_documented(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each root that katod follows on a fresh machine is in the table of agents."""
+    for name in [name for name in os.environ if name.startswith("XDG_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setattr(sys, "platform", "linux")
+    monkeypatch.setenv("HOME", "/home/you")
+    rows = {row.split("`")[1]: row for row in documents.agents().splitlines()[2:]}
+    wrong = [
+        root
+        for root in find_roots(Settings())
+        if f"`{str(root.path).replace('/home/you', '~')}`" not in rows[root.agent]
+    ]
+    assert (list(rows), wrong) == (list(AGENTS), [])
+
+
+def test_every_agent_is_described() -> None:
+    """Each agent has its rows in the tables of katod/agents/README.md."""
+    content = text(documents.AGENTS_README)
+    assert [name for name in AGENTS if content.count(f"`{name}`") < 2] == []
+
+
+def test_every_event_kind_is_documented_with_its_payload() -> None:
+    """The table has the kinds in their order, and every payload key that the fixtures give."""
+    rows = dict(
+        re.findall(r"^\| `([a-z.-]+)` \| (.*) \|$", text(FORMATS).partition("| kind | payload |")[2], re.MULTILINE)
     )
+    missing = {
+        kind: [key for key in names if not re.search(rf"`{key}\??`", rows[kind])]
+        for kind, names in payload_keys().items()
+    }
+    assert tuple(rows)[: len(KINDS)] == KINDS
+    assert {kind: names for kind, names in missing.items() if names} == {}
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_every_event_kind_is_documented(kind: str) -> None:
-    """Each canonical kind stands in the README."""
-    assert f"`{kind}`" in README
+def test_every_log_event_is_documented() -> None:
+    """The table of log events has all of them."""
+    named = re.findall(r'self\._emit\("\w+", "([a-z._]+)"', inspect.getsource(EventLog))
+    assert [event for event in named if f"| `{event}` |" not in documents.log_events()] == []
 
 
-@pytest.mark.parametrize("event", log_events())
-def test_every_log_event_is_documented(event: str) -> None:
-    """Each log event stands in the README."""
-    assert f"`{event}`" in README
+def test_links_lead_to_files_and_headings() -> None:
+    """Every relative link in a document leads to a file of the repository, and to a heading where it names one."""
+    broken = [
+        f"{document}: {where}#{anchor}"
+        for document in DOCUMENTS
+        for where, anchor in links(document)
+        if not (ROOT / where).exists() or (anchor and (where not in DOCUMENTS or anchor not in anchors(where)))
+    ]
+    assert broken == []
 
 
-def test_the_transcript_in_the_readme_is_what_the_demo_writes() -> None:
-    """The excerpt in the README is a part of the demo's real transcript, but for the lines that it leaves out."""
-    excerpt = README.split("````markdown\n")[1].split("````")[0]
-    shown = CliRunner().invoke(app, ["export", str(ROOT / "fixtures/demo/session.jsonl")], env={"TZ": "UTC"}).stdout
-    written = shown.splitlines()
-    missing = [line for line in excerpt.splitlines() if line not in written and "Recording started" not in line]
-    assert missing == []
+def test_every_document_can_be_reached_from_the_readme() -> None:
+    """Nothing is written where nobody finds it."""
+    reached, waiting = {README}, [README]
+    while waiting:
+        new = {where for where, _ in links(waiting.pop()) if where in DOCUMENTS} - reached
+        reached |= new
+        waiting += new
+    assert set(DOCUMENTS) - reached == set()
+
+
+def test_the_readme_is_short() -> None:
+    """It is read before anything is tried; all else is beside what it describes."""
+    assert len(text(README).splitlines()) <= MOST_LINES
 
 
 def test_the_picture_in_the_readme_is_drawn_from_the_demo() -> None:
@@ -120,6 +167,6 @@ def test_the_picture_in_the_readme_is_drawn_from_the_demo() -> None:
 
 def test_ci_runs_the_test_command_of_the_readme() -> None:
     """There is exactly one line with the test command, and it is the one that CI looks for."""
-    assert len(re.findall(r"^python3 -m venv .*pytest$", README, re.MULTILINE)) == 1
+    assert len(re.findall(r"^python3 -m venv .*pytest$", text(README), re.MULTILINE)) == 1
     assert "grep -E '^python3 -m venv .*pytest$' README.md" in (ROOT / ".ci/run").read_text()
-    assert sys.version_info >= (3, 11)
+    assert Path(README).name == "README.md"

@@ -124,7 +124,7 @@ def test_the_level_can_change_while_the_log_is_open():
 
 def test_a_log_without_a_sink_says_nothing(capsys):
     """A command whose output is its answer logs nothing beside it."""
-    EventLog(level="debug").ledger_set_aside("/a", "damaged")
+    EventLog(level="debug").ledger_quarantined("/a", "damaged")
     assert capsys.readouterr() == ("", "")
 
 

@@ -42,8 +42,8 @@ def test_the_demo_plays_from_the_wheel(installed: Path, tmp_path: Path) -> None:
 
 
 def test_the_default_configuration_is_in_the_wheel(installed: Path, tmp_path: Path) -> None:
-    """`katod config init` writes the commented defaults, and they are good."""
+    """`katod config init` writes the commented defaults, and they are valid."""
     run(installed, tmp_path, "config", "init")
     (written,) = tmp_path.rglob("katod.toml")
     assert written.read_bytes() == (ROOT / "config/katod.toml").read_bytes()
-    assert "good" in run(installed, tmp_path, "config", "check")
+    assert "valid" in run(installed, tmp_path, "config", "check")

@@ -7,6 +7,7 @@ import click
 
 from katod import __version__
 from katod.cli.context import Context
+from katod.config import state_path
 from katod.errors import KatodError
 from katod.store.integrity import HOW_TO_MEND, DatabaseError, safe_message
 
@@ -44,13 +45,14 @@ _COMMANDS = {
 @click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, "-V", "--version", prog_name="katod")
 @click.option(
-    "--config", "config_path", type=click.Path(path_type=Path, dir_okay=False), help="The configuration file to use."
+    "--config", "config_path", type=click.Path(path_type=Path, dir_okay=False), help="Use this configuration file."
 )
 @click.pass_context
 def app(ctx: click.Context, config_path: Path | None) -> None:
-    """Own your AI conversations: katod follows your coding agents' sessions and writes transcripts you own.
+    """Own your AI conversations.
 
-    Type `::start` in the chat to record, `::stop` to end.
+    katod follows the sessions of your coding agents and writes transcripts to
+    files that are yours. Type `::start` in the chat to record, `::stop` to end.
     """
     ctx.obj = Context(config_path)
 
@@ -67,7 +69,7 @@ def main() -> None:
     except KatodError as error:
         _fail(f"{error}{f' ({error.hint})' if error.hint else ''}")
     except DatabaseError as error:  # its pages were damaged since it was opened
-        _fail(f"the ledger cannot be read: {safe_message(error)} ({HOW_TO_MEND})")
+        _fail(f"the ledger in {state_path()} cannot be read: {safe_message(error)} ({HOW_TO_MEND})")
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(EXIT_FAILED)

@@ -15,28 +15,26 @@ _NAME = "katod.toml"
 
 @click.group()
 def config() -> None:
-    """The configuration: write it, show it, check it."""
+    """Write, show and check the configuration."""
 
 
 @config.command()
 @click.pass_obj
 def path(context: Context) -> None:
-    """Print where the configuration is looked for."""
+    """Print the path of the configuration file."""
     click.echo(context.config_path)
 
 
 @config.command()
 @click.pass_obj
 def init(context: Context) -> None:
-    """Write the commented default configuration; never over an existing file."""
+    """Write the default configuration, with comments. Never overwrites a file."""
     target = context.config_path
     target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     try:
         fd = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:
-        raise ConfigError(
-            "exists already", path=target, hint="`katod config check` tells what is wrong with it"
-        ) from None
+        raise ConfigError("already exists", path=target, hint="edit it, then run `katod config check`") from None
     with os.fdopen(fd, "wb") as file:
         file.write(default_config())
     click.echo(f"wrote {target}")
@@ -45,7 +43,7 @@ def init(context: Context) -> None:
 @config.command()
 @click.pass_obj
 def show(context: Context) -> None:
-    """Print the configuration file, or the defaults when there is none."""
+    """Print the configuration file, or the defaults if there is none."""
     try:
         data = context.config_path.read_bytes()
     except FileNotFoundError:
@@ -56,10 +54,10 @@ def show(context: Context) -> None:
 @config.command()
 @click.pass_obj
 def check(context: Context) -> None:
-    """Say whether the configuration can be used, and what is wrong if not."""
+    """Check the configuration and name the first mistake."""
     target = context.config_path
     settings_module.load(target, required=context.is_named)
-    click.echo(f"{target}: good" if target.exists() else f"{target}: not there, the defaults hold")
+    click.echo(f"{target}: valid" if target.exists() else f"{target}: not found, using defaults")
 
 
 def default_config() -> bytes:

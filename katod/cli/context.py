@@ -90,7 +90,7 @@ class Context:
         main = [session for session in sessions.values() if not session.key.subagent]
         if text == "latest":
             if not main:
-                raise SelectionError("there are no sessions", hint="is an agent's folder configured?")
+                raise SelectionError("no sessions found", hint="check `agents.<name>.roots` in the configuration")
             return max(main, key=lambda session: session.changed_ns)
         matches = [session for session in sessions.values() if _matches(session.key, text)]
         exact = [session for session in matches if text in (session.key.id, str(session.key))]
@@ -101,9 +101,9 @@ class Context:
             return chosen[0]
         if not chosen:
             closed = "".join(f"; {folder}: {problem}" for folder, problem in self.problems.items())
-            raise SelectionError(f"no session is called {text!r}{closed}", hint="`katod sessions` lists them")
-        some = ", ".join(str(session.key) for session in chosen[:3])
-        raise SelectionError(f"{len(chosen)} sessions begin with {text!r}: {some} …", hint="type more of the id")
+            raise SelectionError(f"no session matches {text!r}{closed}", hint="run `katod sessions` to list them")
+        some = ", ".join(str(session.key) for session in chosen[:3]) + (", …" if len(chosen) > 3 else "")
+        raise SelectionError(f"{len(chosen)} sessions match {text!r}: {some}", hint="type more of the id")
 
 
 def _matches(key: SessionKey, text: str) -> bool:

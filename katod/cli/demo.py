@@ -25,9 +25,12 @@ _WIDTH = 76
 
 
 @click.command()
-@click.option("--keep", is_flag=True, help="Leave the temporary home there and print where it is.")
+@click.option("--keep", is_flag=True, help="Keep the temporary home and print its path.")
 def demo(keep: bool) -> None:
-    """Play a recorded session and show what katod makes of it. Touches nothing of yours."""
+    """Play a sample session and show the transcript that katod writes.
+
+    Runs in a temporary home and leaves your own files alone.
+    """
     home = Path(tempfile.mkdtemp(prefix="katod-demo-"))
     try:
         with _daemon(home):
@@ -39,7 +42,7 @@ def demo(keep: bool) -> None:
         click.echo()
         click.echo(transcript.read_text(), nl=False)
         click.echo()
-        click.echo("The same happens in your own sessions while `katod run` runs: type ::start in the chat.")
+        click.echo("To record your own sessions, start `katod run` and type ::start in the chat.")
     finally:
         if keep:
             click.echo(f"kept: {home}")
@@ -75,7 +78,7 @@ def _play(home: Path) -> None:
     lines = data_file("demo/session.jsonl", Path("fixtures/demo/session.jsonl")).splitlines(keepends=True)
     folder = home / ".claude" / "projects" / "-home-me-shop"
     folder.mkdir(parents=True)
-    click.secho("A session of Claude Code, as it goes on:", bold=True)
+    click.secho("A Claude Code session, as it happens:", bold=True)
     click.echo()
     with (folder / _SESSION).open("ab", buffering=0) as file:
         for line in lines:
@@ -113,5 +116,5 @@ def _until(condition: Callable[[], bool], what: str) -> None:
     deadline = time.monotonic() + _PATIENCE
     while not condition():
         if time.monotonic() > deadline:
-            raise KatodError(f"waited in vain for {what}")
+            raise KatodError(f"timed out waiting for {what}", hint="`katod demo --keep` keeps katod.log")
         time.sleep(0.01)

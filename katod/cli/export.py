@@ -28,15 +28,21 @@ _HEAD_BYTES = 4 * 1024 * 1024
 
 @click.command()
 @click.argument("what", required=False, metavar="[SESSION|FILE]")
-@click.option("--recording", type=int, metavar="ID", help="A recording as it was made (`katod status` shows its id).")
-@click.option("--all", "everything", is_flag=True, help="Every session, each to a file in the folder given with -o.")
+@click.option("--recording", type=int, metavar="ID", help="Export a recording as it was made (ids: `katod status`).")
+@click.option("--all", "everything", is_flag=True, help="Export every session to its own file in the folder of -o.")
 @click.option(
-    "-f", "--format", "format_name", type=click.Choice(list(FORMATS)), help="The format; else by -o's suffix."
+    "-f",
+    "--format",
+    "format_name",
+    type=click.Choice(list(FORMATS)),
+    help="Output format. Default: by the suffix of -o.",
 )
-@click.option("-o", "--output", default="-", metavar="FILE|FOLDER|-", help="Where to write; - is standard output.")
-@click.option("--thinking", is_flag=True, help="Show the agent's thinking.")
-@click.option("--tools", type=click.Choice(["none", "summary", "full"]), help="How tool calls are shown.")
-@click.option("--no-redact", is_flag=True, help="Leave what looks like a secret as it is.")
+@click.option(
+    "-o", "--output", default="-", metavar="FILE|FOLDER|-", help="Where to write. Default: -, standard output."
+)
+@click.option("--thinking", is_flag=True, help="Include the agent's thinking.")
+@click.option("--tools", type=click.Choice(["none", "summary", "full"]), help="How to show tool calls.")
+@click.option("--no-redact", is_flag=True, help="Do not redact secrets.")
 @click.pass_obj
 def export(
     context: Context,
@@ -49,16 +55,16 @@ def export(
     tools: Any,
     no_redact: bool,
 ) -> None:
-    """Write a conversation to a file.
+    """Export a session, a session file, a recording, or everything.
 
-    SESSION is a session id, a unique prefix, `agent:prefix` or `latest`; FILE a session file of an agent or a
-    JSONL file of katod. An existing file is never overwritten.
+    SESSION is a session id, a unique prefix of one, `agent:prefix`, or `latest`. FILE is an agent's session file or
+    a JSONL file that katod wrote. Existing files are never overwritten.
     """
     if sum((what is not None, recording is not None, everything)) != 1:
-        raise click.UsageError("name one of SESSION, FILE, --recording ID or --all")
+        raise click.UsageError("give exactly one of SESSION, FILE, --recording ID or --all")
     if recording is not None:
         if format_name or thinking or tools or no_redact:
-            raise click.UsageError("a recording is exported as it was made: no format options with --recording")
+            raise click.UsageError("--recording exports a recording as it was made: it takes no other options than -o")
         row, pieces = _recording(context, recording)
         _write(output, pieces, row.path.name)
         return
@@ -76,7 +82,7 @@ def _by_suffix(output: Path, *, everything: bool) -> str:
     if everything or not output.suffix or output.is_dir():
         return "markdown"
     if output.suffix not in SUFFIXES:
-        raise click.UsageError(f"{output.suffix} names no format (known: {', '.join(SUFFIXES)}); say it with -f")
+        raise click.UsageError(f"unknown suffix {output.suffix} (known: {', '.join(SUFFIXES)}): choose one with -f")
     return SUFFIXES[output.suffix]
 
 
@@ -86,7 +92,7 @@ def _one(context: Context, what: str, format_name: str, options: Options) -> tup
     if path.is_file():
         return path.stem, _file(context, path, format_name, options)
     if "/" in what or path.suffix == ".jsonl":
-        raise SelectionError("there is no such file", path=what)
+        raise SelectionError("no such file", path=what)
     found = context.select(what)
     return _file_name(found.key), _session(context, found, format_name, options)
 
@@ -116,8 +122,8 @@ def _agent(path: Path) -> str:
         for record in decode(line):
             if record.value is not None and (agent := sniff(path, record.value)):
                 return agent
-    hint = f"katod knows session files of {', '.join(PRODUCTS.values())}, and its own JSONL"
-    raise SelectionError("is no session file that katod knows", path=path, hint=hint)
+    hint = f"katod reads session files of {', '.join(PRODUCTS.values())}, and its own JSONL"
+    raise SelectionError("not a session file that katod recognises", path=path, hint=hint)
 
 
 def _is_katod(path: Path) -> bool:
@@ -129,7 +135,7 @@ def _recording(context: Context, recording: int) -> tuple[OutputRow, Iterator[st
     ledger = context.ledger()
     rows = {row.id: row for row in ledger.outputs()} if ledger else {}
     if ledger is None or recording not in rows:
-        raise SelectionError(f"there is no recording {recording}", hint="`katod status --json` lists them")
+        raise SelectionError(f"there is no recording {recording}", hint="run `katod status --json` to list them")
     row = rows[recording]
     key = ledger.session(row.session).key
     stretches = [Stretch(s.path, s.identity, row.limit(s)) for s in ledger.sources_of(row.session)]
@@ -139,7 +145,7 @@ def _recording(context: Context, recording: int) -> tuple[OutputRow, Iterator[st
 
 def _all(context: Context, folder: Path, format_name: str, options: Options) -> None:
     if str(folder) == "-":
-        raise click.UsageError("--all needs a folder: -o FOLDER")
+        raise click.UsageError("--all needs a folder: add -o FOLDER")
     suffix = FORMATS[format_name].suffix
     failed = written = 0
     sessions = sorted(context.found().values(), key=lambda found: found.key)
@@ -153,8 +159,7 @@ def _all(context: Context, folder: Path, format_name: str, options: Options) -> 
         except SourceError as error:
             failed += 1
             click.echo(f"katod: {error}", err=True)
-    there = len(sessions) - written - failed
-    click.echo(f"wrote {written}; {there} {'was' if there == 1 else 'were'} there already and stay as they are")
+    click.echo(f"wrote {written}, skipped {len(sessions) - written - failed} that already existed")
     if failed:
         raise KatodError(f"{failed} of {len(sessions)} sessions could not be exported")
 
@@ -201,7 +206,7 @@ def _write(output: str, pieces: Iterator[str], name: str, *, say: bool = True) -
     try:
         fd = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     except FileExistsError:
-        raise SelectionError("exists already", path=target, hint="name a new file") from None
+        raise SelectionError("already exists", path=target, hint="choose another name") from None
     try:
         with open(fd, "w", encoding="utf-8", errors="replace", newline="") as file:
             file.write(first)

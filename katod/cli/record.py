@@ -21,7 +21,10 @@ _PATIENCE = 10.0
 
 @click.group()
 def record() -> None:
-    """Start, stop or capture a recording from the shell."""
+    """Start, stop or capture a recording from the shell.
+
+    SESSION is a session id, a unique prefix of one, `agent:prefix`, or `latest`.
+    """
 
 
 @record.command()
@@ -29,7 +32,7 @@ def record() -> None:
 @click.argument("name", default="")
 @click.pass_obj
 def start(context: Context, session: str, name: str) -> None:
-    """Record SESSION from now on (like `::start` in the chat)."""
+    """Record SESSION from now on, like `::start` in the chat."""
     _ask(context, session, "start", name)
 
 
@@ -37,7 +40,7 @@ def start(context: Context, session: str, name: str) -> None:
 @click.argument("session")
 @click.pass_obj
 def stop(context: Context, session: str) -> None:
-    """End the recording of SESSION (like `::stop`)."""
+    """Stop recording SESSION, like `::stop` in the chat."""
     _ask(context, session, "stop", "")
 
 
@@ -46,7 +49,7 @@ def stop(context: Context, session: str) -> None:
 @click.argument("name", default="")
 @click.pass_obj
 def capture(context: Context, session: str, name: str) -> None:
-    """Record SESSION, the whole conversation so far first (like `::capture`)."""
+    """Record SESSION from its beginning, like `::capture` in the chat."""
     _ask(context, session, "capture", name)
 
 
@@ -61,10 +64,10 @@ def _ask(context: Context, session: str, word: Literal["start", "stop", "capture
     if refusal:
         raise TargetRefused(refusal)
     for path in quarantined(context.state, FILE_NAME)[len(aside) :]:
-        click.echo(f"katod: the ledger was damaged and is set aside as {path}: all before it is history", err=True)
-    click.echo(_result(context, request) if recorded or word != "stop" else f"{request.key} is not recorded")
+        click.echo(f"katod: the ledger was damaged; quarantined as {path}, all before it is history", err=True)
+    click.echo(_result(context, request) if recorded or word != "stop" else f"{request.key} is not being recorded")
     if word != "stop" and holder(context.state) is None:
-        click.echo("katod is not running: `katod run` goes on with it", err=True)
+        click.echo("katod is not running: start `katod run` to keep recording", err=True)
 
 
 def _is_recorded(context: Context, key: SessionKey) -> bool:
@@ -93,7 +96,7 @@ def _answered(context: Context, answer: Path) -> str:
             except AlreadyRunning:
                 continue  # a daemon came up meanwhile: it answers
         elif time.monotonic() > deadline:
-            raise KatodError("the daemon has not answered yet; the request waits for it", hint="see `katod status`")
+            raise KatodError("timed out waiting for the daemon; the request stays queued", hint="see `katod status`")
         else:
             time.sleep(0.02)
     text = answer.read_text()
@@ -109,6 +112,5 @@ def _result(context: Context, request: Request) -> str:
     rows = [row for row in ledger.outputs(session.id) if row.id == session.output] if session else []
     ledger.close()
     if not rows:
-        return f"{request.key} is not recorded"
-    verb = "recording to" if rows[0].open else "stopped; the file stays"
-    return f"{verb} {rows[0].path}"
+        return f"{request.key} is not being recorded"
+    return f"{'recording' if rows[0].open else 'stopped recording'} to {rows[0].path}"

@@ -25,13 +25,13 @@ _LEAST_TITLE = 12
 
 
 @click.command()
-@click.option("--agent", type=click.Choice(list(LABELS)), help="Only sessions of this agent.")
-@click.option("--project", help="Only sessions whose project's path holds this text.")
+@click.option("--agent", type=click.Choice(list(LABELS)), help="Show only sessions of this agent.")
+@click.option("--project", help="Show only sessions whose project path contains this text.")
 @click.option(
-    "--since", metavar="DATE|DAYS", help="Only sessions changed since a date (2026-02-01) or in the last days (7)."
+    "--since", metavar="DATE|DAYS", help="Show only sessions changed since a date (2026-02-01) or in the last DAYS (7)."
 )
-@click.option("--all", "everything", is_flag=True, help="Sub-agents, too, and no limit of 50.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
+@click.option("--all", "everything", is_flag=True, help="Include sub-agents, and show more than 50 sessions.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line.")
 @click.pass_obj
 def sessions(
     context: Context, agent: str | None, project: str | None, since: str | None, everything: bool, as_json: bool
@@ -95,7 +95,7 @@ def _since(text: str | None) -> int:
             moment = datetime.fromisoformat(text)
         except ValueError:
             raise click.BadParameter(
-                "neither a date like 2026-02-01 nor a number of days", param_hint="--since"
+                "expected a date like 2026-02-01 or a number of days", param_hint="--since"
             ) from None
         moment = moment if moment.tzinfo else moment.astimezone()
     return int(moment.timestamp() * 1e9)

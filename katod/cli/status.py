@@ -2,6 +2,7 @@
 
 import time
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import click
@@ -17,32 +18,32 @@ from katod.store.ledger import FILE_NAME, Ledger
 from katod.store.rows import OutputRow, SessionRow, SourceRow
 
 _LAST = 10
-_ASIDE = "a damaged ledger, set aside: all before it is history, type ::start anew; then take the file away"
+_QUARANTINED = "quarantined: all before it is history. Type ::start again, then delete this file"
 
 
 @click.command()
-@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
-@click.option("--watch", is_flag=True, help="Show it again every two seconds, until Ctrl-C.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.option("--watch", is_flag=True, help="Refresh every two seconds until Ctrl-C.")
 @click.pass_obj
 def status(context: Context, as_json: bool, watch: bool) -> None:
-    """Show the daemon, the recordings, what is parked, refused or broken."""
+    """Show the daemon, the recordings, and what went wrong."""
     while True:
         row = collect(context)
         if watch and not as_json:
             click.clear()
         click.echo(orjson.dumps(row) if as_json else "\n".join(_lines(row)))
         if not watch:
-            _ = context.settings  # a bad configuration is said, once all else was
+            _ = context.settings  # reported last, so that a bad configuration hides nothing
             return
         time.sleep(2)
 
 
 def collect(context: Context) -> dict[str, Any]:
-    """Return the status as plain data; the shape of `--json` (see the README)."""
+    """Return the status as plain data; the shape of `--json` (see README.md)."""
     pid = holder(context.state)
     row: dict[str, Any] = {"daemon": {"running": pid is not None} | ({"pid": pid} if pid else {})}
     row |= {"sources": 0, "recordings": [], "ended": [], "parked": [], "refused": [], "problems": [], "nearMisses": 0}
-    row["problems"] += [{"path": str(path), "problem": _ASIDE} for path in quarantined(context.state, FILE_NAME)]
+    row["problems"] += [_quarantined(path) for path in quarantined(context.state, FILE_NAME)]
     ledger = context.ledger()
     if ledger is not None:
         try:
@@ -54,6 +55,11 @@ def collect(context: Context) -> dict[str, Any]:
         context.found()
     row["problems"] += [{"path": folder, "problem": problem} for folder, problem in context.problems.items()]
     return row
+
+
+def _quarantined(path: Path) -> dict[str, str]:
+    kind = "a damaged ledger" if ".damaged-" in path.name else "the ledger of an unreleased version"
+    return {"path": str(path), "problem": f"{kind}, {_QUARANTINED}"}
 
 
 def _of_ledger(ledger: Ledger) -> dict[str, Any]:
@@ -98,18 +104,19 @@ def _lines(row: dict[str, Any]) -> list[str]:
     lines += _section("recording", [_shown(one, f"{one['session']} → ") for one in row["recordings"]])
     lines += _section("ended", [_shown(one) for one in row["ended"][-_LAST:]])
     if (more := len(row["ended"]) - _LAST) > 0:
-        lines.append(f"  and {more} before (--json shows them all)")
+        lines.append(f"  and {more} earlier (--json lists them all)")
     lines += _section("parked", [f"{one['output']}: {one['problem']}" for one in row["parked"]])
     lines += _section("refused", [_refusal(one) for one in row["refused"]])
     lines += _section("problems", [f"{one['path']}: {one['problem']}" for one in row["problems"]])
     if near := row["nearMisses"]:
-        lines.append(f"{_count(near, 'line')} looked like a command and {'was' if near == 1 else 'were'} none")
+        one, many = "1 line looked like a command but was not", f"{near} lines looked like commands but were not"
+        lines.append(one if near == 1 else many)
     return lines
 
 
 def _shown(row: dict[str, Any], session: str = "") -> str:
-    replaced = f" ({_count(row['redactions'], 'secret')} replaced)" if row["redactions"] else ""
-    return f"{row['id']}  {session}{row['output']}{replaced}"
+    redacted = f" ({_count(row['redactions'], 'secret')} redacted)" if row["redactions"] else ""
+    return f"{row['id']}  {session}{row['output']}{redacted}"
 
 
 def _refusal(row: dict[str, Any]) -> str:

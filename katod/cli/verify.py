@@ -24,15 +24,17 @@ class Verdict(NamedTuple):
 @click.argument("recording", type=int, required=False)
 @click.pass_obj
 def verify(context: Context, recording: int | None) -> None:
-    """Derive what katod appended from the sources again and compare it with the outputs.
+    """Check transcripts against the agents' session files.
 
-    Text that a person added is no fault; a missing or changed part is. Exit code 1 if one is found.
+    katod renders each recording again and compares. Text that you added is fine; a part that is missing or changed is
+    not, and makes the exit code 1.
     """
     ledger = context.ledger()
     rows = [row for row in (ledger.outputs() if ledger else []) if recording in (None, row.id)]
     if ledger is None or (recording is not None and not rows):
         raise SelectionError(
-            f"there is no recording {recording}" if recording is not None else "nothing was recorded yet"
+            f"there is no recording {recording}" if recording is not None else "nothing has been recorded yet",
+            hint="run `katod status --json` to list them" if recording is not None else "type ::start in a chat",
         )
     failed = 0
     for row in rows:
@@ -54,13 +56,13 @@ def _verify(ledger: Ledger, row: OutputRow, context: Context) -> Verdict:
         content = row.path.read_bytes()
         verdict = compare(content + (row.intent or b""), render_recording(row, key, stretches, context.log))
         if not verdict.good and row.options.redact and row.options.rules != VERSION:
-            return Verdict(good=False, text=f"{verdict.text} (its secrets were replaced by an older set of rules)")
+            return Verdict(good=False, text=f"{verdict.text} (its secrets were redacted by an older set of rules)")
         if not row.intent or content.endswith(row.intent):
             return verdict
-        waiting = f"{len(row.intent)} bytes wait to be written{f' ({row.problem})' if row.problem else ''}"
+        waiting = f"{len(row.intent)} bytes are waiting to be written{f' ({row.problem})' if row.problem else ''}"
         return Verdict(verdict.good, f"{verdict.text}; {waiting}")
     except SourceError as error:
-        return Verdict(good=True, text=f"cannot be derived any more: {error.what}")
+        return Verdict(good=True, text=f"can no longer be checked: {error.what}")
     except OSError as error:
         return Verdict(good=False, text=f"{error.strerror} (moved, renamed or deleted?)")
 
@@ -82,7 +84,7 @@ def compare(content: bytes, pieces: Iterable[str]) -> Verdict:
     if missing:
         return Verdict(good=False, text=f"{missing} of {found + missing} parts are missing or changed")
     whole = alone and at == len(content)
-    return Verdict(good=True, text="as recorded" if whole else f"all {found} parts are there, with other text")
+    return Verdict(good=True, text="as recorded" if whole else f"all {found} parts found, with other text between them")
 
 
 def _lines_end(content: bytes, wanted: bytes, at: int) -> int:

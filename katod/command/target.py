@@ -33,11 +33,11 @@ def resolve(name: str, places: Places, *, formats: tuple[str, ...] = tuple(SUFFI
     """Return the target that a typed name means; raises TargetRefused with the reason."""
     name = unicodedata.normalize("NFC", name.strip()).removeprefix("@")  # as agents complete file names
     if _FORBIDDEN.search(name):
-        raise TargetRefused("the name holds a control character, a backslash or a $", hint="use a plain name")
+        raise TargetRefused("the name contains a control character, a backslash or a $", hint="use a plain name")
     if len(name.encode()) > _LONGEST:
-        raise TargetRefused("the name is too long")
+        raise TargetRefused("the name is too long", hint=f"use at most {_LONGEST} bytes")
     if re.match(r"[A-Za-z]:[/\\]", name):
-        raise TargetRefused("drive letters are not taken")
+        raise TargetRefused("drive letters are not supported", hint="use a plain name")
     root, relative = _anchor(name, places)
     parts = tuple(relative.split("/"))
     for part in parts:
@@ -86,7 +86,7 @@ def _project(places: Places) -> Path:
     too_wide = resolved in (Path("/"), places.home.resolve())
     if too_wide or any(_is_within(agent, resolved) for agent in places.agents):
         raise TargetRefused(
-            "the session's directory is not a project (root, home, or around an agent's folder)",
+            "the session's directory is not a project: it is /, your home, or it contains an agent's folder",
             hint="use a name without a slash",
         )
     return project
@@ -102,20 +102,20 @@ def _inside(name: str, places: Places) -> tuple[Path, str]:
             if name.startswith(prefix):
                 return root, name[len(prefix) :]
     raise TargetRefused(
-        "the path lies outside the output directory, the project and the allowed roots",
-        hint="add its folder to output.allowed_roots",
+        "the path is outside the output directory, the project and the allowed roots",
+        hint="add its folder to `output.allowed_roots`",
     )
 
 
 def _check_part(part: str) -> None:
     if part in ("", ".", ".."):
-        raise TargetRefused("the path holds an empty part, `.` or `..`")
+        raise TargetRefused("the path contains an empty part, `.` or `..`", hint="write it without them")
     if part.startswith("."):
-        raise TargetRefused("hidden files and folders are not written to")
+        raise TargetRefused("katod does not write to hidden files or folders", hint="use a name without a leading dot")
     if part.startswith(("-", "+", "~")) or part.split(".", maxsplit=1)[0].lower() in _RESERVED:
-        raise TargetRefused("the name is not a good file name")
+        raise TargetRefused("invalid file name", hint="begin with none of - + ~, and avoid con, nul and the like")
     if len(part.encode()) > _LONGEST_PART:
-        raise TargetRefused("the name is too long")
+        raise TargetRefused("the name is too long", hint=f"use at most {_LONGEST_PART} bytes")
 
 
 def _with_format(parts: tuple[str, ...], default: str, formats: tuple[str, ...]) -> tuple[tuple[str, ...], str]:
@@ -127,14 +127,14 @@ def _with_format(parts: tuple[str, ...], default: str, formats: tuple[str, ...])
     chosen = SUFFIXES.get(f".{ending.lower()}")
     if chosen is None or chosen not in formats or not stem:
         known = ", ".join(sorted(SUFFIXES))
-        raise TargetRefused(f"the suffix names no format (known: {known})")
+        raise TargetRefused(f"unknown suffix (known: {known})", hint="leave it out to use the configured format")
     return parts, chosen
 
 
 def _outside_agents(path: Path, places: Places) -> None:
     resolved = path.parent.resolve() / path.name
     if any(_is_within(resolved, agent) for agent in places.agents):
-        raise TargetRefused("the path lies in a folder where an agent keeps its sessions, or katod its state")
+        raise TargetRefused("the path is in an agent's folder or katod's state directory", hint="use another folder")
 
 
 def _is_within(path: Path, folder: Path) -> bool:

@@ -49,7 +49,7 @@ def sweep_folder(agent: str, folder: str, problems: dict[str, str], *, deep: boo
                     yield from _sweep_database(entry.path, problems)
                 elif ".db" in suffixes and entry.is_symlink():
                     problems[entry.path] = (
-                        "is a link, which katod does not follow: name its target in agents.opencode.roots"
+                        "is a symbolic link, which katod does not follow: add its target to `agents.opencode.roots`"
                     )
             elif name.endswith(suffixes):
                 found = _stat_of(entry)

@@ -159,7 +159,7 @@ class Watcher:
             try:
                 self._observer.unschedule(known[0])
             except (KeyError, OSError):
-                self._log.watch_lost(str(folder), "the watch was gone already")
+                self._log.watch_lost(str(folder), "the watch was already gone")
 
 
 class _Losses(logging.Handler):

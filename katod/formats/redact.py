@@ -71,7 +71,7 @@ _DISCORD_ID: Final = "|".join(rf"(?<=[MNO][\w-]{{{length}}}\.)" for length in ra
 _OPENAI: Final = _fresh("sk-") + r"(?=[A-Za-z]{0,80}[0-9]|[A-Za-z]{40})[A-Za-z0-9]{20,}"
 
 # A block holds anything, so it goes first.
-PEM: Final = _rule("private-key", "PRIVATE KEY", _PEM, "PEM: whole or cut off, its lines real or escaped")
+PEM: Final = _rule("private-key", "PRIVATE KEY", _PEM, "PEM block, whole or cut off, with real or escaped line ends")
 
 # Found by a prefix; group 1 stays. Those that may start inside a word come first and end only where their
 # alphabet ends, so that no match waits for another.
@@ -103,11 +103,16 @@ PREFIXED: Final = (
     _rule("google-oauth", "GOCSPX-", r"GOCSPX-[\w-]{24,}", "Google: OAuth client secret, 28 characters"),
     _rule("sendgrid-key", r"SG\.", r"SG\.[\w-]{20,40}\.[\w-]{30,}", "SendGrid: 22 . 43 characters"),
     _rule("telegram-token", ":AA", r"(:)AA(?<=[0-9]{8}:AA)[\w-]{32,}", "Telegram: the bot's id, :AA and 33"),
-    _rule("openai-key", "sk-", _OPENAI, "OpenAI and those who took after it: 20 to 50 letters and digits"),
-    _rule("aws-key-id", "AKIA", _fresh("AKIA") + r"[A-Z0-9]{16}(?![A-Za-z0-9])", "AWS: lasting key id"),
+    _rule("openai-key", "sk-", _OPENAI, "OpenAI and compatible: sk- and 20 to 50 letters and digits"),
+    _rule("aws-key-id", "AKIA", _fresh("AKIA") + r"[A-Z0-9]{16}(?![A-Za-z0-9])", "AWS: long-term key id"),
     _rule("aws-key-id", "ASIA", _fresh("ASIA") + r"[A-Z0-9]{16}(?![A-Za-z0-9])", "AWS: temporary key id"),
     _rule("google-api-key", "AIza", _fresh("AIza") + r"[\w-]{35}(?![\w-])", "Google: 39 characters in all"),
-    _rule("jwt", "eyJ", _fresh("eyJ") + r"[\w-]{17,}+\.[\w-]{10,}+(?:\.[\w-]{4,}+){1,3}", 'JWT: eyJ is {"'),
+    _rule(
+        "jwt",
+        "eyJ",
+        _fresh("eyJ") + r"[\w-]{17,}+\.[\w-]{10,}+(?:\.[\w-]{4,}+){1,3}",
+        'JSON Web Token: eyJ is the base64 of {"',
+    ),
     _rule(
         "discord-token",
         r"\.(?![a-z_]{6})[\w-]{6}\.[\w-]{27}",
@@ -118,9 +123,9 @@ PREFIXED: Final = (
 
 # Looked for where there is a URL; group 1 stays.
 IN_URLS: Final = (
-    _rule("slack-webhook", "hooks.slack.com", r"(hooks\.slack\.com/\w+/)[\w/+-]{20,}", "Slack: URL that posts"),
-    _rule("discord-webhook", "/api/webhooks/", r"(/api/webhooks/[0-9]{10,24}/)[\w-]{30,}", "URL that posts"),
-    _rule("url-password", "@", _URL, "user:password@host; only the password goes"),
+    _rule("slack-webhook", "hooks.slack.com", r"(hooks\.slack\.com/\w+/)[\w/+-]{20,}", "Slack: incoming webhook URL"),
+    _rule("discord-webhook", "/api/webhooks/", r"(/api/webhooks/[0-9]{10,24}/)[\w-]{30,}", "Discord: webhook URL"),
+    _rule("url-password", "@", _URL, "user:password@host; only the password is replaced"),
 )
 
 # Found by the name in front, in any case; the pattern is what follows it, group 1 or 2 goes.
@@ -129,14 +134,14 @@ HEADER: Final = _rule(
     "authorization",
     rf"(?i){_SIGN}[bfru]{{0,2}}(?:{_QUOTE})?"
     r"(?:bearer|basic|token|bot|api-?key|key)[ \t]{1,4}([\w.~+/=:|-]{8,}+)",
-    "HTTP header with a scheme; the scheme stays",
+    "HTTP `Authorization` header; the scheme stays",
 )
 ASSIGNED: Final = _rule(
     "secret",
     "authorization|pass|secret|token|key",
     rf"(?i){_REST}{_SIGN}(?:[bfru]{{0,2}}{_QUOTE}(?!\[REDACTED:)([^\s\"'`\\]{{12,}}+)"
     r"|([^\s\"'`\\,;&<>(){}\[\]|]{12,}+))",
-    "a telling name (before a key: one of _KEYS), a sign and a value that looks random",
+    "a name like `password`, `secret`, `token` or `api_key`, then a random-looking value of 12 or more characters",
 )
 
 # What is not seen: control characters (newline and tab are), turns of direction, what has no width.

@@ -164,7 +164,7 @@ class Controller:
         self._notify("katod: stopped", output.path.name)
 
     def _say_recording(self, session: ActiveSession, output: OutputRow) -> None:
-        self._log.recording_began(str(session.row.key), str(output.path))
+        self._log.recording_started(str(session.row.key), str(output.path))
         self._notify("katod: recording", output.path.name)
 
 

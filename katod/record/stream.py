@@ -154,7 +154,7 @@ class Translation:
         except MemoryError:
             raise
         except Exception as error:  # noqa: BLE001 - whatever an adapter trips over, only its record pays
-            self._log.record_surprising(self._path, 0, type(error).__name__)
+            self._log.record_unexpected(self._path, 0, type(error).__name__)
             return []
         return [part for event in events for part in (self._split(event) if event.kind == ev.USER_MESSAGE else [event])]
 
@@ -164,7 +164,7 @@ class Translation:
         except MemoryError:
             raise  # the machine's trouble, not the record's
         except Exception as error:  # noqa: BLE001 - whatever an adapter trips over, only its record pays
-            self._log.record_surprising(self._path, record.offset, type(error).__name__)
+            self._log.record_unexpected(self._path, record.offset, type(error).__name__)
             raw = line.data.decode("utf-8", "replace")
             return self._adapter.feed(Record(record.offset, None, record.part, raw, "unexpected shape"))
 

@@ -27,14 +27,16 @@ class Lock:
             os.chmod(directory, 0o700)
             fd = os.open(directory / FILE_NAME, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
         except OSError as error:
-            raise LedgerError(f"the state directory cannot be used: {error.strerror}", path=directory) from error
+            raise LedgerError(
+                f"the state directory cannot be used: {error.strerror}", path=directory, hint="check its owner and mode"
+            ) from error
         if not _locked(fd):
             holder = os.pread(fd, 32, 0).decode(errors="replace").strip()
             os.close(fd)
             raise AlreadyRunning(
                 f"another katod is running{f' (process {holder})' if holder else ''}",
                 path=directory,
-                hint="`katod status` shows what it does",
+                hint="run `katod status` to see what it is doing",
             )
         os.ftruncate(fd, 0)
         os.pwrite(fd, f"{os.getpid()}\n".encode(), 0)

@@ -18,8 +18,8 @@ APPLICATION_ID: Final = 0x6B61746F  # "kato"
 VERSION: Final = 1  # of the tables
 _UNRELEASED: Final = range(1, 4)  # the versions before the first release; they had no application id
 _SUFFIXES: Final = (".damaged-", ".unreleased-")
-HOW_TO_MEND: Final = "end the katod that runs, if one does, and start it: it sets a damaged ledger aside"
-STRANGE: Final = "the ledger holds what katod did not write"
+HOW_TO_MEND: Final = "restart katod: it quarantines a damaged ledger"
+STRANGE: Final = "the ledger holds data that katod did not write"
 _VERSION_AT: Final = 60  # where SQLite keeps `user_version`
 _APPLICATION_AT: Final = 68  # and `application_id`
 _HEADER: Final = 100
@@ -61,7 +61,7 @@ def connect_read_only(path: Path) -> sqlite3.Connection | None:
         return connection
     connection.close()
     refuse_newer(identity, path)
-    raise LedgerError("was not written by this katod", path=path, hint="`katod run` sets it aside")
+    raise LedgerError("was not written by this katod", path=path, hint="`katod run` quarantines it")
 
 
 def create(path: Path, schema: str) -> sqlite3.Connection:
@@ -110,7 +110,9 @@ def refuse_link(path: Path) -> None:
     """Raise LedgerError for a symbolic link: whatever it leads to may be somebody else's."""
     for name in (path, _log(path)):
         if name.is_symlink():
-            raise LedgerError("is a symbolic link", path=name, hint="put the file itself there, or take the link away")
+            raise LedgerError(
+                "is a symbolic link", path=name, hint="replace the link with the file, or delete it"
+            )
 
 
 def check_files(path: Path) -> None:
@@ -131,12 +133,12 @@ def _problem_of(status: os.stat_result, path: Path) -> str:
     try:
         logged = os.lstat(log)
     except FileNotFoundError:
-        return "its log is gone" if path.with_name(f"{path.name}-shm").exists() else ""
+        return "its write-ahead log is missing" if path.with_name(f"{path.name}-shm").exists() else ""
     if not stat.S_ISREG(logged.st_mode):
-        return "its log is not a regular file"
+        return "its write-ahead log is not a regular file"
     if logged.st_size <= _LOG_HEADER.size:
         return ""  # nothing was ever committed to it
-    return "" if _is_log(_beginning(log, _LOG_HEADER.size)) else "its log is damaged"
+    return "" if _is_log(_beginning(log, _LOG_HEADER.size)) else "its write-ahead log is damaged"
 
 
 def is_damage(error: Exception) -> bool:
@@ -170,7 +172,7 @@ def check(connection: sqlite3.Connection, path: Path) -> None:
         return  # somebody reads it just now, or there is no log: how far it is whole cannot be told
     commits = [size for size in _frames(_log(path), read) if size]
     if len(commits) > 1:  # one may have been under way when the power went out; a second one came after a sync
-        raise LedgerDamaged("its log is damaged")
+        raise LedgerDamaged("its write-ahead log is damaged")
 
 
 def _check_identity(connection: sqlite3.Connection, path: Path) -> None:
@@ -200,12 +202,12 @@ def quarantine(path: Path, error: LedgerError, log: EventLog) -> None:
             _log(path).rename(_log(aside))
         path.with_name(f"{path.name}-shm").unlink(missing_ok=True)
     except OSError as failure:
-        raise LedgerError(f"is unusable and cannot be set aside: {failure.strerror}", path=path) from failure
-    log.ledger_set_aside(str(aside), error.what)
+        raise LedgerError(f"is unusable and cannot be quarantined: {failure.strerror}", path=path) from failure
+    log.ledger_quarantined(str(aside), error.what)
 
 
 def quarantined(directory: Path, name: str) -> list[Path]:
-    """Return the ledgers that were set aside, the oldest first."""
+    """Return the quarantined ledgers, the oldest first."""
     found = [(path, _number(path)) for suffix in _SUFFIXES for path in directory.glob(f"{name}{suffix}*")]
     return [path for path, number in sorted(found, key=lambda item: item[1]) if number]
 

@@ -63,7 +63,7 @@ class _Rows:
         with reading(path) as database:
             found = database.execute(_SESSION, (session,)).fetchone()
             if found is None:
-                raise SourceGone("is not there any more", path=f"{path}#{session}")
+                raise SourceGone("no longer exists", path=f"{path}#{session}")
             self._info: Row = dict(zip(_COLUMNS, found, strict=True))
             rows = [row for row in database.execute(_MESSAGES, (session,)) if isinstance(row[0], str)]
             self._messages = [(row[0], milliseconds(row[1]), _decoded(row[2]) | {"id": row[0]}) for row in rows]

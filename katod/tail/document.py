@@ -36,7 +36,7 @@ class Document(SourceFile):
     def prove(self, cursor: Cursor) -> None:
         """Raise SourceChanged unless the document is the one that was read."""
         if cursor.offset and (cursor.offset != self.size or self.anchor(self.size) != cursor.anchor):
-            raise SourceChanged("the document was written anew", path=self.path)
+            raise SourceChanged("the document was rewritten", path=self.path)
 
     def read(self, cursor: Cursor, _budget: int, _partial: Partial | None = None) -> Batch:
         """Return the document as one line, nothing if it was read already or is not whole."""
@@ -44,7 +44,7 @@ class Document(SourceFile):
             return Batch(b"", self.size, cursor, more=False)
         after = Cursor(self.size, self.anchor(self.size))
         if self.size > LINE_CAP:
-            raise SourceError(f"is too large to be read whole ({self.size} bytes)", path=self.path)
+            raise SourceError(f"is too large to read: {self.size} bytes, the limit is {LINE_CAP}", path=self.path)
         lines = [Line(0, self.size, data) for data in _documents(self._pread(self.size, 0))]
         return Batch(b"", 0, after if lines else cursor, more=False, lines=lines)
 

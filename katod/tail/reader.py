@@ -63,7 +63,7 @@ class SourceFile:
         self.path = path
         status = os.fstat(fd)
         if not stat.S_ISREG(status.st_mode):
-            raise SourceError("not a regular file", path=path)
+            raise SourceError("is not a regular file", path=path)
         self.size = status.st_size
         self.mtime_ns = status.st_mtime_ns
         self.dev, self.ino = status.st_dev, status.st_ino
@@ -80,10 +80,10 @@ class SourceFile:
     def prove(self, cursor: Cursor) -> None:
         """Raise SourceChanged unless the bytes before the cursor are those that it remembers."""
         if cursor.offset > self.size:
-            raise SourceChanged("the file is shorter than what was read of it", path=self.path)
+            raise SourceChanged("the file is shorter than the part already read", path=self.path)
         size, digest = cursor.anchor
         if size and short_hash(self._pread(size, cursor.offset - size)) != digest:
-            raise SourceChanged("the file was rewritten before the point read so far", path=self.path)
+            raise SourceChanged("the file was rewritten before the cursor", path=self.path)
 
     def read(self, cursor: Cursor, budget: int, partial: Partial | None = None) -> Batch:
         """Return the whole lines behind a proven cursor, at least one if there is one, else up to `budget` bytes.

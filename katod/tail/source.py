@@ -21,7 +21,7 @@ def open_source(path: str) -> Iterator[SourceFile]:
     try:
         fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOFOLLOW)
     except FileNotFoundError as error:
-        raise SourceGone("is not there any more", path=path) from error
+        raise SourceGone("no longer exists", path=path) from error
     except OSError as error:
         raise SourceError(f"cannot be opened: {error.strerror}", path=path) from error
     try:

@@ -135,7 +135,7 @@ def _take_empty(place: Place) -> Known:
     try:
         with _opened(place, create=False) as fd:
             if os.fstat(fd).st_size:
-                raise OutputError("another file has this name now", path=place.path, hint="move it away")
+                raise OutputError("another file now has this name", path=place.path, hint="move or rename it")
             return _known(fd)
     except FileNotFoundError:
         raise _away(place) from None
@@ -188,7 +188,7 @@ def _ends(data: bytes) -> Iterator[int]:
 
 
 def _away(place: Place) -> OutputError:
-    return OutputError("the file went away", path=place.path)
+    return OutputError("no longer exists", path=place.path)
 
 
 @contextmanager
@@ -205,12 +205,12 @@ def _opened(place: Place, *, create: bool) -> Iterator[int]:
                 os.close(fd)
     except FileNotFoundError:
         if create:
-            raise OutputError("its folder is gone", path=place.path) from None
+            raise OutputError("its folder no longer exists", path=place.path, hint="is the disk mounted?") from None
         raise
     except FileExistsError:
         raise
     except TargetRefused as error:
-        raise OutputError(error.what, path=place.path, hint="make the path a plain file of yours") from error
+        raise OutputError(error.what, path=place.path, hint="katod writes only to plain files of yours") from error
     except OSError as error:
         raise OutputError(f"cannot be written: {error.strerror}", path=place.path) from error
 
@@ -255,6 +255,6 @@ def _write(fd: int, data: bytes, path: Path) -> None:
     while view:
         written = os.write(fd, view)
         if written <= 0:
-            raise OutputError("nothing more can be written", path=path)
+            raise OutputError("cannot be written: the system accepted 0 bytes", path=path, hint="is the disk full?")
         view = view[written:]
     _sync(fd)

@@ -94,7 +94,7 @@ def refuse_odd(status: os.stat_result, name: str) -> None:
     if status.st_uid != os.getuid():
         raise TargetRefused(f"{name} belongs to another user")
     if status.st_nlink != 1:
-        raise TargetRefused(f"{name} has more than one name (hard link)")
+        raise TargetRefused(f"{name} has more than one hard link")
 
 
 Condition = Literal["new", "empty", "taken"]
@@ -112,7 +112,7 @@ def examine(root: Path, parts: tuple[str, ...]) -> Condition:
     except OSError as error:
         if is_passing(error):
             raise
-        raise TargetRefused(f"cannot be looked at: {error.strerror}") from error
+        raise TargetRefused(f"cannot be examined: {error.strerror}") from error
     if stat.S_ISLNK(status.st_mode):
         raise TargetRefused(f"{parts[-1]} is a symbolic link")
     refuse_odd(status, parts[-1])

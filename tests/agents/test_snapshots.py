@@ -19,7 +19,7 @@ PLACES = {
     "cursor": f".cursor/projects/app/agent-transcripts/{SESSION}/{SESSION}.jsonl",
     "opencode": ".local/share/opencode/storage/session/app/{session}.json",
 }
-# What an agent rewrites, and so may stand in a live transcript and not in an export of what is left (README).
+# What an agent rewrites, and so may stand in a live transcript and not in an export of what is left (katod/agents/README.md).
 KEPT = {"gemini": {ev.CONFIG_CHANGE}, "cursor": {ev.TURN_END}, "opencode": {ev.SYSTEM_MESSAGE}}
 
 

@@ -346,7 +346,7 @@ def test_a_document_that_is_too_large_is_a_problem_that_is_shown(world: World) -
     maker.items.append({"id": "big", "timestamp": moment(), "type": "gemini", "content": "", "toolCalls": [call]})
     maker.say(user("w1"), says("a1"))
     world.once()
-    assert "too large to be read whole" in world.cli("status")
+    assert "too large to read" in world.cli("status")
 
 
 @pytest.mark.parametrize("make", [OpenCode, GeminiDocument])

@@ -21,8 +21,8 @@ def test_a_session_that_is_not_recorded_cannot_be_stopped(world):
     """The second stop says so, instead of naming the file of the recording before."""
     world.claude().append(Claude().user("::start notes\nhello"))
     world.once()
-    assert "stopped; the file stays" in world.cli("record", "stop", "latest")
-    assert "is not recorded" in world.cli("record", "stop", "latest")
+    assert "stopped recording to" in world.cli("record", "stop", "latest")
+    assert "is not being recorded" in world.cli("record", "stop", "latest")
 
 
 def test_a_ledger_that_is_set_aside_is_named(world):

@@ -46,7 +46,7 @@ def test_a_pipe_gets_one_line_a_session(world):
 def test_a_wrong_date_is_wrong_usage(world):
     """`--since` takes a date or a number of days."""
     world.cli("sessions", "--since", "yesterday", code=2)
-    assert "neither a date" in world.said
+    assert "expected a date" in world.said
 
 
 def test_a_description_leaves_out_what_is_not_known(world):

@@ -31,7 +31,7 @@ def test_more_ended_recordings_than_are_shown_are_counted(world, monkeypatch):
     for name in "abc":
         source.append(make.user(f"::start {name}\none\n::stop"))
     world.once()
-    assert "and 2 before (--json shows them all)" in world.cli("status")
+    assert "and 2 earlier (--json lists them all)" in world.cli("status")
 
 
 def test_secrets_that_were_replaced_are_counted(world):
@@ -44,7 +44,7 @@ def test_secrets_that_were_replaced_are_counted(world):
     world.once()
     [row] = orjson.loads(world.cli("status", "--json"))["ended"]
     assert row["redactions"] == 3
-    assert "(3 secrets replaced)" in world.cli("status")
+    assert "(3 secrets redacted)" in world.cli("status")
     source.append(make.user("::start clean\nhello"))
     world.once()
     assert "clean.md (" not in world.cli("status")

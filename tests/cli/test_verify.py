@@ -15,7 +15,7 @@ def test_a_parked_output_is_no_loss(world):
     os.link(path, world.home / "other")
     source.append(make.says("two"))
     world.once()
-    assert "wait to be written (" in world.cli("verify")
+    assert "are waiting to be written (" in world.cli("verify")
     (world.home / "other").unlink()
     world.once()
     assert world.cli("verify").endswith("as recorded\n")

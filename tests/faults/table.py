@@ -1,7 +1,7 @@
-"""The README's table of faults, drawn from the tests that carry the mark `fault`.
+"""The table of faults in README.md, drawn from the tests that carry the mark `fault`.
 
-`python -m tests.faults.table` writes it into the README; a test compares. What a run alone can count (kills, power
-cuts) stands in `figures.json`, which a test writes where KATOD_UPDATE is set.
+`python -m tests.faults.table` writes it; a test compares. What only a run can count (kills, power cuts) is in
+`figures.json`, which a test writes where KATOD_UPDATE is set.
 """
 
 import json
@@ -14,57 +14,57 @@ from pathlib import Path
 import pytest
 
 TESTS = Path(__file__).parents[1]
-README = TESTS.parent / "README.md"
+README = Path(__file__).with_name("README.md")
 FIGURES = Path(__file__).with_name("figures.json")
 BEGIN, END = "<!-- faults:begin -->\n", "<!-- faults:end -->"
 
-# Fault: what katod promises. The order is that of the README.
+# Fault: what katod promises. This is the order of the table.
 FAULTS = {
-    "killed at any system call": "the next run leaves the outputs as if nothing had been",
-    "killed at random, again and again": "every event once and in order, every note of the person kept",
+    "killed at any system call": "the next run leaves the outputs as if nothing had happened",
+    "killed at random, again and again": "every event once and in order, every note of a person kept",
     "power lost": "what the disk kept is completed; only NUL bytes of a lost write are cut",
-    "anything, in any order": "each event once; what a person wrote stays",
-    "asked to stop at any moment": "the step under way is finished, exit 0, nothing is open",
-    "settings changed before the restart": "a running recording keeps its own",
+    "anything, in any order": "every event once; what a person wrote stays",
+    "asked to stop at any moment": "the current step is finished, exit code 0, nothing left open",
+    "settings changed before the restart": "a running recording keeps the settings it started with",
     "upgraded in mid recording": "states are rebuilt, nothing is written twice",
-    "no space, read-only, quota": "the output waits, all others go on; later all is there once",
-    "no space for the ledger": "katod ends with one line; later all is there once",
-    "another thing in the output's place": "the output waits until it is a plain file again",
-    "output deleted": "a new file that says that it goes on",
-    "output edited": "the text stays, a mark says that katod goes on below",
-    "half a line": "waits for its newline, is never stored",
-    "record torn, another glued on": "the whole one is read, the torn one is kept as it is",
-    "source truncated": "nothing twice, what is new is recorded",
-    "source truncated and grown": "noticed by its content, not by its size",
-    "source replaced": "goes on behind what was recorded",
-    "source copied and truncated": "goes on with what is new",
-    "inode used again": "the content tells the sessions apart",
-    "source deleted and restored": "ends nothing, doubles nothing",
-    "old session restored": "is history and commands nothing",
-    "source may not be read, later it may": "is shown, and read when it can be",
-    "folder may not be read, later it may": "is shown, and swept when it can be",
-    "root made later": "is watched from then on",
-    "root deleted and made again": "is watched again",
+    "no space, read-only, quota": "the output is parked, all others go on; later everything is written once",
+    "no space for the ledger": "katod exits with one line; later everything is written once",
+    "another thing in the output's place": "the output is parked until it is a regular file again",
+    "output deleted": "the recording continues in a new file that says so",
+    "output edited": "the text stays, and a mark shows where katod continues",
+    "half a line": "read when its newline arrives, never stored",
+    "record torn, another glued on": "the whole record is read, the torn one is kept as `provider.raw`",
+    "source truncated": "nothing is written twice, what is new is recorded",
+    "source truncated and grown": "noticed by content, not by size",
+    "source replaced": "katod resumes after the last event it recognises",
+    "source copied and truncated": "katod continues with what is new",
+    "inode used again": "content tells the sessions apart",
+    "source deleted and restored": "the recording stays open, nothing is written twice",
+    "old session restored": "it is history; its commands are ignored",
+    "source may not be read, later it may": "shown as a problem, read as soon as possible",
+    "folder may not be read, later it may": "shown as a problem, swept as soon as possible",
+    "root made later": "watched from then on",
+    "root deleted and made again": "watched again",
     "no file events": "the sweep finds what changes",
     "watch limit reached": "the sweep finds what changes",
     "no watcher at all": "the sweep finds what changes",
     "event queue overflows": "a full sweep follows",
-    "two daemons": "the second is refused; after a kill the next one starts at once",
-    "ledger damaged": "it is set aside and named; nothing old commands or is written again",
-    "ledger blank": "a new one; nothing old commands",
-    "ledger of a newer katod": "refused, and left as it is",
+    "two daemons": "the second refuses to start; after a kill the next one starts at once",
+    "ledger damaged": "quarantined and reported; no old command acts, nothing is written again",
+    "ledger blank": "replaced by a new one; no old command acts",
+    "ledger of a newer katod": "refused, and left unchanged",
     "clock set, machine asleep": "nothing is missed, no time is invented",
-    "descriptors run out": "what cannot be opened is tried again",
+    "descriptors run out": "what cannot be opened is retried",
     "hundreds of sessions": "descriptors and memory stay bounded",
     "one record breaks katod": "its session is shown as a problem, all others go on",
-    "hostile record": "costs itself alone; nothing is raised",
+    "hostile record": "only that record is affected; nothing is raised",
     "hostile size": "memory stays bounded, what follows is read",
-    "text that poses as another speaker": "the outline of the transcript is the conversation",
-    "text that looks like a command": "only a typed line commands",
-    "path that leads elsewhere": "refused, and shown",
+    "text that poses as another speaker": "the outline of the transcript is the real conversation",
+    "text that looks like a command": "only commands that a person typed are obeyed",
+    "path that leads elsewhere": "refused, and shown in `status`",
     "path swapped during the write": "nothing is written outside the allowed roots",
-    "secrets": "replaced before they are written, in time that grows with the text alone",
-    "sessions that are not recorded": "no word in ledger, logs, status or names",
+    "secrets": "redacted before they are written, in time linear in the text",
+    "sessions that are not recorded": "none of their text in ledger, logs, status or file names",
 }  # fmt: skip
 
 
@@ -128,7 +128,7 @@ def table():
 
 
 def note(test, cases, told):
-    """Keep what a long run counted, where KATOD_UPDATE is set: the number of cases, and a sentence for the README.
+    """Keep what a long run counted, where KATOD_UPDATE is set: the number of cases, and a sentence for the table.
 
     `test` is the whole name of the test, its parameters included.
     """
@@ -140,7 +140,7 @@ def note(test, cases, told):
 
 
 def main():
-    """Write the table into the README."""
+    """Write the table into README.md."""
     content = README.read_text()
     begin, end = content.index(BEGIN) + len(BEGIN), content.index(END)
     README.write_text(content[:begin] + table() + content[end:])

@@ -165,6 +165,6 @@ def test_every_event_stands_in_its_output_once_however_often_the_daemon_is_kille
     note(
         request.node.nodeid,
         met.total(),
-        f"Killed at random while {marks:,} events went to {len(wanted)} outputs and a person left"
-        f" {len(person.notes)} notes in them: {told}.",
+        f"Killed at random while {marks:,} events were written to {len(wanted)} outputs and a person added"
+        f" {len(person.notes)} notes to them: {told}.",
     )

@@ -223,7 +223,7 @@ def test_what_a_damaged_ledger_holds_is_not_shown(world):
     recorded(world)
     no_text(world)
     said = world.katod("run", "--once").stderr
-    assert b"ledger.set_aside" in said
+    assert b"ledger.quarantined" in said
     assert b"mark-" not in said
 
 
@@ -251,7 +251,7 @@ def begins_anew(world, sessions):
     aside = found.with_name("ledger.db.damaged-1")
     assert aside.lstat().st_ino == inode
     problems = {row["path"]: row["problem"] for row in world.status()["problems"]}
-    assert "set aside" in problems[str(aside)]
+    assert "quarantined" in problems[str(aside)]
 
 
 def nothing_old_counts(world, sessions):

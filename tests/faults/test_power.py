@@ -22,7 +22,7 @@ CUTS = st.builds(Cut, st.integers(1, 3), st.sampled_from(("inside", "before", "b
 
 
 MET = Counter()  # power cuts by their window, and files by what the disk kept of them
-WINDOWS = {"inside": "within an append", "before": "before its sync", "behind": "behind its sync"}
+WINDOWS = {"inside": "within an append", "before": "before its sync", "behind": "after its sync"}
 ENOUGH = 10
 
 

@@ -50,7 +50,7 @@ def test_a_protection_stands_where_it_is_said_to(protection):
 
 
 def test_every_test_of_a_fault_has_a_protection():
-    """Whatever the README's table names was seen to fail."""
+    """Whatever the table of faults names was seen to fail."""
     covered = {test for protection in PROTECTIONS for test in protection.tests}
     shown = {node(item) for item in collected()}
     assert {test for test in shown if test not in covered and test.partition("::")[0] not in covered} == set()

@@ -116,7 +116,7 @@ def expected(folder, scene):
     return contents(world), calls
 
 
-SCENES = {new: "a new recording", more: "one that goes on", torn: "one that a kill left half-written"}
+SCENES = {new: "a new recording", more: "a running recording", torn: "a recording that a kill left half-written"}
 
 
 @pytest.mark.fault("killed at any system call")
@@ -136,6 +136,6 @@ def test_a_kill_at_any_system_call_loses_and_doubles_nothing(quick, scene, reque
             assert contents(world) == wanted, f"killed at {name} number {number}"
             shutil.rmtree(world.folder)
     told = ", ".join(f"{count} at `{name}`" for name, count in kills.most_common() if count)
-    note(request.node.nodeid, sum(kills.values()), f"Killed at each system call, {SCENES[scene]}: {told}.")
+    note(request.node.nodeid, sum(kills.values()), f"Killed at each system call of {SCENES[scene]}: {told}.")
     assert {name for name, count in kills.items() if count} >= {"write", "pwrite64", "fdatasync", "openat"}
     assert sum(kills.values()) >= 0.9 * sum(calls.values())

@@ -1,4 +1,4 @@
-"""The README's table of faults is what the suite gives."""
+"""The table of faults in README.md is what the suite gives."""
 
 from .table import BEGIN, END, FAULTS, README, collected, faults_of, table
 

@@ -78,7 +78,7 @@ def test_every_rule_stands_in_the_table():
         assert any(rule.pattern.search(example) for example in examples), rule
 
 
-def test_the_readme_names_every_rule():
+def test_the_documents_name_every_rule():
     """What may stand in place of a secret can be looked up."""
-    readme = (Path(__file__).parents[2] / "README.md").read_text()
+    readme = (Path(__file__).parents[2] / "katod/formats/README.md").read_text()
     assert [rule.name for rule in RULES if f"`{rule.name}`" not in readme] == []

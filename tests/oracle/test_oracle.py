@@ -72,7 +72,7 @@ def cases() -> list[object]:
 def test_an_export_says_what_the_session_says(source: Source, exports: Exports) -> None:
     """The same texts, calls and results, each as often as in the session; a file without any may be refused."""
     done = exports.begin(source.path).result()
-    refused_well = done.returncode == 1 and not done.stdout and b"is no session file" in done.stderr
+    refused_well = done.returncode == 1 and not done.stdout and b"not a session file" in done.stderr
     assert done.returncode == 0 or refused_well, done.stderr.decode(errors="replace")[-2000:]
     found = differences(source.read(), export.read(done.stdout.decode()))
     assert not found, "\n".join(found)

@@ -260,7 +260,7 @@ def test_an_output_deleted_while_words_wait_for_it_is_begun_anew(world, monkeypa
 
     def deleted_just_now(place, *_):
         place.path.unlink()
-        raise OutputError("the file went away", path=place.path)
+        raise OutputError("no longer exists", path=place.path)
 
     with monkeypatch.context() as failing:
         failing.setattr(delivery, "append", deleted_just_now)

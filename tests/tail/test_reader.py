@@ -308,7 +308,7 @@ def test_last_newline_is_found_in_chunks(data, limit, chunk):
 
 def test_missing_file_is_a_source_error(tmp_path):
     """A file that is gone is an error of the source, which names it."""
-    with pytest.raises(SourceError, match="is not there any more") as caught, opened(tmp_path / "gone.jsonl"):
+    with pytest.raises(SourceError, match="no longer exists") as caught, opened(tmp_path / "gone.jsonl"):
         pass
     assert str(tmp_path / "gone.jsonl") in str(caught.value)
 

@@ -1,0 +1,183 @@
+"""The generated parts of the documents: `python -m tests.documents` writes them, `test_docs.py` compares them.
+
+A generated part lies between `<!-- NAME:begin -->` and `<!-- NAME:end -->`. Its source is katod itself: the help
+texts, the default configuration, the registry of agents, the redaction rules and the log events.
+"""
+
+import inspect
+import re
+import runpy
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Final
+
+import click
+from click.testing import CliRunner
+
+from katod.agents import PRODUCTS
+from katod.cli import app
+from katod.config import AGENTS
+from katod.formats import redact
+from katod.log import EventLog
+
+ROOT: Final = Path(__file__).parents[1]
+README: Final = "README.md"
+ARCHITECTURE: Final = "katod/README.md"
+AGENTS_README: Final = "katod/agents/README.md"
+CLI: Final = "katod/cli/README.md"
+FORMATS: Final = "katod/formats/README.md"
+CONFIG: Final = "config/README.md"
+PACKAGING: Final = "packaging/README.md"
+TESTS: Final = "tests/README.md"
+FAULTS: Final = "tests/faults/README.md"
+DOCUMENTS: Final = (
+    README, "CHANGELOG.md", ARCHITECTURE, AGENTS_README, CLI, FORMATS, CONFIG, PACKAGING, TESTS, FAULTS,
+    "fixtures/README.md",
+)  # fmt: skip
+
+
+def text(document: str) -> str:
+    """Return a document."""
+    return (ROOT / document).read_text()
+
+
+def block(document: str, name: str) -> str:
+    """Return a generated part of a document as it is now."""
+    begin, end = _bounds(text(document), name)
+    return text(document)[begin:end]
+
+
+def write(document: str, name: str, content: str) -> None:
+    """Replace a generated part of a document."""
+    now = text(document)
+    begin, end = _bounds(now, name)
+    (ROOT / document).write_text(now[:begin] + content + now[end:])
+
+
+def _bounds(content: str, name: str) -> tuple[int, int]:
+    begin = f"<!-- {name}:begin -->\n"
+    return content.index(begin) + len(begin), content.index(f"<!-- {name}:end -->")
+
+
+# -- what is generated ------------------------------------------------------------------------------
+
+
+def help_text(*words: str) -> str:
+    """Return what `katod … --help` prints on a terminal of 80 columns, as a code block."""
+    shown = CliRunner().invoke(app, [*words, "--help"], prog_name="katod", terminal_width=80).stdout
+    return f"```text\n{shown.rstrip()}\n```\n"
+
+
+def commands(group: click.Group = app, prefix: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], click.Command]]:
+    """Yield every command with its whole name."""
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        assert command is not None
+        yield (*prefix, name), command
+        if isinstance(command, click.Group):
+            yield from commands(command, (*prefix, name))
+
+
+def reference() -> str:
+    """Return the help text of every command."""
+    parts = [f"## katod {' '.join(words)}\n\n{help_text(*words)}" for words, _ in commands()]
+    return "\n" + "\n".join(parts) + "\n"
+
+
+def agents() -> str:
+    """Return the table of agents: where katod looks is what the default configuration says."""
+    roots = {key.split(".")[1]: meaning for key, _, meaning in settings() if key.endswith(".roots")}
+    lines = ["| name | agent | followed in |", "|---|---|---|"]
+    for name in AGENTS:
+        where = roots[name].partition("Empty: ")[2].rstrip(".")
+        lines.append(f"| `{name}` | {PRODUCTS[name]} | {_coded(where)} |")
+    return "\n".join(lines) + "\n"
+
+
+def _coded(where: str) -> str:
+    """Put paths and variables into code spans."""
+    return re.sub(r"[$~][\w/.]+(?: Support/zot)?", lambda match: f"`{match[0]}`", where)
+
+
+def settings() -> Iterator[tuple[str, str, str]]:
+    """Yield key, default and meaning of every key in the commented default configuration."""
+    table, comment = "", ""
+    for line in text("config/katod.toml").splitlines():
+        if line.startswith("["):
+            table, comment = line.strip("[]"), ""
+        elif line.startswith("# "):
+            comment = f"{comment} {line[2:]}".strip()
+        elif " = " in line:
+            key, _, default = line.partition(" = ")
+            yield f"{table}.{key}", default, comment
+            comment = ""
+
+
+def keys() -> str:
+    """Return the table of configuration keys; those of an agent appear once."""
+    lines = ["| key | default | meaning |", "|---|---|---|"]
+    for key, default, meaning in settings():
+        _, agent, leaf = key.split(".") if key.startswith("agents.") else ("", "", "")
+        if agent and agent != AGENTS[0]:
+            continue
+        name = f"agents.<name>.{leaf}" if agent else key
+        shown = "Where it keeps its sessions. Empty: the defaults below." if leaf == "roots" else meaning
+        lines.append(f"| `{name}` | `{default}` | {shown} |")
+    return "\n".join(lines) + "\n"
+
+
+def transcript() -> str:
+    """Return the transcript of the demo's session without its front matter, as the picture of the README shows it."""
+    picture = runpy.run_path(str(ROOT / "packaging/readme/picture.py"))
+    lines = "\n".join(line for line, _ in picture["transcript"]())
+    return f"````markdown\n{lines}\n````\n"
+
+
+def rules() -> str:
+    """Return the table of redaction rules, one line for each name that a replacement may show."""
+    facts: dict[str, list[str]] = {}
+    for rule in (redact.PEM, *redact.PREFIXED, *redact.IN_URLS, redact.HEADER, redact.ASSIGNED):
+        known = facts.setdefault(rule.name, [])
+        if rule.fact not in known:
+            known.append(rule.fact)
+    lines = ["| rule | what it finds |", "|---|---|"]
+    return "\n".join(lines + [f"| `{name}` | {'; '.join(all_facts)} |" for name, all_facts in facts.items()]) + "\n"
+
+
+def log_events() -> str:
+    """Return the table of log events."""
+    lines = ["| event | level | fields | meaning |", "|---|---|---|---|"]
+    for method in filter(inspect.isfunction, vars(EventLog).values()):
+        found = re.search(r'self\._emit\("(\w+)", "([a-z._]+)"(.*)\)', inspect.getsource(method))
+        if found and method.__doc__:
+            fields = ", ".join(f"`{field}`" for field in re.findall(r"(\w+)=", found[3]))
+            lines.append(f"| `{found[2]}` | {found[1]} | {fields} | {method.__doc__} |")
+    return "\n".join(lines) + "\n"
+
+
+BLOCKS: Final[dict[tuple[str, str], Callable[[], str]]] = {
+    (README, "help"): help_text,
+    (README, "agents"): agents,
+    (CLI, "reference"): reference,
+    (CONFIG, "keys"): keys,
+    (CONFIG, "agents"): agents,
+    (FORMATS, "transcript"): transcript,
+    (FORMATS, "rules"): rules,
+    (PACKAGING, "log"): log_events,
+}
+
+
+def main() -> None:
+    """Write every generated part, the table of faults included."""
+    from tests.faults import table  # noqa: PLC0415 - it collects the whole suite
+
+    for (document, name), content in BLOCKS.items():
+        write(document, name, content())
+    table.main()
+    sys.stdout.write(f"written: {', '.join(sorted({document for document, _ in BLOCKS}))}, {FAULTS}\n")
+
+
+if __name__ == "__main__":
+    main()
