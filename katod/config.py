@@ -7,7 +7,8 @@ import tomllib
 from dataclasses import dataclass, field, fields, is_dataclass
 from pathlib import Path
 from string import Formatter
-from typing import Any, Final, Literal, cast, get_args, get_type_hints
+from types import UnionType
+from typing import Any, Final, Literal, cast, get_args, get_origin, get_type_hints
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import platformdirs
@@ -170,12 +171,16 @@ class _Reader:
             return self.table(hint, self._dict(value, where), where)
         if where == ("agents",):
             return self._agents(self._dict(value, where))
-        allowed = get_args(hint)
-        if allowed and all(isinstance(choice, str) for choice in allowed):
-            if value not in allowed:
-                raise self._wrong(where, f"must be one of {', '.join(allowed)}")
-            return value
-        kinds = (hint,) if hint == tuple[str, ...] or not allowed else allowed
+        if get_origin(hint) is Literal:
+            return self._choice(get_args(hint), value, where)
+        return self._typed(get_args(hint) if get_origin(hint) is UnionType else (hint,), value, where)
+
+    def _choice(self, choices: tuple[str, ...], value: Any, where: tuple[str, ...]) -> str:
+        if value not in choices:
+            raise self._wrong(where, f"must be one of {', '.join(choices)}")
+        return str(value)
+
+    def _typed(self, kinds: tuple[Any, ...], value: Any, where: tuple[str, ...]) -> Any:
         if tuple[str, ...] in kinds and isinstance(value, list) and all(isinstance(item, str) for item in value):
             return tuple(value)
         if not any(isinstance(value, kind) for kind in (bool, str) if kind in kinds):
@@ -212,8 +217,11 @@ class _Reader:
             raise self._wrong(where, "must be a relative path without empty or hidden parts")
         if settings.output.filename.endswith(tuple(SUFFIXES)):
             raise self._wrong(where, "must not end in a suffix: `output.format` chooses it")
+        self._check_template(where, settings.output.filename)
+
+    def _check_template(self, where: tuple[str, ...], template: str) -> None:
         try:
-            fields_used = [part for part in Formatter().parse(settings.output.filename) if part[1] is not None]
+            fields_used = [part for part in Formatter().parse(template) if part[1] is not None]
         except ValueError as error:
             raise self._wrong(where, f"is not a valid template: {error}") from error
         for _, name, specification, conversion in fields_used:

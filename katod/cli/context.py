@@ -92,11 +92,7 @@ class Context:
             if not main:
                 raise SelectionError("no sessions found", hint="check `agents.<name>.roots` in the configuration")
             return max(main, key=lambda session: session.changed_ns)
-        matches = [session for session in sessions.values() if _matches(session.key, text)]
-        exact = [session for session in matches if text in (session.key.id, str(session.key))]
-        chosen = (
-            [s for s in exact if not s.key.subagent] or exact or [s for s in matches if not s.key.subagent] or matches
-        )
+        chosen = _best([session for session in sessions.values() if _matches(session.key, text)], text)
         if len(chosen) == 1:
             return chosen[0]
         if not chosen:
@@ -104,6 +100,13 @@ class Context:
             raise SelectionError(f"no session matches {text!r}{closed}", hint="run `katod sessions` to list them")
         some = ", ".join(str(session.key) for session in chosen[:3]) + (", …" if len(chosen) > 3 else "")
         raise SelectionError(f"{len(chosen)} sessions match {text!r}: {some}", hint="type more of the id")
+
+
+def _best(matches: list[Found], text: str) -> list[Found]:
+    """Return the matches that are meant: whole ids before prefixes, sessions before their sub-agents."""
+    exact = [session for session in matches if text in (session.key.id, str(session.key))]
+    best = exact or matches
+    return [session for session in best if not session.key.subagent] or best
 
 
 def _matches(key: SessionKey, text: str) -> bool:

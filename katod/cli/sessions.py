@@ -2,6 +2,7 @@
 
 import sys
 from datetime import UTC, datetime, timedelta
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from katod.metadata import SessionMetadata
 from katod.record.export import Stretch, replay
 
 _LOOK_AHEAD = 400
+_MOST = 50
 _COLUMNS = ("changed", "agent", "session", "project", "title")
 _WIDEST = 24
 _LEAST_TITLE = 12
@@ -38,17 +40,11 @@ def sessions(
 ) -> None:
     """List the sessions on this machine, newest first."""
     oldest = _since(since)
-    rows: list[dict[str, Any]] = []
-    most = None if everything or as_json else 50
-    for found in sorted(context.found().values(), key=lambda item: -item.changed_ns):
-        if (agent and found.key.agent != agent) or found.changed_ns < oldest or (found.key.subagent and not everything):
-            continue
-        row = describe(found)
-        if project and project not in row.get("project", ""):
-            continue
-        rows.append(row)
-        if most is not None and len(rows) >= most:
-            break
+    newest_first = sorted(context.found().values(), key=lambda found: -found.changed_ns)
+    chosen = (found for found in newest_first if found.changed_ns >= oldest and agent in (None, found.key.agent))
+    described = (describe(found) for found in chosen if everything or not found.key.subagent)
+    listed = (row for row in described if not project or project in row.get("project", ""))
+    rows = list(islice(listed, None if everything or as_json else _MOST))  # reads no more sessions than it lists
     for folder, problem in context.problems.items():
         click.echo(f"katod: {folder}: {problem}", err=True)
     if as_json:

@@ -49,22 +49,26 @@ def verify(context: Context, recording: int | None) -> None:
 def _verify(ledger: Ledger, row: OutputRow, context: Context) -> Verdict:
     if not row.made:
         return Verdict(good=True, text="nothing written yet")
-    key = ledger.session(row.session).key
-    sources = ledger.sources_of(row.session)
-    stretches = [Stretch(s.path, s.identity, row.reached(s)) for s in sources]
     try:
-        content = row.path.read_bytes()
-        verdict = compare(content + (row.intent or b""), render_recording(row, key, stretches, context.log))
-        if not verdict.good and row.options.redact and row.options.rules != VERSION:
-            return Verdict(good=False, text=f"{verdict.text} (its secrets were redacted by an older set of rules)")
-        if not row.intent or content.endswith(row.intent):
-            return verdict
-        waiting = f"{len(row.intent)} bytes are waiting to be written{f' ({row.problem})' if row.problem else ''}"
-        return Verdict(verdict.good, f"{verdict.text}; {waiting}")
+        return _verify_made(ledger, row, context)
     except SourceError as error:
         return Verdict(good=True, text=f"can no longer be checked: {error.what}")
     except OSError as error:
         return Verdict(good=False, text=f"{error.strerror} (moved, renamed or deleted?)")
+
+
+def _verify_made(ledger: Ledger, row: OutputRow, context: Context) -> Verdict:
+    """Compare an output, what is waiting to be written to it included. Raises SourceError, OSError."""
+    key = ledger.session(row.session).key
+    stretches = [Stretch(s.path, s.identity, row.reached(s)) for s in ledger.sources_of(row.session)]
+    content, intent = row.path.read_bytes(), row.intent or b""
+    verdict = compare(content + intent, render_recording(row, key, stretches, context.log))
+    if not verdict.good and row.options.redact and row.options.rules != VERSION:
+        return Verdict(good=False, text=f"{verdict.text} (its secrets were redacted by an older set of rules)")
+    if content.endswith(intent):
+        return verdict
+    waiting = f"{len(intent)} bytes are waiting to be written{f' ({row.problem})' if row.problem else ''}"
+    return Verdict(verdict.good, f"{verdict.text}; {waiting}")
 
 
 def compare(content: bytes, pieces: Iterable[str]) -> Verdict:

@@ -110,9 +110,7 @@ def refuse_link(path: Path) -> None:
     """Raise LedgerError for a symbolic link: whatever it leads to may be somebody else's."""
     for name in (path, _log(path)):
         if name.is_symlink():
-            raise LedgerError(
-                "is a symbolic link", path=name, hint="replace the link with the file, or delete it"
-            )
+            raise LedgerError("is a symbolic link", path=name, hint="replace the link with the file, or delete it")
 
 
 def check_files(path: Path) -> None:
