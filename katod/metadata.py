@@ -1,7 +1,7 @@
 """What is known of a conversation so far: the fold over all its events, recorded or not."""
 
 from collections.abc import Iterable, Iterator
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from katod import events as ev
 from katod.events import Event
@@ -13,35 +13,41 @@ _MOST_CALLS: Final = 256
 _SUBTYPES_WITHOUT_TITLE: Final = frozenset({"slash-command", "shell", "context"})
 
 
-class SessionMetadata:
-    """Title, place, model and open calls: what a transcript's head and its results need."""
+class SessionStart(NamedTuple):
+    """Where and how a session began, as far as its agent says so."""
 
-    __slots__ = (
-        "branch", "calls", "cwd", "key", "last", "model", "origin", "parent", "started", "time", "title", "version",
-    )  # fmt: skip
+    cwd: str = ""
+    branch: str = ""
+    version: str = ""
+    parent: str = ""
+    origin: str = ""
+
+
+class SessionMetadata:
+    """Title, start, model and open calls: what a transcript's head and its results need."""
+
+    __slots__ = ("calls", "key", "last", "model", "start", "started", "time", "title")
 
     def __init__(self, key: SessionKey, state: dict[str, Any] | None = None) -> None:
         state = state or {}
         self.key = key
         self.title: str = state.get("title", "")
-        self.cwd: str = state.get("cwd", "")
-        self.branch: str = state.get("branch", "")
-        self.version: str = state.get("version", "")
+        self.start = SessionStart(*(state.get(name, "") for name in SessionStart._fields))
         self.model: str = state.get("model", "")
-        self.parent: str = state.get("parent", "")
-        self.origin: str = state.get("origin", "")
         self.started: str = state.get("started", "")
         self.time: str = state.get("time", "")
         self.last: str = state.get("last", "")
         self.calls: dict[str, str] = state.get("calls", {})
 
     def state(self) -> dict[str, Any]:
-        """Return the facts as JSON, what is unknown left out."""
-        return {name: value for name in self.__slots__ if name != "key" and (value := getattr(self, name))}
+        """Return the metadata as JSON, what is unknown left out."""
+        row = {"title": self.title, "model": self.model, "started": self.started, "time": self.time, "last": self.last}
+        return {name: value for name, value in (row | self.start._asdict() | {"calls": self.calls}).items() if value}
 
-    def copy(self) -> "SessionMetadata":
-        """Return facts that go their own way from here."""
-        return SessionMetadata(self.key, self.state() | {"calls": dict(self.calls)})
+    @property
+    def cwd(self) -> str:
+        """The session's first working directory."""
+        return self.start.cwd
 
     def set_title(self, words: str, event: Event) -> None:
         """Take the title from the first words a person said (of the whole message, before it is split)."""
@@ -65,7 +71,7 @@ class SessionMetadata:
         if kind == ev.TOOL_CALL:
             self._open(event.payload)
         elif kind == ev.SESSION_START:
-            self._start(event)
+            self._begin(event)
 
     def close(self, event: Event) -> None:
         """Forget a call once its result has been seen by all who print."""
@@ -94,10 +100,10 @@ class SessionMetadata:
         if len(self.calls) > _MOST_CALLS:
             del self.calls[next(iter(self.calls))]
 
-    def _start(self, event: Event) -> None:
+    def _begin(self, event: Event) -> None:
         payload = event.payload
-        self.cwd = self.cwd or payload.get("cwd", "")
-        self.branch = self.branch or payload.get("branch", "")
-        self.version = self.version or payload.get("cliVersion", "")
-        self.parent = self.parent or event.session.parent
-        self.origin = self.origin or payload.get("origin", "")
+        told = SessionStart(
+            payload.get("cwd", ""), payload.get("branch", ""), payload.get("cliVersion", ""), event.session.parent,
+            payload.get("origin", ""),
+        )  # fmt: skip
+        self.start = SessionStart(*(known or new for known, new in zip(self.start, told, strict=True)))

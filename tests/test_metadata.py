@@ -59,13 +59,13 @@ def test_last_event_is_remembered():
 def test_first_place_stays():
     """Project, branch, version, origin and parent are those of the session's first start that names them."""
     metadata = after(start(branch="main"), start(cwd="/one", branch="other", cliVersion="2"), start(cwd="/two"))
-    assert (metadata.cwd, metadata.branch, metadata.version) == ("/one", "main", "2")
+    assert (metadata.cwd, metadata.start.branch, metadata.start.version) == ("/one", "main", "2")
 
 
 def test_parent_and_origin_come_from_the_start():
     """A session that another one began names it, and why."""
     metadata = after(event(ev.SESSION_START, parent="p", payload={"origin": "subagent"}), event(parent="q"))
-    assert (metadata.parent, metadata.origin) == ("p", "subagent")
+    assert (metadata.start.parent, metadata.start.origin) == ("p", "subagent")
 
 
 def test_model_is_the_one_that_spoke_last():
@@ -132,7 +132,7 @@ def test_calls_that_are_never_answered_do_not_pile_up():
 def test_title_is_the_first_line_of_the_first_words(words, title):
     """The first line that is not blank, at most 400 characters, names the conversation."""
     metadata = SessionMetadata(KEY)
-    metadata.name(words, event())
+    metadata.set_title(words, event())
     assert metadata.title == title
 
 
@@ -140,7 +140,7 @@ def test_title_stays():
     """Later words do not change the title."""
     metadata = SessionMetadata(KEY)
     for words in ("", "  \n ", "first", "second"):
-        metadata.name(words, event())
+        metadata.set_title(words, event())
     assert metadata.title == "first"
 
 
@@ -148,7 +148,7 @@ def test_title_stays():
 def test_what_was_typed_for_the_client_is_no_title(subtype):
     """A slash command or a shell line says nothing about the conversation."""
     metadata = SessionMetadata(KEY)
-    metadata.name("/clear", event(payload={"text": "/clear", "subtype": subtype}))
+    metadata.set_title("/clear", event(payload={"text": "/clear", "subtype": subtype}))
     assert metadata.title == ""
 
 
@@ -183,12 +183,3 @@ def test_facts_go_on_from_their_state(events, draw):
     cut = draw.draw(st.integers(0, len(events)))
     state = json.loads(json.dumps(after(*events[:cut]).state()))
     assert after(*events[cut:], metadata=SessionMetadata(KEY, state)).state() == after(*events).state()
-
-
-@given(EVENTS, EVENTS)
-def test_copy_goes_its_own_way(events, more):
-    """What happens to a copy does not reach the facts that it was taken from."""
-    metadata = after(*events)
-    before = json.dumps(metadata.state())
-    after(*more, metadata=metadata.copy())
-    assert json.dumps(metadata.state()) == before

@@ -1,6 +1,7 @@
 """`katod sessions`: what is there to record or export."""
 
 import sys
+from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from itertools import islice
 from pathlib import Path
@@ -39,12 +40,9 @@ def sessions(
     context: Context, agent: str | None, project: str | None, since: str | None, everything: bool, as_json: bool
 ) -> None:
     """List the sessions on this machine, newest first."""
-    oldest = _since(since)
     newest_first = sorted(context.found().values(), key=lambda found: -found.changed_ns)
-    chosen = (found for found in newest_first if found.changed_ns >= oldest and agent in (None, found.key.agent))
-    described = (describe(found) for found in chosen if everything or not found.key.subagent)
-    listed = (row for row in described if not project or project in row.get("project", ""))
-    rows = list(islice(listed, None if everything or as_json else _MOST))  # reads no more sessions than it lists
+    chosen = (found for found in newest_first if everything or not found.key.subagent)
+    rows = _listed(chosen, agent, project, _since(since), None if everything or as_json else _MOST)
     for folder, problem in context.problems.items():
         click.echo(f"katod: {folder}: {problem}", err=True)
     if as_json:
@@ -52,6 +50,15 @@ def sessions(
             click.echo(orjson.dumps(row))
         return
     _table(rows)
+
+
+def _listed(
+    sessions: Iterable[Found], agent: str | None, project: str | None, oldest: int, most: int | None
+) -> list[dict[str, Any]]:
+    """Return what is shown of the sessions that fit; reads no more of them than that."""
+    chosen = (found for found in sessions if found.changed_ns >= oldest and agent in (None, found.key.agent))
+    rows = (row for row in map(describe, chosen) if not project or project in row.get("project", ""))
+    return list(islice(rows, most))
 
 
 def describe(found: Found) -> dict[str, Any]:

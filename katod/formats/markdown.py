@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, NamedTuple
 
 from katod import events as ev
 from katod.agents import LABELS, PRODUCTS
@@ -25,6 +25,14 @@ _MOST_LABELS: Final = 256
 _LONGEST_SUFFIX: Final = 16
 
 
+class Heading(NamedTuple):
+    """What the last heading said; the next one is printed where any of it changes."""
+
+    speaker: str = ""
+    model: str = ""
+    day: str = ""
+
+
 class Markdown:
     """Prints a conversation below one heading a speaker."""
 
@@ -38,9 +46,7 @@ class Markdown:
         self._options = options.with_switches(dict(state.get("switches", ())))
         self._when = When(options.time_zone)
         self._redact: Callable[[str], str] = redact if options.redact else str
-        self._speaker: str = state.get("speaker", "")
-        self._model: str = state.get("model", "")
-        self._day: str = state.get("day", "")
+        self._heading = Heading(*state.get("heading", ()))
         self._list: str = state.get("list", "")
         self._labels: dict[str, str] = state.get("labels", {})
         self._questions: dict[str, str] = state.get("questions", {})
@@ -53,7 +59,7 @@ class Markdown:
         if self._options.tools != self._base.tools:
             switches.append(["tools", self._options.tools == "full"])
         row = {
-            "speaker": self._speaker, "model": self._model, "day": self._day, "list": self._list,
+            "heading": [*self._heading] if any(self._heading) else [], "list": self._list,
             "labels": self._labels, "questions": self._questions,
             "switches": switches,
         }  # fmt: skip
@@ -61,18 +67,18 @@ class Markdown:
 
     def head(self, metadata: SessionMetadata, time: str) -> str:
         """Return the front matter and the title."""
-        self._day = self._when.day(time)
+        self._heading = self._heading._replace(day=self._when.day(time))
         agent = metadata.key.agent
         title = one_line(" ".join(self._redact(metadata.title).split()), TITLE) or f"Conversation with {LABELS[agent]}"
         rows = {
             "title": title,
-            "agent": f"{PRODUCTS[agent]} {metadata.version}".strip(),
+            "agent": f"{PRODUCTS[agent]} {metadata.start.version}".strip(),
             "model": metadata.model,
             "session": metadata.key.id,
             "subagent": metadata.key.subagent,
-            "parent": metadata.parent,
+            "parent": metadata.start.parent,
             "project": metadata.cwd,
-            "branch": metadata.branch,
+            "branch": metadata.start.branch,
             "started": self._when.iso(time),
             "recorder": self._base.recorder,
         }
@@ -84,8 +90,8 @@ class Markdown:
         """Return a mark in italics; a range's switches hold from its first mark on."""
         if mark.kind == "started":
             self._options = self._base.with_switches(dict(mark.switches))
-        when = f" {self._when.stamp(mark.time, self._day)}" if mark.time else ""
-        self._speaker = ""
+        when = f" {self._when.stamp(mark.time, self._heading.day)}" if mark.time else ""
+        self._heading = self._heading._replace(speaker="")
         return self._block(f"*{MARKS[mark.kind]}{when}*")
 
     def event(self, event: Event, metadata: SessionMetadata) -> str:
@@ -106,7 +112,7 @@ class Markdown:
         parts = [part for part in (shown, self._attachments(event)) if part]
         if not parts:
             return ""
-        return self._heading("User", "", event) + self._block("\n\n".join(parts))
+        return self._heading_of("User", "", event) + self._block("\n\n".join(parts))
 
     def _assistant(self, event: Event, metadata: SessionMetadata) -> str:
         return self._agent_heading(event, metadata) + self._block(body(self._redact(event.payload["text"])))
@@ -211,15 +217,15 @@ class Markdown:
     # -- what they have in common -----------------------------------------------------------------
 
     def _agent_heading(self, event: Event, metadata: SessionMetadata) -> str:
-        return self._heading(LABELS[metadata.key.agent], event.model or self._model, event)
+        return self._heading_of(LABELS[metadata.key.agent], event.model or self._heading.model, event)
 
-    def _heading(self, speaker: str, model: str, event: Event) -> str:
-        day = self._when.day(event.time) if event.time else self._day
-        if speaker == self._speaker and day == self._day and (not model or model == self._model):
+    def _heading_of(self, speaker: str, model: str, event: Event) -> str:
+        last = self._heading
+        day = self._when.day(event.time) if event.time else last.day
+        if speaker == last.speaker and day == last.day and (not model or model == last.model):
             return ""
-        stamp = self._when.stamp(event.time, self._day) if event.time else ""
-        self._speaker, self._day = speaker, day
-        self._model = model or self._model
+        stamp = self._when.stamp(event.time, last.day) if event.time else ""
+        self._heading = Heading(speaker, model or last.model, day)
         return self._block(f"## {' · '.join(part for part in (speaker, inline(model), stamp) if part)}")
 
     def _note(self, text: str) -> str:

@@ -307,11 +307,9 @@ class _Blocks:
 
     def _shown(self, line: str, rest: str) -> str:
         """Return a line outside of fences as it is printed."""
-        if self._leaf == "code":
-            return line
         if self._leaf in ("fence", "html"):  # some readers look for a table first
             line = line.replace("|", "&#124;")
-        if self._leaf == "fence":
+        if self._leaf in ("fence", "code"):
             return line
         if rest[:1] == "[" and self._defines and _DEFINITION.match(rest):
             line = line.replace("[", "\\[", 1)  # it would hold for the whole page

@@ -89,13 +89,17 @@ class Tags:
         kind, piece = match.lastgroup, match[0]
         if kind is None:  # an escaped character
             return piece
+        if kind == "sign":
+            return self._sign(match)
         if kind == "run" or (kind == "code" and self._tables and "|" in piece):
             self._sure = False
-        if kind == "sign":
-            return piece if self._ends <= 0 and _is_within(match) else _shown(piece)
-        if not self._sure:
-            return _shown(piece)
-        return self._tag(piece) if kind == "tag" else piece
+        if kind == "tag" and self._sure:
+            return self._tag(piece)
+        return piece if self._sure else _shown(piece)
+
+    def _sign(self, match: re.Match[str]) -> str:
+        """Return a `<` that begins no tag: as it is where no tag can come of it."""
+        return match[0] if self._ends <= 0 and _is_within(match) else _shown(match[0])
 
     def _tag(self, tag: str) -> str:
         """Return a tag as it is, moved down if it is a heading's, or shown if it may not stay."""

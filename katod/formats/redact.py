@@ -176,7 +176,7 @@ def _once(text: str) -> str:
     done = _replace(PEM, text) if PEM.marker in text else text
     plain = _plain(done)
     runs = plain.translate(_CLASSES)
-    veiled = _VEIL in runs or not (text.isascii() or not _UNSEEN.search(text))
+    veiled = _is_veiled(text, runs)
     if (start := runs.find(_RUN)) >= 0:
         done = _prefixed(done, runs, start)
     if ":" in done or "=" in done or "," in done:
@@ -190,6 +190,10 @@ def _in_urls(text: str) -> str:
         if rule.marker in text:
             text = _replace(rule, text)
     return text
+
+
+def _is_veiled(text: str, runs: bytes) -> bool:
+    return _VEIL in runs or (not text.isascii() and _UNSEEN.search(text) is not None)
 
 
 def _unveiled(text: str, done: str) -> str:

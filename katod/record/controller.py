@@ -118,10 +118,10 @@ class Controller:
         """Return where a session is auto-recorded, None if it is not: sub-agents go where their parent goes."""
         if self.policy.excludes(metadata.cwd):
             return None
-        spawned = key.subagent or (key.id if metadata.origin == SPAWNED else "")
+        spawned = key.subagent or (key.id if metadata.start.origin == SPAWNED else "")
         if not spawned:
             return self.naming.generated(metadata) if self.policy.auto_records(metadata.cwd) else None
-        parent = self.naming.recorded(SessionKey(key.agent, key.id if key.subagent else metadata.parent))
+        parent = self.naming.recorded(SessionKey(key.agent, key.id if key.subagent else metadata.start.parent))
         if parent is None or not self.policy.settings.recording.subagents:
             return None
         return self.naming.of_subagent(parent, spawned)
