@@ -98,8 +98,12 @@ class Tags:
         return piece if self._sure else _shown(piece)
 
     def _sign(self, match: re.Match[str]) -> str:
-        """Return a `<` that begins no tag: as it is where no tag can come of it."""
-        return match[0] if self._ends <= 0 and _is_within(match) else _shown(match[0])
+        """Return a `<` that begins no tag: as it is where no tag can come of it.
+
+        In a block of HTML one always can: a browser reads on in the next line, and in katod's own tags.
+        """
+        harmless = match.re is not _IN_HTML and self._ends <= 0 and _is_within(match)
+        return match[0] if harmless else _shown(match[0])
 
     def _tag(self, tag: str) -> str:
         """Return a tag as it is, moved down if it is a heading's, or shown if it may not stay."""

@@ -112,6 +112,7 @@ def test_the_outline_is_that_of_plain_words(tools):
     @settings(max_examples=300)
     @given(TEXTS, st.booleans())
     @example("\n## FAKE\n\n<div><script>", True)
+    @example('<div>[x]: y<a href="', False)
     def law(text, first):
         text = f"x\n{text}" if first else f"{text}\nx"
         transcript = whole(text, options)
