@@ -130,7 +130,7 @@ PURE = [
 ]
 PURE += [
     f"formats/{name}.py"
-    for name in ("mdtext", "toolview", "markdown", "jsonl", "when", "redact", "protocol", "__init__")
+    for name in ("mdtext", "toolview", "markdown", "jsonl", "when", "redact", "protocol", "registry")
 ]
 PURE += ["events.py", "model.py", "metadata.py", "slug.py", "record/recorder.py"]
 

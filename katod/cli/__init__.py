@@ -1,17 +1,28 @@
 """The command line: parse, call, print. One module a group of commands."""
 
 import sys
+from importlib import import_module
 from pathlib import Path
+from typing import Final
 
 import click
 
 from katod import __version__
-from katod.cli.context import Context
-from katod.config import state_path
 from katod.errors import KatodError
-from katod.store.integrity import HOW_TO_MEND, DatabaseError, safe_message
 
 EXIT_FAILED = 1
+# Each command is the function of that name in the module of that name; beside it the first line of its help, so that
+# `katod --help` need not import them all.
+_COMMANDS: Final = {
+    "run": "Run the daemon in the foreground.",
+    "demo": "Play a sample session and show the transcript that katod writes.",
+    "status": "Show the daemon, the recordings, and what went wrong.",
+    "sessions": "List the sessions on this machine, newest first.",
+    "record": "Start, stop or capture a recording from the shell.",
+    "export": "Export a session, a session file, a recording, or everything.",
+    "verify": "Check transcripts against the agents' session files.",
+    "config": "Write, show and check the configuration.",
+}
 
 
 class _Group(click.Group):
@@ -21,25 +32,14 @@ class _Group(click.Group):
         return list(_COMMANDS)
 
     def get_command(self, _ctx: click.Context, name: str) -> click.Command | None:
-        where = _COMMANDS.get(name)
-        if where is None:
+        if name not in _COMMANDS:
             return None
-        from importlib import import_module  # noqa: PLC0415 - this is what makes it lazy
-
-        command: click.Command = getattr(import_module(f"katod.cli.{where}"), name)
+        command: click.Command = getattr(import_module(f"katod.cli.{name}"), name)
         return command
 
-
-_COMMANDS = {
-    "run": "run",
-    "demo": "demo",
-    "status": "status",
-    "sessions": "sessions",
-    "record": "record",
-    "export": "export",
-    "verify": "verify",
-    "config": "config",
-}
+    def format_commands(self, _ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(_COMMANDS.items()))
 
 
 @click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"]})
@@ -54,6 +54,8 @@ def app(ctx: click.Context, config_path: Path | None) -> None:
     katod follows the sessions of your coding agents and writes transcripts to
     files that are yours. Type `::start` in the chat to record, `::stop` to end.
     """
+    from katod.cli.context import Context  # noqa: PLC0415 - `katod --help` needs none of it
+
     ctx.obj = Context(config_path)
 
 
@@ -66,17 +68,26 @@ def main() -> None:
         sys.exit(2)
     except click.Abort:
         sys.exit(EXIT_FAILED)
-    except KatodError as error:
-        _fail(f"{error}{f' ({error.hint})' if error.hint else ''}")
-    except DatabaseError as error:  # its pages were damaged since it was opened
-        _fail(f"the ledger in {state_path()} cannot be read: {safe_message(error)} ({HOW_TO_MEND})")
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(EXIT_FAILED)
-    except OSError as error:
-        _fail(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+    except Exception as error:
+        reason = _reason(error)
+        if not reason:
+            raise
+        click.echo(f"katod: {reason}", err=True)
+        sys.exit(EXIT_FAILED)
 
 
-def _fail(line: str) -> None:
-    click.echo(f"katod: {line}", err=True)
-    sys.exit(EXIT_FAILED)
+def _reason(error: Exception) -> str:
+    """Return the line that says what went wrong; empty for a mistake of katod's own, which shows a traceback."""
+    from katod.config import state_path  # noqa: PLC0415 - loaded already, where there was anything to fail
+    from katod.store.integrity import HOW_TO_MEND, DatabaseError, safe_message  # noqa: PLC0415
+
+    if isinstance(error, KatodError):
+        return f"{error}{f' ({error.hint})' if error.hint else ''}"
+    if isinstance(error, DatabaseError):  # its pages were damaged since it was opened
+        return f"the ledger in {state_path()} cannot be read: {safe_message(error)} ({HOW_TO_MEND})"
+    if isinstance(error, OSError):
+        return f"{error.filename}: {error.strerror}" if error.filename else str(error)
+    return ""

@@ -15,7 +15,7 @@ from katod.cli.context import Context, Found
 from katod.config import local_zone
 from katod.discover.identity import named
 from katod.errors import KatodError, SelectionError, SourceError
-from katod.formats import FORMATS
+from katod.formats.registry import FORMATS
 from katod.model import SUFFIXES, Cursor, Options, SessionKey
 from katod.record.export import Stretch, read_katod, render_all, render_recording, replay
 from katod.record.policy import Policy

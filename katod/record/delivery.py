@@ -7,8 +7,8 @@ from typing import Final
 from katod.agents.protocol import decoded
 from katod.backoff import pause
 from katod.errors import OutputError
-from katod.formats import open_format
 from katod.formats.markdown import asset_name
+from katod.formats.registry import open_format
 from katod.log import EventLog
 from katod.model import Mark
 from katod.record.ranges import head_metadata

@@ -10,7 +10,7 @@ from katod import events as ev
 from katod.agents import ADAPTERS
 from katod.errors import SourceError
 from katod.events import Event
-from katod.formats import open_format
+from katod.formats.registry import open_format
 from katod.log import EventLog
 from katod.metadata import SessionMetadata
 from katod.model import Cursor, Identity, Options, SessionKey

@@ -6,7 +6,7 @@ from typing import Final
 
 from katod.command.target import Places, generated, numbered, resolve
 from katod.errors import TargetRefused
-from katod.formats import FORMATS
+from katod.formats.registry import FORMATS
 from katod.formats.when import When
 from katod.metadata import SessionMetadata
 from katod.model import SessionKey, Target

@@ -3,7 +3,7 @@
 from typing import Any
 
 from katod.events import Event
-from katod.formats import open_format
+from katod.formats.registry import open_format
 from katod.metadata import SessionMetadata
 from katod.model import Mark, MarkKind, Options, Range, SessionKey
 from katod.store.rows import OutputRow

@@ -5,8 +5,8 @@ from typing import Any
 from katod.agents import ADAPTERS
 from katod.discover.catalog import Catalog, Source, save_source
 from katod.events import Event
-from katod.formats import FORMATS
 from katod.formats.redact import REDACTED
+from katod.formats.registry import FORMATS
 from katod.log import EventLog
 from katod.metadata import SessionMetadata
 from katod.model import SessionKey

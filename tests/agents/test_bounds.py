@@ -8,7 +8,7 @@ import pytest
 
 from katod.agents.protocol import Origin
 from katod.events import Event
-from katod.formats import open_format
+from katod.formats.registry import open_format
 from katod.log import EventLog
 from katod.metadata import SessionMetadata
 from katod.model import Identity, Line, Options, SessionKey

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from katod.agents.protocol import Origin
-from katod.formats import FORMATS, open_format
+from katod.formats.registry import FORMATS, open_format
 from katod.log import EventLog
 from katod.metadata import SessionMetadata
 from katod.model import Identity, Line, Options, SessionKey

@@ -12,7 +12,7 @@ import atheris
 with atheris.instrument_imports(include=["katod"]):
     from katod.agents import ADAPTERS
     from katod.agents.protocol import Origin
-    from katod.formats import FORMATS, open_format
+    from katod.formats.registry import FORMATS, open_format
     from katod.log import EventLog
     from katod.metadata import SessionMetadata
     from katod.model import Identity, Line, Options, SessionKey

@@ -1,0 +1,15 @@
+"""The formats by name."""
+
+from typing import Any, Final
+
+from katod.formats.jsonl import Jsonl
+from katod.formats.markdown import Markdown
+from katod.formats.protocol import Format
+from katod.model import Options
+
+FORMATS: Final[dict[str, type[Format]]] = {Markdown.name: Markdown, Jsonl.name: Jsonl}
+
+
+def open_format(name: str, options: Options, state: dict[str, Any] | None = None) -> Format:
+    """Return a format at its beginning, or where `state()` left off."""
+    return FORMATS[name](options, state)
