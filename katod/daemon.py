@@ -167,7 +167,7 @@ class Daemon:
         """Carry out a request; returns why it was refused, or nothing."""
         session = self._ledger.find_session(request.key)
         if session is None or not self._discovery.catalog.of_session(session.id):
-            return "no such session is known"
+            return "no session matches"
         try:
             refusal = self._pipeline.request(session.id, request.command, request.time, dedup_key)
         except LedgerError:
@@ -185,7 +185,7 @@ class Daemon:
             self._settings.reload()
         except ConfigError as error:
             self._log.settings_rejected(path, str(error))
-            sd_notify(f"STATUS=the new settings are bad, the old ones stay: {error}")
+            sd_notify(f"STATUS=invalid configuration, keeping the old settings: {error}")
             return
         self._log.level = self._settings.now.log.level
         roots = self._settings.roots()

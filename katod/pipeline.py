@@ -308,7 +308,7 @@ class Pipeline:
             while self.step(source.id):
                 pass
         refusal = self._contained(session_id, lambda: self._carry_out(session_id, command, time, dedup_key))
-        return "katod failed to read this session: see `katod status`" if refusal is None else refusal
+        return "katod could not read this session: see `katod status`" if refusal is None else refusal
 
     def _carry_out(self, session_id: int, command: Command, time: str, dedup_key: str) -> str:
         session = self._load(session_id)

@@ -192,7 +192,7 @@ def test_an_existing_file_is_never_written_to(world: World, word: str) -> None:
     world.claude().append(make.user("hello"), make.user(f"::{word} mine.md"), make.says("more"))
     world.once()
     assert mine.read_text() == "my own words\n"
-    assert "exists already" in world.cli("status")
+    assert "already exists" in world.cli("status")
 
 
 def test_a_session_that_is_written_all_the_time_is_followed_meanwhile(world: World) -> None:

@@ -111,7 +111,7 @@ class Controller:
             if isinstance(error, OSError) and is_passing(error):
                 raise
             reason = error.what if isinstance(error, TargetRefused) else error.strerror or str(error)
-            self._refuse(session, "start", session.metadata.time, reason, "recording by rule: ")
+            self._refuse(session, "start", session.metadata.time, reason, "auto-record: ")
             return None
 
     def _chosen_target(self, key: SessionKey, metadata: SessionMetadata) -> Target | None:

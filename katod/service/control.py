@@ -66,7 +66,7 @@ class Inbox:
             if path in self._answers:
                 self.answer(path, self._answers.pop(path))
             elif (request := _parse(data)) is None:
-                self.answer(path, "not a request")
+                self.answer(path, "not a valid request")
             else:
                 yield path, request
 
