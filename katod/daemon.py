@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from katod import config, requests
+from katod.agents import AGENTS
 from katod.config import Settings
 from katod.discover.roots import Root, find_roots
 from katod.discover.watch import Hints, Watcher, folders_of
@@ -40,11 +41,11 @@ class Daemon:
         self._has_config = config_path.exists()  # a file that is gone is a mistake, not a wish for the defaults
         self._state = state
         self._log = log
-        self._hints = Hints()
+        self._hints = Hints(AGENTS.values())
         self._watcher = Watcher(self._hints, log)
         self._ledger = Ledger.open(state, log)
         self._catalog = Catalog(self._ledger, log)
-        self._roots = find_roots(settings)
+        self._roots = find_roots(settings, AGENTS)
         self._settings = settings
         self._pipeline = Pipeline(self._ledger, self._catalog, log, self._rules(), self._notify)
         self._due: dict[int, float] = {}
@@ -229,7 +230,7 @@ class Daemon:
         self._settings = settings
         self._has_config = self._config_path.exists()
         self._log.level = settings.log.level
-        self._roots = find_roots(settings)
+        self._roots = find_roots(settings, AGENTS)
         self._pipeline.use(self._rules())
         self._renew()
         self._log.settings_reloaded(str(self._config_path))

@@ -14,7 +14,7 @@ from functools import partial
 from typing import Final, TypeVar
 
 from katod import events as ev
-from katod.agents import ADAPTERS
+from katod.agents import AGENTS
 from katod.errors import LedgerError, SourceChanged, SourceError, SourceGone, shown
 from katod.events import Event
 from katod.log import EventLog
@@ -30,7 +30,6 @@ from katod.record.outputs import Outputs, Rules
 from katod.record.rows import OutputRow, SourceRow
 from katod.record.upgrade import rebuild
 from katod.tail.reader import Cursor, Partial, SourceFile
-from katod.tail.source import open_source
 
 STEP_BYTES: Final = 512 * 1024  # larger reads cost more a byte: their memory is mapped anew each time
 Notify = Callable[[str, str], None]
@@ -84,7 +83,7 @@ class Pipeline:
         return more
 
     def _open_and_step(self, source: SourceRow, budget: int) -> bool:
-        with open_source(source.path) as file:
+        with AGENTS[source.identity.key.agent].open(source.path) as file:
             return self._step(source, file, budget)
 
     def _contained(self, session_id: int, act: Callable[[], T]) -> T | None:
@@ -148,7 +147,7 @@ class Pipeline:
                     self._pass(conversation, source, event)
                 elif file.is_document:  # read again from its beginning, by a reader that may know nothing of it
                     conversation.metadata.fold(event)
-            if translation.holding():
+            if translation.has_pending():
                 self._held.setdefault(source.id, before)
             else:
                 self._held.pop(source.id, None)
@@ -207,7 +206,7 @@ class Pipeline:
         following = self._catch_up.rows()
         rows = {row.id: following.get(row.id, row) for row in self._ledger.outputs(session_id)}
         row = self._ledger.session(session_id)
-        version = ADAPTERS[row.key.agent].version
+        version = AGENTS[row.key.agent].adapter.version
         sources = self._catalog.of_session(session_id)
         stored = self._ledger.sources_of(session_id)
         whole = row.metadata is not None and all(
@@ -254,7 +253,7 @@ class Pipeline:
 
     def _release(self, conversation: Conversation) -> None:
         """Stop translating a session that nobody records any more."""
-        wanted = conversation.recording or conversation.row.auto == "wanted" or conversation.reader.holding()
+        wanted = conversation.recording or conversation.row.auto == "wanted" or conversation.reader.has_pending()
         if not wanted:
             self._open.pop(conversation.row.id, None)
             for source in conversation.sources:

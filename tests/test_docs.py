@@ -12,8 +12,9 @@ import click
 import pytest
 from click.testing import CliRunner
 
+from katod.agents import AGENTS
 from katod.cli import app
-from katod.config import AGENTS, Agent, Settings
+from katod.config import Agent, Settings
 from katod.events import KINDS
 from katod.log import EventLog
 

@@ -8,8 +8,8 @@ from typing import Any
 import click
 import orjson
 
-from katod.agents import LABELS
-from katod.agents.tools import one_line
+from katod.agents import AGENTS
+from katod.agents.toolcalls import one_line
 from katod.cli.context import Context, Found
 from katod.config import local_zone
 from katod.formats.mdtext import clean
@@ -25,7 +25,7 @@ _LEAST_TITLE = 12
 
 
 @click.command()
-@click.option("--agent", type=click.Choice(list(LABELS)), help="Only sessions of this agent.")
+@click.option("--agent", type=click.Choice(sorted(AGENTS)), help="Only sessions of this agent.")
 @click.option("--project", help="Only sessions whose project's path holds this text.")
 @click.option(
     "--since", metavar="DATE|DAYS", help="Only sessions changed since a date (2026-02-01) or in the last days (7)."

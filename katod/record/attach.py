@@ -3,7 +3,8 @@
 from pathlib import Path
 
 from katod import events as ev
-from katod.agents.protocol import Origin
+from katod.agents import AGENTS
+from katod.agents.base import Origin
 from katod.command.scan import find_command
 from katod.errors import SourceChanged, SourceError
 from katod.log import EventLog
@@ -16,7 +17,6 @@ from katod.record.realign import realign
 from katod.record.rows import SourceRow
 from katod.record.translation import Translation
 from katod.tail.reader import Batch, Cursor, SourceFile
-from katod.tail.source import open_source
 
 
 class Attaching:
@@ -77,7 +77,7 @@ class Attaching:
         if left <= 0:
             return True
         try:
-            with open_source(source.path) as file:
+            with AGENTS[source.identity.key.agent].open(source.path) as file:
                 try:
                     file.prove(source.cursor)
                 except SourceChanged as change:  # what stands there now was never read: it is no history

@@ -9,7 +9,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
-from katod.discover.identity import IN_DATABASE, identify
+from katod.agents import AGENTS
+from katod.agents.base import AgentSpec
 from katod.discover.roots import Root
 from katod.discover.sweep import look, sweep, sweep_folder
 from katod.log import EventLog
@@ -70,15 +71,16 @@ class Catalog:
         """Look at the files of single folders (the recently active ones)."""
         changed: list[SourceRow] = []
         for root, folder in folders:
-            for path, seen in sweep_folder(root.agent, folder, {}, deep=False):
+            for path, seen in sweep_folder(root.spec, folder, {}, deep=False):
                 changed += self._notice(root, path, seen)
         return changed
 
     def hint(self, root: Root, path: str) -> list[SourceRow]:
         """Look at one path that the watcher named."""
-        if root.has_databases and path.endswith((".db", ".db-wal")):
+        container = root.spec.container
+        if container is not None and path.endswith(container.suffixes):
             return self.sweep_folders([(root, os.path.dirname(path))])
-        found = look(root.agent, path)
+        found = look(root.spec, path)
         if found is None:
             return []
         known = self._paths.get(path)
@@ -87,7 +89,9 @@ class Catalog:
     def _sweep_root(self, root: Root, problems: dict[str, str], began: int) -> list[SourceRow]:
         closed_before = len(problems)
         found = sorted(sweep(root, problems), key=lambda item: (item[1].mtime_ns, item[0]))
-        closed = tuple(f"{path}#" if path.endswith(".db") else f"{path}/" for path in list(problems)[closed_before:])
+        closed = tuple(
+            f"{path}#" if root.spec.is_container(path) else f"{path}/" for path in list(problems)[closed_before:]
+        )
         before = self._swept.get(str(root.path), 0)
         for path in closed:  # what is written there meanwhile is new when it can be read again
             self._swept.setdefault(path, before)
@@ -108,13 +112,13 @@ class Catalog:
     def _notice(self, root: Root, path: str, seen: Stat) -> list[SourceRow]:
         row = self._paths.get(path)
         if row is None:
-            identity = identify(root.agent, Path(path))
+            identity = root.spec.identify(Path(path))
             if identity is None:
                 return []
             row = self._moved(path, identity)
             if row is None:
                 row = self._add(root, path, identity, seen)
-                return [] if row.history and IN_DATABASE in path else [row]
+                return [] if row.history and root.spec.is_contained(path) else [row]
         if row.seen == seen and not row.gone:
             return []
         row.seen, row.gone = seen, False
@@ -123,7 +127,7 @@ class Catalog:
     def _moved(self, path: str, identity: Identity) -> SourceRow | None:
         """Return the source that this file was under another name (archived, restored), None if it is a new one."""
         row = self._identities.get(identity)
-        if row is None or look(identity.key.agent, row.path) is not None:
+        if row is None or look(AGENTS[identity.key.agent], row.path) is not None:
             return None
         del self._paths[row.path]
         row.path = path
@@ -133,10 +137,10 @@ class Catalog:
 
     def _add(self, root: Root, path: str, identity: Identity, seen: Stat) -> SourceRow:
         swept = self._looked(root, path)
-        history = seen.size if self._was_there(path, seen, swept) else 0
+        history = seen.size if self._was_there(root.spec, path, seen, swept) else 0
         session = self._ledger.session_of(identity.key)
         row = self._ledger.add_source(session.id, path, identity, seen, history, 0 if history else swept)
-        if history and IN_DATABASE in path:  # its words have times: it need not be opened to be known
+        if history and root.spec.is_contained(path):  # its words have times: it need not be opened to be known
             row.baseline, row.cursor, row.after_ns = 0, Cursor(seen.size), seen.mtime_ns
             self._ledger.save_source(row)
         self.sources[row.id] = row
@@ -149,7 +153,7 @@ class Catalog:
         closed = [at for place, at in self._swept.items() if place[-1] in "#/" and path.startswith(place)]
         return min(closed, default=self._swept.get(str(root.path), 0))
 
-    def _was_there(self, path: str, seen: Stat, swept: int) -> bool:
+    def _was_there(self, spec: AgentSpec, path: str, seen: Stat, swept: int) -> bool:
         """Say whether a new file's content is older than katod's last look: restored, synced, never looked at.
 
         A clock that was set back gives what is new an old time: where it is behind the last look, only a file whose
@@ -159,12 +163,12 @@ class Catalog:
             return True
         if seen.mtime_ns >= swept:
             return False
-        return time.time_ns() >= swept or not _is_by_the_clock(path)
+        return time.time_ns() >= swept or not _is_by_the_clock(spec, path)
 
 
-def _is_by_the_clock(path: str) -> bool:
+def _is_by_the_clock(spec: AgentSpec, path: str) -> bool:
     """Say whether a file's time is that of its last change, which no program can choose."""
-    if IN_DATABASE in path:
+    if spec.is_contained(path):
         return True
     try:
         status = os.lstat(path)

@@ -8,7 +8,7 @@ from typing import Any
 
 import orjson
 
-from katod.agents import ADAPTERS
+from katod.agents import AGENTS
 from katod.errors import LedgerError, OutputError, SourceError, SourceGone
 from katod.events import Event
 from katod.log import EventLog
@@ -18,7 +18,6 @@ from katod.record.delivery import Delivery
 from katod.record.ledger import Ledger, id_hash
 from katod.record.rows import OutputRow, SourceRow
 from katod.tail.reader import Cursor
-from katod.tail.source import open_source
 
 
 class Follower:
@@ -31,7 +30,7 @@ class Follower:
         self.reader = Reader(self.session, log, behind.get("metadata"), 0)
         self.offsets: dict[int, int] = {int(key): offset for key, offset in behind.get("offsets", {}).items()}
         self.states: dict[str, Any] = behind.get("states", {})
-        self._native_ids = ADAPTERS[self.session.key.agent].native_ids
+        self._native_ids = AGENTS[self.session.key.agent].nature.has_native_ids
         self._numbers: dict[int, int] = {int(key): seq for key, seq in behind.get("numbers", {}).items()}
         self._rewritten: set[int] = set(behind.get("rewritten", ()))
         self._passed: set[int] = set(behind.get("passed", ()))
@@ -197,7 +196,7 @@ class CatchUp:
         at = follower.offsets.get(source.id, 0)
         batch, is_document = None, False
         try:
-            with open_source(source.path) as file:
+            with AGENTS[source.identity.key.agent].open(source.path) as file:
                 batch, is_document = file.read(Cursor(at), budget), file.is_document
         except SourceGone:
             pass  # what it held is lost to this output, and a mark says so

@@ -3,8 +3,8 @@
 from pathlib import Path
 from typing import Any
 
-from katod.agents import ADAPTERS
-from katod.agents.protocol import Origin, fingerprint
+from katod.agents import AGENTS
+from katod.agents.base import Origin, fingerprint
 from katod.events import Event
 from katod.formats.redact import REDACTED
 from katod.log import EventLog
@@ -77,9 +77,9 @@ class Reader:
         """Return the adapters' states by source."""
         return {source_id: translation.state() for source_id, translation in self._translations.items()}
 
-    def holding(self) -> bool:
+    def has_pending(self) -> bool:
         """Say whether text waits for a later record."""
-        return any(translation.holding() for translation in self._translations.values())
+        return any(translation.has_pending() for translation in self._translations.values())
 
 
 class Conversation:
@@ -98,7 +98,7 @@ class Conversation:
         self.refusals: list[tuple[str, str, str]] = []
         self.unsaved: dict[int, OutputRow] = {}
         self._ledger = ledger
-        self._native_ids = ADAPTERS[row.key.agent].native_ids
+        self._native_ids = AGENTS[row.key.agent].nature.has_native_ids
         self._new: list[tuple[int, int, int]] = []
         self._fresh: set[int] = set()
         self._attached = 0

@@ -4,11 +4,11 @@ import os
 from datetime import datetime
 from typing import Final
 
+from katod.agents import AGENTS
 from katod.errors import SourceError
 from katod.events import Event
 from katod.record.catalog import Catalog
 from katod.record.rows import SourceRow
-from katod.tail.source import open_source
 
 _NS: Final = 1_000_000_000
 # Agents write a command a little after it was typed.
@@ -39,7 +39,7 @@ def typed_ns(event: Event, unknown: int) -> int:
 def _holds(row: SourceRow, needle: bytes) -> bool:
     """Say whether the history of a source holds some bytes."""
     try:
-        with open_source(row.path) as file:
+        with AGENTS[row.identity.key.agent].open(row.path) as file:
             return file.find(needle, row.history)
     except SourceError:
         return False

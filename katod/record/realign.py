@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Final
 
 from katod import events as ev
-from katod.agents import ADAPTERS
-from katod.agents.protocol import Origin, fingerprint
+from katod.agents import AGENTS
+from katod.agents.base import Origin, fingerprint
 from katod.log import EventLog
 from katod.metadata import SessionMetadata
 from katod.record.conversation import Conversation
@@ -29,7 +29,7 @@ def realign(
 ) -> None:
     """Set the cursor of a changed source to where what is new begins."""
     offset = 0
-    if conversation is not None and not ADAPTERS[source.identity.key.agent].native_ids:
+    if conversation is not None and not AGENTS[source.identity.key.agent].nature.has_native_ids:
         offset = _repeated(source, file, ledger, log)
         if offset == 0:
             offset = file.last_newline(file.size)
@@ -39,7 +39,7 @@ def realign(
     if conversation is None:
         # Nothing was translated, so nothing is known but the time: only what was typed later may command.
         source.translated, source.state = 0, None
-        if not ADAPTERS[source.identity.key.agent].exact_times:  # nothing tells what of it is new: what comes now is
+        if not AGENTS[source.identity.key.agent].nature.has_times:  # nothing tells what of it is new: what comes now is
             source.baseline = file.last_newline(file.size)
             source.cursor = Cursor(source.baseline, file.anchor(source.baseline))
             return

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from katod.agents import ADAPTERS
-from katod.agents.protocol import Origin
+from katod.agents import AGENTS
+from katod.agents.base import Origin
 from katod.errors import SourceError
 from katod.events import Event
 from katod.log import EventLog
@@ -13,7 +13,6 @@ from katod.metadata import SessionMetadata
 from katod.model import Identity, SessionKey
 from katod.record.translation import Translation
 from katod.tail.reader import Cursor, SourceFile
-from katod.tail.source import open_source
 
 CHUNK = 512 * 1024
 
@@ -31,7 +30,7 @@ def replay(
 ) -> Iterator[tuple[Event, SessionMetadata]]:
     """Yield each event of a session once, in order, with the facts as they are then. Raises SourceError."""
     metadata = SessionMetadata(key)
-    native_ids = ADAPTERS[key.agent].native_ids
+    native_ids = AGENTS[key.agent].nature.has_native_ids
     seen: set[int] = set()
     for stretch in stretches:
         try:
@@ -51,7 +50,7 @@ def replay(
 
 def _events(stretch: Stretch, metadata: SessionMetadata, log: EventLog) -> Iterator[Event]:
     translation = Translation(Origin(stretch.identity, Path(stretch.path)), metadata, log)
-    with open_source(stretch.path) as file:
+    with AGENTS[stretch.identity.key.agent].open(stretch.path) as file:
         cursor, limit = Cursor(), stretch.limit
         while limit is None or cursor.offset < limit:
             batch = file.read(cursor, CHUNK if limit is None else min(CHUNK, limit - cursor.offset))

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from katod import events as ev
-from katod.agents import open_adapter
-from katod.agents.protocol import Origin
+from katod.agents import AGENTS
+from katod.agents.base import Origin
 from katod.command.split import split
 from katod.events import Event
 from katod.formats.mdtext import clean
@@ -29,7 +29,7 @@ class Translation:
         self, origin: Origin, metadata: SessionMetadata, log: EventLog, state: dict[str, Any] | None = None
     ) -> None:
         self._agent = origin.identity.key.agent
-        self._adapter = open_adapter(self._agent, origin, state)
+        self._adapter = AGENTS[self._agent].adapter(origin, state)
         self._path = str(origin.path)
         self._log = log
         self.metadata = metadata
@@ -49,9 +49,9 @@ class Translation:
         count, self._near_misses = self._near_misses, 0
         return count
 
-    def holding(self) -> bool:
+    def has_pending(self) -> bool:
         """Say whether text waits for a later record."""
-        return self._adapter.holding()
+        return self._adapter.has_pending()
 
     def feed(self, lines: list[Line]) -> Iterator[Event]:
         """Yield the events that these lines give.

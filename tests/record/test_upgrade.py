@@ -5,8 +5,8 @@ import os
 import pytest
 
 from katod import requests
-from katod.agents.claude.adapter import Claude as ClaudeAdapter
-from katod.agents.codex.adapter import Codex as CodexAdapter
+from katod.agents.claude.adapter import ClaudeAdapter
+from katod.agents.codex.adapter import CodexAdapter
 from katod.formats.markdown import Markdown
 from katod.requests import Request
 from tests.test_pipeline import counts, only

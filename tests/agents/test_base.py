@@ -3,9 +3,9 @@
 from pathlib import Path
 
 import pytest
+from katod.discover.identity import SUFFIXES, identify, named
 
 from katod.config import AGENTS
-from katod.discover.identity import SUFFIXES, identify, named
 
 UUID = "3f0a4c52-9d1e-4b7a-8c66-0123456789ab"
 OTHER = "77777777-9d1e-4b7a-8c66-0123456789ab"
