@@ -13,12 +13,12 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import platformdirs
 
+from katod.agents import AGENTS
 from katod.errors import ConfigError
 from katod.log import LEVELS
 from katod.model import SUFFIXES, Attachments, Tools
 
 FILE_NAME: Final = "katod.toml"
-AGENTS: Final = ("claude", "codex", "gemini", "opencode", "cursor", "zot", "copilot", "pi")
 TEMPLATE_FIELDS: Final = ("project", "date", "title", "session8", "session", "agent")
 
 
@@ -191,7 +191,7 @@ class _Reader:
         agents = {name: Agent() for name in AGENTS}
         for name, value in tree.items():
             if name not in AGENTS:
-                raise self._unknown(name, list(AGENTS), ("agents",))
+                raise self._unknown(name, sorted(AGENTS), ("agents",))
             agents[name] = self.table(Agent, self._dict(value, ("agents", name)), ("agents", name))
         return agents
 

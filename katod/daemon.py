@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from katod import config
+from katod.agents import AGENTS
 from katod.config import Settings
 from katod.discover.catalog import Catalog
 from katod.discover.discovery import Discovery
@@ -41,7 +42,7 @@ class LiveSettings:
 
     def roots(self) -> list[Root]:
         """Return the agents' roots."""
-        return find_roots(self.now)
+        return find_roots(self.now, AGENTS)
 
     def policy(self, roots: list[Root]) -> Policy:
         """Return what the settings decide about recordings."""

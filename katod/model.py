@@ -44,13 +44,13 @@ class Stat(NamedTuple):
 
 
 class Record(NamedTuple):
-    """One decoded native record: `value` is a JSON object, or None where nothing could be decoded.
+    """One decoded native record: `value` is a JSON object (a `dict`), or None where nothing could be decoded.
 
     `raw` is kept only for what could not be decoded; `part` counts the records of one line.
     """
 
     offset: int
-    value: dict[str, Any] | None
+    value: Any  # not `dict | None`: adapters hand on only what was decoded
     part: int = 0
     raw: str = ""
     problem: str = ""

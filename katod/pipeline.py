@@ -30,7 +30,6 @@ from katod.record.session import ActiveSession, ActiveSessions
 from katod.store.ledger import Ledger
 from katod.store.rows import OutputRow
 from katod.tail.reader import Batch, SourceFile
-from katod.tail.source import open_source
 
 STEP_BYTES: Final = 512 * 1024  # larger reads cost more a byte: their memory is mapped anew each time
 T = TypeVar("T")
@@ -93,7 +92,7 @@ class Pipeline:
             return None
 
     def _open_and_step(self, source: Source, budget: int) -> bool:
-        with open_source(source.path) as file:
+        with source.spec.open(source.path) as file:
             return self._step(source, file, budget)
 
     def _step(self, source: Source, file: SourceFile, budget: int) -> bool:

@@ -15,7 +15,7 @@ from typing import Final
 import click
 from click.testing import CliRunner
 
-from katod.agents import PRODUCTS
+from katod.agents import AGENTS
 from katod.cli import app
 from katod.config import AGENTS
 from katod.formats import redact
@@ -90,9 +90,9 @@ def agents() -> str:
     """Return the table of agents: where katod looks is what the default configuration says."""
     roots = {key.split(".")[1]: meaning for key, _, meaning in settings() if key.endswith(".roots")}
     lines = ["| name | agent | followed in |", "|---|---|---|"]
-    for name in AGENTS:
+    for name in sorted(AGENTS):
         where = roots[name].partition("Empty: ")[2].rstrip(".")
-        lines.append(f"| `{name}` | {PRODUCTS[name]} | {_coded(where)} |")
+        lines.append(f"| `{name}` | {AGENTS[name].product} | {_coded(where)} |")
     return "\n".join(lines) + "\n"
 
 
@@ -120,7 +120,7 @@ def keys() -> str:
     lines = ["| key | default | meaning |", "|---|---|---|"]
     for key, default, meaning in settings():
         _, agent, leaf = key.split(".") if key.startswith("agents.") else ("", "", "")
-        if agent and agent != AGENTS[0]:
+        if agent and agent != min(AGENTS):
             continue
         name = f"agents.<name>.{leaf}" if agent else key
         shown = "Where it keeps its sessions. Empty: the defaults below." if leaf == "roots" else meaning

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from katod import config
-from katod.config import AGENTS, Agent, Settings, load, local_zone, parse
+from katod.agents import AGENTS
+from katod.config import Agent, Settings, load, local_zone, parse
 from katod.errors import ConfigError
 
 FILE = Path("katod.toml")

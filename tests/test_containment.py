@@ -6,7 +6,8 @@ import os
 import orjson
 import pytest
 
-from katod.agents.claude import adapter, tools
+from katod.agents.claude import tools
+from katod.agents.claude.adapter import ClaudeAdapter
 from katod.errors import OutputError
 from katod.record import delivery
 from katod.service import control
@@ -21,14 +22,14 @@ DEEP = b"[" * 995 + b"]" * 995
 @pytest.fixture
 def failing_once(monkeypatch):
     """An adapter that runs out of memory at the next message of the assistant, and never again."""
-    real, failures = adapter._HANDLERS["assistant"], [MemoryError]
+    real, failures = ClaudeAdapter.handlers["assistant"], [MemoryError]
 
-    def fail(self, value, record):
+    def fail(self, record):
         if failures:
             raise failures.pop()
-        return real(self, value, record)
+        return real(self, record)
 
-    return lambda: monkeypatch.setitem(adapter._HANDLERS, "assistant", fail)
+    return lambda: monkeypatch.setitem(ClaudeAdapter.handlers, "assistant", fail)
 
 
 @pytest.mark.fault("one record breaks katod")
@@ -58,7 +59,7 @@ def test_a_session_that_keeps_failing_stays_visible(world, monkeypatch):
     def fail(*_):
         raise MemoryError
 
-    monkeypatch.setitem(adapter._HANDLERS, "assistant", fail)
+    monkeypatch.setitem(ClaudeAdapter.handlers, "assistant", fail)
     source.append(make.says("two"))
     world.once()
     assert [row["problem"] for row in orjson.loads(world.cli("status", "--json"))["problems"]] == [
@@ -127,10 +128,10 @@ def test_a_request_that_fails_is_answered_and_gone(world, monkeypatch):
     def fail(*_):
         raise MemoryError
 
-    monkeypatch.setitem(adapter._HANDLERS, "assistant", fail)
+    monkeypatch.setitem(ClaudeAdapter.handlers, "assistant", fail)
     answer = control.enqueue(world.state, Request(("claude", SESSION, ""), "start", "n", "2026-02-10T23:00:00.000Z"))
     world.once()
-    assert "katod failed" in answer.read_text()
+    assert "could not read" in answer.read_text()
     assert source.path.exists()
 
 

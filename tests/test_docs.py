@@ -14,7 +14,8 @@ import click
 import orjson
 import pytest
 
-from katod.config import AGENTS, Agent, Settings
+from katod.agents import AGENTS
+from katod.config import Agent, Settings
 from katod.discover.roots import find_roots
 from katod.events import KINDS
 from katod.log import EventLog
@@ -102,10 +103,10 @@ def test_the_default_folders_of_the_agents_are_documented(monkeypatch: pytest.Mo
     rows = {row.split("`")[1]: row for row in documents.agents().splitlines()[2:]}
     wrong = [
         root
-        for root in find_roots(Settings())
+        for root in find_roots(Settings(), AGENTS)
         if f"`{str(root.path).replace('/home/you', '~')}`" not in rows[root.agent]
     ]
-    assert (list(rows), wrong) == (list(AGENTS), [])
+    assert (list(rows), wrong) == (sorted(AGENTS), [])
 
 
 def test_every_agent_is_described() -> None:

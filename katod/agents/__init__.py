@@ -1,34 +1,45 @@
-"""The agents: each module knows one agent's format and turns its records into events."""
+"""The agents: a module or a folder for each, and the registry of them all.
 
+Adding an agent is a module with a `SPEC`, and its name in `AGENTS`.
+"""
+
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-from katod.agents.claude.adapter import Claude
-from katod.agents.codex.adapter import Codex
-from katod.agents.copilot import Copilot
-from katod.agents.cursor import Cursor
-from katod.agents.gemini import Gemini
-from katod.agents.opencode import OpenCode
-from katod.agents.pi import Pi
-from katod.agents.protocol import Adapter, Origin
-from katod.agents.zot import Zot
+from katod.agents import claude, codex, copilot, cursor, gemini, opencode, pi, zot
+from katod.agents.base import AgentSpec
+from katod.model import Cursor
+from katod.tail.decode import decode
 
-# In the order in which they are asked whose file it is: who looks closer comes first.
-ADAPTERS: Final[dict[str, type[Adapter]]] = {
-    adapter.agent: adapter for adapter in (OpenCode, Copilot, Pi, Gemini, Zot, Cursor, Codex, Claude)
+# In the order in which `sniff` asks whose file it is: those that look closest come first.
+AGENTS: Final[Mapping[str, AgentSpec]] = {
+    spec.name: spec
+    for spec in (
+        opencode.SPEC,
+        copilot.SPEC,
+        pi.SPEC,
+        gemini.SPEC,
+        zot.SPEC,
+        cursor.SPEC,
+        codex.SPEC,
+        claude.SPEC,
+    )
 }
-LABELS: Final = {
-    "claude": "Claude", "codex": "Codex", "gemini": "Gemini", "opencode": "OpenCode", "cursor": "Cursor", "zot": "zot",
-    "copilot": "Copilot", "pi": "Pi",
-}  # fmt: skip
-PRODUCTS: Final = LABELS | {"claude": "Claude Code", "gemini": "Gemini CLI", "copilot": "Copilot CLI"}
+_HEAD_BYTES: Final = 4 * 1024 * 1024
 
 
-def open_adapter(agent: str, origin: Origin, state: dict[str, Any] | None = None) -> Adapter:
-    """Return an adapter for one source, at the given state (None: at its beginning)."""
-    return ADAPTERS[agent](origin, state)
+def sniff(path: Path) -> AgentSpec | None:
+    """Return the agent whose session a file holds, by its first records; None if it is no agent's. Raises SourceError.
 
-
-def sniff(path: Path, first: dict[str, Any]) -> str:
-    """Return the agent whose session file begins with this record; empty when none is known."""
-    return next((name for name, adapter in ADAPTERS.items() if adapter.recognises(path, first)), "")
+    A file is opened in each way that an agent has for its own: what its records are depends on that.
+    """
+    for opener in dict.fromkeys(spec.open for spec in AGENTS.values()):
+        with opener(str(path)) as file:
+            rest = file.rest(0)
+            lines = file.read(Cursor(), _HEAD_BYTES).lines or ([rest] if rest else [])
+        values = (record.value for line in lines for record in decode(line) if record.value is not None)
+        found = (spec for value in values for spec in AGENTS.values() if spec.adapter.recognises(path, value))
+        if spec := next(found, None):
+            return spec
+    return None

@@ -1,21 +1,33 @@
 """Copilot CLI: `session-state/<session>/events.jsonl` (format notes, section 5).
 
-Every record is an envelope `{type, data, id, timestamp, parentId}` and stands in the file once. What the
+Every record is an envelope `{type, data, id, timestamp, parentId}` and is in the file once. What the
 person typed is `content`; `transformedContent` is what the model was given.
 """
 
 from pathlib import Path
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 from katod import events as ev
-from katod.agents.protocol import Immediate, Origin, dict_of, digest, list_of, remember, text_of
-from katod.agents.tools import call_of
+from katod.agents.base import (
+    Adapter,
+    AgentSpec,
+    Described,
+    EventBuilder,
+    Nature,
+    Origin,
+    State,
+    from_environment,
+    handles,
+    session_id,
+)
+from katod.agents.fields import dict_of, dicts_of, digest, list_of, text_of, texts_in
+from katod.agents.toolcalls import OpenCalls, call_of
 from katod.events import Event
-from katod.model import Record
+from katod.model import Identity, Record, SessionKey
 
 _MOST_DIGITS: Final = 15
-# Known bookkeeping: hooks, permissions beside the results that tell of them, counters, and doubles of other records.
-LEFT_OUT: Final = frozenset({
+# Known bookkeeping: hooks, permissions (the results tell of them), counters, and copies of other records.
+_IGNORED: Final = frozenset({
     "hook.start", "hook.end", "permission.requested", "permission.completed", "external_tool.requested",
     "external_tool.completed", "session.usage_checkpoint", "session.shutdown",
 })  # fmt: skip
@@ -25,182 +37,177 @@ _NOTICE: Final = "<system_"
 _PHASES: Final = {"final_answer": "final", "commentary": "commentary"}
 
 
-class Copilot(Immediate):
+class CopilotBuilder(EventBuilder):
+    """Names events by the id of their record, which a fork keeps."""
+
+    def _describe(self, record: Record, part: int | str, _kind: str, _payload: dict[str, Any], /) -> Described:
+        fields = record.value or {}
+        source: dict[str, Any] = {"providerEventType": text_of(fields.get("type"))}
+        if native := text_of(fields.get("id")):
+            source["providerEventId"] = native
+        if message := text_of(dict_of(fields.get("data")).get("messageId")):
+            source["messageId"] = message
+        if parent := text_of(fields.get("parentId")):
+            source["parentId"] = parent
+        source["offset"] = record.offset
+        name = f"{native or f'@{record.offset}.{record.part}'}:{part}"
+        return name, name, source, text_of(fields.get("timestamp"))
+
+
+class CopilotAdapter(Adapter):
     """Translates the records of one Copilot CLI session."""
 
-    agent: ClassVar[str] = "copilot"
-    version: ClassVar[int] = 1
-    native_ids: ClassVar[bool] = True
-    exact_times: ClassVar[bool] = True
+    ignored = _IGNORED
 
-    def __init__(self, origin: Origin, state: dict[str, Any] | None = None) -> None:
+    def __init__(self, origin: Origin, state: State | None = None) -> None:
         state = state or {}
-        self._ref = origin.ref
-        self._turn: str = state.get("turn", "")
-        self._now: dict[str, str] = state.get("now", {})
-        self._calls: dict[str, int] = state.get("calls", {})
+        self.new = CopilotBuilder(origin.ref, dedup_prefix="copilot:", now=state.get("now"))
+        self.new.turn = state.get("turn", "")
+        self._calls: OpenCalls[int] = OpenCalls(state.get("calls"))
 
     def state(self) -> dict[str, Any]:
         """Return the present turn, the settings and the open calls."""
-        return {"turn": self._turn, "now": self._now, "calls": self._calls}
+        return {"turn": self.new.turn, "now": self.new.now, "calls": self._calls.state()}
 
-    def feed(self, record: Record) -> list[Event]:
-        """Translate one record."""
-        value = record.value
-        if value is None:
-            return [self._raw(record, record.problem, record.raw)]
-        kind, data = text_of(value.get("type")), value.get("data")
-        handler = _HANDLERS.get(kind)
-        if handler is not None and isinstance(data, dict):
-            return handler(self, data, record)
-        return [] if kind in LEFT_OUT else [self._raw(record, kind or "unknown", value)]
+    def _take_up(self, fields: dict[str, Any]) -> str:
+        return text_of(fields.get("type")) if isinstance(fields.get("data"), dict) else ""
 
     # -- one kind of record each ------------------------------------------------------------------
 
-    def _start(self, data: dict[str, Any], record: Record) -> list[Event]:
+    @handles("session.start")
+    def _start(self, record: Record) -> list[Event]:
+        data = record.value["data"]
         place = dict_of(data.get("context"))
         given = {
             "cwd": place.get("cwd"), "branch": place.get("branch"), "commit": place.get("headCommit"),
             "cliVersion": data.get("copilotVersion"),
         }  # fmt: skip
-        self._settle(data, record)
-        self._now["cwd"] = text_of(place.get("cwd"))
-        return [self._event(ev.SESSION_START, {k: v for k, v in given.items() if isinstance(v, str) and v}, record)]
+        self._settle(record)
+        self.new.now["cwd"] = text_of(place.get("cwd"))
+        return [self.new.event(ev.SESSION_START, texts_in(given), record)]
 
-    def _settle(self, data: dict[str, Any], record: Record) -> list[Event]:
-        """Note the settings of a start or resume; those that changed are told."""
-        changes = [self._change(what, text_of(data.get(key)), record) for what, key in _SETTINGS]
+    @handles("session.resume")
+    def _settle(self, record: Record) -> list[Event]:
+        """Note the settings of a start or resume; each change is an event."""
+        data = record.value["data"]
+        changes = [self.new.change(what, data.get(key), record, what) for what, key in _SETTINGS]
         return [event for change in changes for event in change]
 
-    def _model_change(self, data: dict[str, Any], record: Record) -> list[Event]:
+    @handles("session.model_change")
+    def _model_change(self, record: Record) -> list[Event]:
+        data = record.value["data"]
         return [
-            *self._change("model", text_of(data.get("newModel")), record),
-            *self._change("effort", text_of(data.get("reasoningEffort")), record),
+            *self.new.change("model", data.get("newModel"), record, "model"),
+            *self.new.change("effort", data.get("reasoningEffort"), record, "effort"),
         ]
 
-    def _permissions(self, data: dict[str, Any], record: Record) -> list[Event]:
+    @handles("session.permissions_changed")
+    def _permissions(self, record: Record) -> list[Event]:
+        data = record.value["data"]
         before, after = data.get("previousAllowAllPermissionMode"), data.get("allowAllPermissionMode")
-        self._now.setdefault("permissionMode", text_of(before))
-        return self._change("permissionMode", text_of(after), record)
+        self.new.now.setdefault("permissionMode", text_of(before))
+        return self.new.change("permissionMode", after, record, "permissionMode")
 
-    def _user(self, data: dict[str, Any], record: Record) -> list[Event]:
+    @handles("user.message")
+    def _user(self, record: Record) -> list[Event]:
+        data = record.value["data"]
         text, sender = text_of(data.get("content")), text_of(data.get("source"))
         if sender and sender != "user":
-            return [self._event(ev.SYSTEM_MESSAGE, {"text": text, "subtype": sender}, record)]
-        files = [_attachment(row) for row in list_of(data.get("attachments")) if isinstance(row, dict)]
+            return [self.new.event(ev.SYSTEM_MESSAGE, {"text": text, "subtype": sender}, record)]
+        files = [_attachment(row) for row in dicts_of(data.get("attachments"))]
         payload = {"text": text} | ({"attachments": files} if files else {})
-        typed = not self._ref.subagent and not text.lstrip().startswith(_NOTICE)
-        return [self._event(ev.USER_MESSAGE, payload, record, typed=typed)] if text.strip() or files else []
+        typed = not self.new.ref.subagent and not text.lstrip().startswith(_NOTICE)
+        return [self.new.event(ev.USER_MESSAGE, payload, record, typed=typed)] if text.strip() or files else []
 
-    def _assistant(self, data: dict[str, Any], record: Record) -> list[Event]:
+    @handles("assistant.message")
+    def _assistant(self, record: Record) -> list[Event]:
+        data = record.value["data"]
         model, out = text_of(data.get("model")), []
         if thought := text_of(data.get("reasoningText")).strip():
-            out.append(self._event(ev.ASSISTANT_THINKING, {"text": thought}, record, "r", model=model))
+            out.append(self.new.event(ev.ASSISTANT_THINKING, {"text": thought}, record, "r", model=model))
         if (text := text_of(data.get("content"))).strip():
             phase = _PHASES.get(text_of(data.get("phase")))
             payload = {"text": text, "phase": phase} if phase else {"text": text}
-            out.append(self._event(ev.ASSISTANT_MESSAGE, payload, record, model=model))
+            out.append(self.new.event(ev.ASSISTANT_MESSAGE, payload, record, model=model))
         for n, row in enumerate(list_of(data.get("toolRequests"))):
             call = dict_of(row)
-            out += self._call(call, text_of(call.get("name")), model, record, n)
+            out += self._call(record, call, text_of(call.get("name")), model, n)
         if isinstance(count := data.get("outputTokens"), int):
-            out.append(self._event(ev.USAGE, {"scope": "message", "output": count}, record, "u", model=model))
+            out.append(self.new.event(ev.USAGE, {"scope": "message", "output": count}, record, "u", model=model))
         return out
 
-    def _begun(self, data: dict[str, Any], record: Record) -> list[Event]:
+    @handles("tool.execution_start")
+    def _begun(self, record: Record) -> list[Event]:
         """Translate the start of a call that no message asked for."""
+        data = record.value["data"]
         model = text_of(data.get("model"))
-        return self._call(data, text_of(data.get("toolName")), model, record)
+        return self._call(record, data, text_of(data.get("toolName")), model)
 
-    def _call(self, row: dict[str, Any], name: str, model: str, record: Record, n: int = 0) -> list[Event]:
+    def _call(self, record: Record, row: dict[str, Any], name: str, model: str, n: int = 0) -> list[Event]:
         call = text_of(row.get("toolCallId"))
-        if not remember(self._calls, call, 1):
+        if not self._calls.open(call, 1):
             return []
         given, server = row.get("arguments"), text_of(row.get("mcpServerName"))
-        payload = call_of(call, name, given, self._now.get("cwd", ""), server)
+        payload = call_of(call, name, given, self.new.now.get("cwd", ""), server)
         place = digest(call) if call else f"{n}"
-        return [self._event(ev.TOOL_CALL, payload, record, f"{place}c", model=model)]
+        return [self.new.event(ev.TOOL_CALL, payload, record, f"{place}c", model=model)]
 
-    def _ended(self, data: dict[str, Any], record: Record) -> list[Event]:
+    @handles("tool.execution_complete")
+    def _ended(self, record: Record) -> list[Event]:
+        data = record.value["data"]
         call = text_of(data.get("toolCallId"))
-        self._calls.pop(call, None)
+        self._calls.close(call)
         problem, result = dict_of(data.get("error")), dict_of(data.get("result"))
         payload: dict[str, Any] = {"toolCallId": call, "text": _result_text(result) or text_of(problem.get("message"))}
         if data.get("success") is False:
             payload["isError"] = True
         if problem.get("code") == "denied":
             payload["denied"] = True
-        return [self._event(ev.TOOL_RESULT, payload, record)]
+        return [self.new.event(ev.TOOL_RESULT, payload, record)]
 
-    def _turn_start(self, data: dict[str, Any], record: Record) -> list[Event]:
-        self._turn = text_of(data.get("interactionId")) or self._turn
+    @handles("assistant.turn_start")
+    def _turn_start(self, record: Record) -> list[Event]:
+        data = record.value["data"]
+        self.new.turn = text_of(data.get("interactionId")) or self.new.turn
         number = text_of(data.get("turnId"))
         told = number.isdecimal() and len(number) <= _MOST_DIGITS
-        return [self._event(ev.TURN_START, {"number": int(number)} if told else {}, record)]
+        return [self.new.event(ev.TURN_START, {"number": int(number)} if told else {}, record)]
 
-    def _turn_end(self, _: dict[str, Any], record: Record) -> list[Event]:
-        return [self._event(ev.TURN_END, {"reason": "done"}, record)]
+    @handles("assistant.turn_end")
+    def _turn_end(self, record: Record) -> list[Event]:
+        return [self.new.event(ev.TURN_END, {"reason": "done"}, record)]
 
-    def _system(self, data: dict[str, Any], record: Record) -> list[Event]:
+    @handles("system.message", "system.notification")
+    def _system(self, record: Record) -> list[Event]:
+        data = record.value["data"]
         subtype = text_of(dict_of(data.get("kind")).get("type")) or text_of(data.get("role")) or "system"
-        return [self._event(ev.SYSTEM_MESSAGE, {"text": text_of(data.get("content")), "subtype": subtype}, record)]
+        return [self.new.event(ev.SYSTEM_MESSAGE, {"text": text_of(data.get("content")), "subtype": subtype}, record)]
 
-    def _skill(self, data: dict[str, Any], record: Record) -> list[Event]:
+    @handles("skill.invoked")
+    def _skill(self, record: Record) -> list[Event]:
+        data = record.value["data"]
         payload = {"text": text_of(data.get("name")), "subtype": "skill", "data": data}
-        return [self._event(ev.PROVIDER_INFO, payload, record)]
+        return [self.new.event(ev.PROVIDER_INFO, payload, record)]
 
-    def _error(self, data: dict[str, Any], record: Record) -> list[Event]:
+    @handles("session.error")
+    def _error(self, record: Record) -> list[Event]:
+        data = record.value["data"]
         payload = {"message": text_of(data.get("message")) or "error"}
         if code := text_of(data.get("errorType")):
             payload["code"] = code
-        return [self._event(ev.ERROR, payload, record)]
-
-    # -- what records have in common --------------------------------------------------------------
-
-    def _change(self, what: str, after: str, record: Record) -> list[Event]:
-        before = self._now.get(what, "")
-        if not after or after == before:
-            return []
-        self._now[what] = after
-        if not before:
-            return []
-        payload = {"what": what, "before": before, "after": after}
-        return [self._event(ev.CONFIG_CHANGE, payload, record, what)]
-
-    def _raw(self, record: Record, raw_type: str, raw: Any) -> Event:
-        return self._event(ev.PROVIDER_RAW, {"rawType": raw_type, "raw": raw}, record)
-
-    def _event(
-        self, kind: str, payload: dict[str, Any], record: Record, n: str = "0", *, model: str = "", typed: bool = False
-    ) -> Event:
-        value = record.value or {}
-        native = text_of(value.get("id"))
-        source: dict[str, Any] = {"providerEventType": text_of(value.get("type"))}
-        if native:
-            source["providerEventId"] = native
-        if message := text_of(dict_of(value.get("data")).get("messageId")):
-            source["messageId"] = message
-        if parent := text_of(value.get("parentId")):
-            source["parentId"] = parent
-        source["offset"] = record.offset
-        key = f"{native or f'@{record.offset}.{record.part}'}:{n}"
-        time = text_of(value.get("timestamp"))
-        return Event(
-            f"copilot:{self._ref.id}:{key}", kind, self._ref, payload, source, time, "recorded" if time else "",
-            self._turn, model, f"copilot:{key}", typed,
-        )  # fmt: skip
+        return [self.new.event(ev.ERROR, payload, record)]
 
     @staticmethod
-    def typed_texts(value: dict[str, Any]) -> list[str]:
+    def typed_texts(fields: dict[str, Any]) -> list[str]:
         """Return the text of a `user.message` that no program sent."""
-        data = dict_of(value.get("data"))
+        data = dict_of(fields.get("data"))
         text = text_of(data.get("content"))
-        person = value.get("type") == "user.message" and data.get("source") in (None, "", "user")
+        person = fields.get("type") == "user.message" and data.get("source") in (None, "", "user")
         return [text] if person and not text.lstrip().startswith(_NOTICE) else []
 
     @staticmethod
-    def recognises(path: Path, first: dict[str, Any]) -> bool:
-        """Say whether a file begins with an envelope of Copilot CLI."""
+    def recognises(path: Path, first: dict[str, Any], /) -> bool:
+        """Return whether a file begins with an envelope of Copilot CLI."""
         return path.suffix == ".jsonl" and {"type", "data", "id", "timestamp", "parentId"} <= first.keys()
 
 
@@ -216,19 +223,24 @@ def _result_text(result: dict[str, Any]) -> str:
     return "\n".join(text_of(dict_of(block).get("text")) for block in list_of(content))
 
 
-_HANDLERS: Final = {
-    "session.start": Copilot._start,  # noqa: SLF001 - the table belongs to the class
-    "session.resume": Copilot._settle,  # noqa: SLF001
-    "session.model_change": Copilot._model_change,  # noqa: SLF001
-    "session.permissions_changed": Copilot._permissions,  # noqa: SLF001
-    "session.error": Copilot._error,  # noqa: SLF001
-    "user.message": Copilot._user,  # noqa: SLF001
-    "assistant.message": Copilot._assistant,  # noqa: SLF001
-    "assistant.turn_start": Copilot._turn_start,  # noqa: SLF001
-    "assistant.turn_end": Copilot._turn_end,  # noqa: SLF001
-    "tool.execution_start": Copilot._begun,  # noqa: SLF001
-    "tool.execution_complete": Copilot._ended,  # noqa: SLF001
-    "system.message": Copilot._system,  # noqa: SLF001
-    "system.notification": Copilot._system,  # noqa: SLF001
-    "skill.invoked": Copilot._skill,  # noqa: SLF001
-}
+def _roots() -> list[Path]:
+    return [from_environment("COPILOT_HOME") or Path.home() / ".copilot"]
+
+
+def _identity(path: Path) -> Identity | None:
+    """`<id>/events.jsonl`, earlier `<id>.jsonl`."""
+    stem = path.parent.name if path.name == "events.jsonl" else path.stem
+    return Identity(SessionKey("copilot", session_id(stem)))
+
+
+SPEC: Final = AgentSpec(
+    name="copilot",
+    label="Copilot",
+    product="Copilot CLI",
+    adapter=CopilotAdapter,
+    nature=Nature.NATIVE_IDS,
+    roots=_roots,
+    folders=("session-state", "history-session-state"),
+    suffixes=(".jsonl",),
+    identity_of=_identity,
+)

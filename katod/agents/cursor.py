@@ -7,15 +7,26 @@ a hash of its words.
 
 import re
 from pathlib import Path
-from typing import Any, ClassVar, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import orjson
 
 from katod import events as ev
-from katod.agents.protocol import Immediate, Origin, dict_of, digest, list_of, text_of
-from katod.agents.tools import call_of, question_of
+from katod.agents.base import (
+    Adapter,
+    AgentSpec,
+    Described,
+    EventBuilder,
+    Nature,
+    Origin,
+    State,
+    from_environment,
+    handles,
+)
+from katod.agents.fields import dict_of, dicts_of, digest, list_of, text_of
+from katod.agents.toolcalls import call_of, question_of
 from katod.events import Event
-from katod.model import Record
+from katod.model import Identity, Record, SessionKey
 
 _OPENING: Final = "<user_query>"
 _QUERY: Final = re.compile(r"<user_query>\n?(.*?)\n?</user_query>\s*\Z", re.DOTALL)
@@ -28,133 +39,119 @@ _TIME: Final = re.compile(
 _MONTHS: Final = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _OWN: Final = "cursor"  # the namespace of Cursor's own tools
 _TRUSTED: Final = ".workspace-trusted"
+_SPEAKERS: Final = ("user", "assistant")
+_TURN_ENDED: Final = "turn_ended"
+_END: Final = "e"  # the part that names the end of a turn
 _STATUS: Final = {"aborted": "aborted", "error": "error", "success": "done"}
 
 
-class Cursor(Immediate):
+class CursorBuilder(EventBuilder):
+    """Names events by the number of their line, among those that somebody said, and a hash of their words."""
+
+    def __init__(self, origin: Origin, state: State) -> None:
+        super().__init__(origin.ref)
+        self.number: int = state.get("number", 0)
+
+    def _describe(self, record: Record, part: int | str, kind: str, payload: dict[str, Any], /) -> Described:
+        place = f"{self.number}.{part}" if part != _END else f"{self.number}{_END}"
+        name = f"{place}-{digest(kind, repr(payload))}"
+        fields = record.value or {}
+        native = text_of(fields.get("role")) or text_of(fields.get("type"))
+        return name, name, {"providerEventType": native, "offset": record.offset}, ""
+
+
+class CursorAdapter(Adapter):
     """Translates the lines of one Cursor transcript."""
 
-    agent: ClassVar[str] = "cursor"
-    version: ClassVar[int] = 1
-    native_ids: ClassVar[bool] = False
-    exact_times: ClassVar[bool] = False
+    new: CursorBuilder
 
-    def __init__(self, origin: Origin, state: dict[str, Any] | None = None) -> None:
+    def __init__(self, origin: Origin, state: State | None = None) -> None:
         state = state or {}
-        self._ref = origin.ref
+        self.new = CursorBuilder(origin, state)
         self._path = origin.path
-        self._number: int = state.get("number", 0)
         self._cwd: str = state.get("cwd", "")
 
     def state(self) -> dict[str, Any]:
         """Return how many lines were said so far, and where."""
-        return {"number": self._number, "cwd": self._cwd}
+        return {"number": self.new.number, "cwd": self._cwd}
 
-    def feed(self, record: Record) -> list[Event]:
-        """Translate one line."""
-        value = record.value
-        if value is None:
-            return [self._event(ev.PROVIDER_RAW, {"rawType": record.problem, "raw": record.raw}, record)]
-        role = value.get("role")
-        if role in ("user", "assistant"):
-            out = self._start(record) if not self._number else []
-            blocks = list_of(dict_of(value.get("message")).get("content"))
-            out += self._user(blocks, record) if role == "user" else self._assistant(blocks, record)
-            self._number += 1
-            return out
-        if value.get("type") == "turn_ended":
-            return self._ended(value, record)
-        return [
-            self._event(ev.PROVIDER_RAW, {"rawType": text_of(value.get("type")) or "unknown", "raw": value}, record)
-        ]
+    def _take_up(self, fields: dict[str, Any]) -> str:
+        role = text_of(fields.get("role"))
+        if role in _SPEAKERS:
+            return role
+        return _TURN_ENDED if fields.get("type") == _TURN_ENDED else ""
+
+    @handles(*_SPEAKERS)
+    def _line(self, record: Record) -> list[Event]:
+        role = record.value.get("role")
+        blocks = list_of(dict_of(record.value.get("message")).get("content"))
+        out = self._start(record) if not self.new.number else []
+        for n, block in enumerate(blocks):
+            row = dict_of(block)
+            out += self._user(record, row, n) if role == "user" else self._assistant(record, row, n)
+        self.new.number += 1
+        return out
 
     def _start(self, record: Record) -> list[Event]:
-        """Say where the conversation takes place, if a file of Cursor's beside it tells."""
+        """Tell where the conversation takes place, if a file of Cursor's beside it does."""
         self._cwd = _workspace(self._path)
-        return [self._event(ev.SESSION_START, {"cwd": self._cwd}, record, "start")] if self._cwd else []
+        return [self.new.event(ev.SESSION_START, {"cwd": self._cwd}, record, "start")] if self._cwd else []
 
-    def _user(self, blocks: list[Any], record: Record) -> list[Event]:
-        out: list[Event] = []
-        for n, block in enumerate(blocks):
-            row = dict_of(block)
-            if row.get("type") != "text":
-                out.append(self._raw(f"user/{row.get('type')}", row, record, n))
-                continue
-            said = unwrap(text_of(row.get("text")))
-            if said.context:
-                place = f"{n}c" if said.wrapped else n
-                out.append(self._event(ev.SYSTEM_MESSAGE, {"text": said.context, "subtype": "context"}, record, place))
-            if said.words.strip():
-                typed = said.wrapped and not self._ref.subagent
-                event = self._event(ev.USER_MESSAGE, {"text": said.words}, record, n, typed=typed)
-                out.append(event._replace(time=said.time, time_source="recorded" if said.time else ""))
+    def _user(self, record: Record, row: dict[str, Any], n: int) -> list[Event]:
+        if row.get("type") != "text":
+            return [self.new.raw(record, f"user/{row.get('type')}", row, n)]
+        said, out = unwrap(text_of(row.get("text"))), []
+        if said.context:
+            context = {"text": said.context, "subtype": "context"}
+            out.append(self.new.event(ev.SYSTEM_MESSAGE, context, record, f"{n}c" if said.wrapped else n))
+        if said.words.strip():
+            typed = said.wrapped and not self.new.ref.subagent
+            words = {"text": said.words}
+            out.append(self.new.event(ev.USER_MESSAGE, words, record, n, time=said.time, typed=typed))
         return out
 
-    def _assistant(self, blocks: list[Any], record: Record) -> list[Event]:
-        out: list[Event] = []
-        for n, block in enumerate(blocks):
-            row = dict_of(block)
-            kind = row.get("type")
-            if kind == "text":
-                if (text := text_of(row.get("text"))).strip():
-                    out.append(self._event(ev.ASSISTANT_MESSAGE, {"text": text}, record, n))
-            elif kind == "thinking":
-                out.append(self._event(ev.ASSISTANT_THINKING, {"text": text_of(row.get("thinking"))}, record, n))
-            elif kind == "tool_use":
-                out += self._call(row, record, n)
-            else:
-                out.append(self._raw(f"assistant/{kind}", row, record, n))
-        return out
+    def _assistant(self, record: Record, row: dict[str, Any], n: int) -> list[Event]:
+        kind = row.get("type")
+        if kind == "text":
+            text = text_of(row.get("text"))
+            return [self.new.event(ev.ASSISTANT_MESSAGE, {"text": text}, record, n)] if text.strip() else []
+        if kind == "thinking":
+            return [self.new.event(ev.ASSISTANT_THINKING, {"text": text_of(row.get("thinking"))}, record, n)]
+        if kind == "tool_use":
+            return self._call(record, row, n)
+        return [self.new.raw(record, f"assistant/{kind}", row, n)]
 
-    def _call(self, row: dict[str, Any], record: Record, n: int) -> list[Event]:
-        """Translate a call. It has no id and its result stands nowhere; its place names it."""
+    def _call(self, record: Record, row: dict[str, Any], n: int) -> list[Event]:
+        """Translate a call. It has no id and its result is written nowhere; its place names it."""
         name, given, server = text_of(row.get("name")), row.get("input"), ""
         if name == "CallDynamicTool":
             inner = dict_of(given)
             server = text_of(inner.get("namespace")).removeprefix(_OWN)
             name, given = text_of(inner.get("toolName")) or name, dict_of(inner.get("arguments"))
-        call = f"{self._number}.{n}"
-        out = [self._event(ev.TOOL_CALL, call_of(call, name, given, self._cwd, server), record, n)]
+        call = f"{self.new.number}.{n}"
+        out = [self.new.event(ev.TOOL_CALL, call_of(call, name, given, self._cwd, server), record, n)]
         prompts = _prompts(name, dict_of(given), call)
-        return out + [self._event(ev.DECISION_PROMPT, prompt, record, f"{n}q{i}") for i, prompt in enumerate(prompts)]
+        return out + [self.new.event(ev.DECISION_PROMPT, q, record, f"{n}q{i}") for i, q in enumerate(prompts)]
 
-    def _ended(self, value: dict[str, Any], record: Record) -> list[Event]:
+    @handles(_TURN_ENDED)
+    def _ended(self, record: Record) -> list[Event]:
         """Translate the end of a turn; a regenerated file has lost most of them, so it counts as no line."""
-        status = text_of(value.get("status"))
-        payload = {"reason": _STATUS.get(status, status or "done")}
-        return [self._event(ev.TURN_END, payload, record, "e")]
-
-    def _raw(self, raw_type: str, row: dict[str, Any], record: Record, n: int) -> Event:
-        return self._event(ev.PROVIDER_RAW, {"rawType": raw_type, "raw": row}, record, n)
-
-    def _event(
-        self, kind: str, payload: dict[str, Any], record: Record, n: int | str = 0, *, typed: bool = False
-    ) -> Event:
-        value = record.value or {}
-        place = f"{self._number}.{n}" if n != "e" else f"{self._number}e"
-        native = f"{place}-{digest(kind, repr(payload))}"
-        source = {
-            "providerEventType": text_of(value.get("role")) or text_of(value.get("type")),
-            "offset": record.offset,
-        }
-        return Event(
-            f"cursor:{self._ref.id}:{native}", kind, self._ref, payload, source,
-            dedup_key=f"cursor:{self._ref.id}:{native}", typed=typed,
-        )  # fmt: skip
+        status = text_of(record.value.get("status"))
+        return [self.new.event(ev.TURN_END, {"reason": _STATUS.get(status, status or "done")}, record, _END)]
 
     @staticmethod
-    def typed_texts(value: dict[str, Any]) -> list[str]:
+    def typed_texts(fields: dict[str, Any]) -> list[str]:
         """Return the words of a user's line, taken out of their wrapper."""
-        if value.get("role") != "user":
+        if fields.get("role") != "user":
             return []
-        blocks = list_of(dict_of(value.get("message")).get("content"))
-        texts = [unwrap(text_of(block.get("text"))) for block in blocks if isinstance(block, dict)]
+        blocks = dicts_of(dict_of(fields.get("message")).get("content"))
+        texts = [unwrap(text_of(block.get("text"))) for block in blocks]
         return [said.words for said in texts if said.wrapped]
 
     @staticmethod
-    def recognises(path: Path, first: dict[str, Any]) -> bool:
-        """Say whether a file begins with a line of Cursor."""
-        return path.suffix == ".jsonl" and first.get("role") in ("user", "assistant") and "message" in first
+    def recognises(path: Path, first: dict[str, Any], /) -> bool:
+        """Return whether a file begins with a line of Cursor."""
+        return path.suffix == ".jsonl" and first.get("role") in _SPEAKERS and "message" in first
 
 
 class Said(NamedTuple):
@@ -204,16 +201,43 @@ def _workspace(path: Path) -> str:
 
 
 def _prompts(name: str, given: dict[str, Any], call: str) -> list[dict[str, Any]]:
-    """Return the questions of a call; what was answered stands nowhere."""
+    """Return the questions of a call; what was answered is written nowhere."""
     if name == "CreatePlan":
         plan = text_of(given.get("plan")) or text_of(given.get("overview"))
         return [{"decisionId": f"{call}:plan", "decisionKey": "plan", "prompt": plan, "options": []}]
     if name != "AskQuestion":
         return []
-    rows = [row for row in list_of(given.get("questions")) if isinstance(row, dict)]
-    return [_question(row, f"{call}:{i}") for i, row in enumerate(rows)]
+    return [_question(row, f"{call}:{i}") for i, row in enumerate(dicts_of(given.get("questions")))]
 
 
 def _question(row: dict[str, Any], decision: str) -> dict[str, Any]:
     key, prompt = text_of(row.get("id")), text_of(row.get("prompt"))
     return question_of(decision, key, prompt, row.get("options"), several=bool(row.get("allow_multiple")))
+
+
+def _roots() -> list[Path]:
+    return [from_environment("CURSOR_DATA_DIR") or Path.home() / ".cursor"]
+
+
+def _identity(path: Path) -> Identity | None:
+    """`<slug>/agent-transcripts/<id>/<id>.jsonl`, `…/<id>/subagents/<id>.jsonl`, earlier `…/<id>.jsonl`."""
+    parents = path.parts[:-1]
+    if "agent-transcripts" not in parents:
+        return None
+    if parents[-1] == "subagents":
+        return Identity(SessionKey("cursor", parents[-2], path.stem))
+    return Identity(SessionKey("cursor", path.stem)) if parents[-1] in ("agent-transcripts", path.stem) else None
+
+
+SPEC: Final = AgentSpec(
+    name="cursor",
+    label="Cursor",
+    product="Cursor",
+    adapter=CursorAdapter,
+    nature=Nature.UNTIMED,
+    roots=_roots,
+    folders=("projects",),
+    suffixes=(".jsonl",),
+    identity_of=_identity,
+    decision_tools=frozenset({"AskQuestion", "CreatePlan"}),
+)

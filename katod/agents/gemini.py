@@ -1,256 +1,262 @@
 """Gemini CLI: `tmp/<project>/chats/session-<time>-<8>.jsonl`, before 0.39 one JSON document (format notes, section 1).
 
 Records are upserts: a message comes again when its tools have ended, and all of them come again, changed, in
-checkpoints. The first sight of an id counts; tool calls have ids of their own. The pipeline passes over ids it knows.
+checkpoints. The first sight of an id counts; tool calls have ids of their own. Known ids are skipped downstream.
 """
 
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 import orjson
 
 from katod import events as ev
-from katod.agents.protocol import Immediate, Origin, attachment, dict_of, digest, list_of, text_of
-from katod.agents.tools import answer_of, call_of, question_of
-from katod.events import Event
-from katod.model import Record
+from katod.agents.base import Adapter, AgentSpec, Described, EventBuilder, Nature, Origin, State, from_environment
+from katod.agents.fields import dict_of, dicts_of, digest, list_of, text_of
+from katod.agents.toolcalls import answer_of, call_of, question_of
+from katod.events import Event, SessionRef
+from katod.model import Identity, Record, SessionKey
 
 CONTEXTS: Final = {"<session_context>": "context", "<hook_context>": "hook-context"}
 _APPENDED: Final = re.compile(r"--- Content from referenced files ---|<hook_context>")
 _HOOK: Final = re.compile(r"\s*<hook_context>.*?</hook_context>\s*", re.DOTALL)
+_QUESTIONS: Final = "ask_user"
 _CANCELLED: Final = "Request cancelled."
 _COUNTS: Final = (("input", "input"), ("output", "output"), ("cacheRead", "cached"), ("reasoning", "thoughts"))
 _REMEMBERED: Final = 64
+_FILE: Final = re.compile(r"session-.*-([0-9a-f]{8})")
 _ENDED: Final = ("success", "error", "cancelled")
 Value = dict[str, Any]
 
 
-class Gemini(Immediate):
-    """Translates the records of one Gemini CLI session file."""
+class GeminiBuilder(EventBuilder):
+    """Names the events of records that are no messages: by what is there once in a session, else by their place."""
 
-    agent: ClassVar[str] = "gemini"
-    version: ClassVar[int] = 1
-    native_ids: ClassVar[bool] = True
-    exact_times: ClassVar[bool] = True
+    def _describe(self, record: Record, part: int | str, kind: str, _payload: Value, /) -> Described:
+        name = part if isinstance(part, str) else f"@{record.offset}.{record.part}:{part}"
+        return name, name, {"providerEventType": kind, "offset": record.offset}, ""
 
-    def __init__(self, origin: Origin, state: Value | None = None) -> None:
+
+class MessageBuilder(EventBuilder):
+    """Names the events of a message by its id; of one without an id by its words."""
+
+    def _describe(self, record: Record, part: int | str, kind: str, payload: Value, /) -> Described:
+        fields = record.value
+        time = text_of(fields.get("timestamp"))
+        native = text_of(fields.get("id")) or f"~{digest(time, kind, repr(payload))}"
+        kind = text_of(fields.get("type"))
+        source = {
+            "providerEventType": kind, "providerEventId": native, "messageId": native, "offset": record.offset
+        }  # fmt: skip
+        name = f"{native}:{part}"
+        return name, name, source, time
+
+
+class Messages:
+    """Translates messages: each is a record of its own, or one of those that a document or a checkpoint holds."""
+
+    def __init__(self, ref: SessionRef, cwd: str) -> None:
+        self.new = MessageBuilder(ref)
+        self.cwd = cwd
+
+    def translate(self, record: Record, *, typed: bool) -> list[Event]:
+        """Translate one message."""
+        fields = record.value
+        kind = text_of(fields.get("type"))
+        if kind == "gemini":
+            return list(self._said(record))
+        if kind == "user":
+            return self._user(record, typed=typed and not self.new.ref.subagent)
+        if kind in ("info", "warning"):
+            return self._notice(record, kind)
+        if kind == "error":
+            return [self._event(ev.ERROR, {"message": _text(fields.get("content")) or "error"}, record)]
+        return [self._event(ev.PROVIDER_RAW, {"rawType": kind or "unknown", "raw": record.value}, record)]
+
+    def _notice(self, record: Record, kind: str) -> list[Event]:
+        text = _text(record.value.get("content"))
+        if not text.strip():
+            return []
+        if text == _CANCELLED:
+            return [self._event(ev.TURN_END, {"reason": "aborted"}, record)]
+        return [self._event(ev.SYSTEM_MESSAGE, {"text": text, "subtype": kind}, record)]
+
+    def _user(self, record: Record, *, typed: bool) -> list[Event]:
+        parts = dicts_of(record.value.get("content"))
+        if parts and all("functionResponse" in part for part in parts):
+            return []  # the echo of results that are told with their calls
+        text, appended = _typed_of(record.value)
+        if subtype := _context(text):
+            return [self._event(ev.SYSTEM_MESSAGE, {"text": text, "subtype": subtype}, record)]
+        files = [file for part in parts if (file := self._file(part))]
+        if not text.strip() and not files:
+            return []
+        payload = {"text": text} | ({"attachments": files} if files else {})
+        out = [self._event(ev.USER_MESSAGE, payload, record, typed=typed)]
+        if appended:
+            out.append(self._event(ev.SYSTEM_MESSAGE, {"text": appended, "subtype": "context"}, record, "c"))
+        return out
+
+    def _file(self, part: Value) -> Value:
+        if isinstance(inline := part.get("inlineData"), dict):
+            media, data = text_of(inline.get("mimeType")), text_of(inline.get("data"))
+            return self.new.attachment("image" if media.startswith("image/") else "file", media, data)
+        if isinstance(named := part.get("fileData"), dict):
+            name, media = text_of(named.get("fileUri")), text_of(named.get("mimeType"))
+            return {"type": "file"} | ({"mediaType": media} if media else {}) | ({"name": name} if name else {})
+        return {}
+
+    def _said(self, record: Record) -> Iterator[Event]:
+        """Yield what one message of the agent holds; calls that come later have ids of their own."""
+        fields = record.value
+        for n, thought in enumerate(list_of(fields.get("thoughts"))):
+            yield from self._thought(record, dict_of(thought), n)
+        if (text := _answer_of(fields.get("content"))).strip():
+            yield self._event(ev.ASSISTANT_MESSAGE, {"text": text}, record, "text")
+        counts = dict_of(fields.get("tokens"))
+        if usage := {name: counts[key] for name, key in _COUNTS if isinstance(counts.get(key), int)}:
+            yield self._event(ev.USAGE, {"scope": "message"} | usage, record, "usage")
+        for n, call in enumerate(list_of(fields.get("toolCalls"))):
+            yield from self._call(record, dict_of(call), n)
+
+    def _thought(self, record: Record, thought: Value, n: int) -> Iterator[Event]:
+        subject, text = text_of(thought.get("subject")), text_of(thought.get("description"))
+        if subject or text:
+            payload = {"text": text or subject} | ({"subject": subject} if subject and text else {})
+            yield self._event(ev.ASSISTANT_THINKING, payload, record, f"t{n}", time=text_of(thought.get("timestamp")))
+
+    def _call(self, record: Record, call: Value, n: int) -> Iterator[Event]:
+        """Yield a call, its questions, its result and their answers: they are written together, when it has ended."""
+        name, given = text_of(call.get("name")), call.get("args")
+        call_id = text_of(call.get("id")) or f"{text_of(record.value.get('id'))}.{n}"
+        yield self._event(ev.TOOL_CALL, call_of(call_id, name, given, self.cwd), record, f"{call_id}c")
+        questions = list_of(dict_of(given).get("questions")) if name == _QUESTIONS else []
+        asked = [_question(dict_of(question), f"{call_id}:{i}") for i, question in enumerate(questions)]
+        for i, question in enumerate(asked):
+            yield self._event(ev.DECISION_PROMPT, question, record, f"{call_id}q{i}")
+        if call.get("status") not in _ENDED and "result" not in call:
+            return
+        ended, text = text_of(call.get("timestamp")), _result(call)
+        yield self._event(ev.TOOL_RESULT, _outcome(call, call_id, text), record, f"{call_id}r", time=ended)
+        for i, answer in _answers(text, asked):
+            yield self._event(ev.DECISION_RESPONSE, answer, record, f"{call_id}a{i}", time=ended)
+
+    def _event(
+        self, kind: str, payload: Value, record: Record, part: int | str = 0, *, time: str = "", typed: bool = False
+    ) -> Event:
+        model = text_of(record.value.get("model"))
+        return self.new.event(kind, payload, record, part, time=time or None, model=model, typed=typed)
+
+
+class GeminiAdapter(Adapter):
+    """Translates the records of one Gemini CLI session file, or the document that it is."""
+
+    def __init__(self, origin: Origin, state: State | None = None) -> None:
         state = state or {}
+        ref = origin.ref._replace(id=state.get("session") or origin.identity.key.id)
+        self.new = GeminiBuilder(ref, now={"title": state.get("title", "")})
+        self._messages = Messages(ref, state.get("cwd", ""))
         self._path = origin.path
-        self._subagent = origin.identity.key.subagent
-        self._ref = origin.ref._replace(id=state.get("session") or origin.identity.key.id)
         self._started: bool = state.get("started", False)
         self._own: bool = state.get("own", False)
-        self._title: str = state.get("title", "")
-        self._cwd: str = state.get("cwd", "")
         self._ids: list[str] = state.get("ids", [])
-        self._blobs: list[tuple[str, str, str]] = []
 
     def state(self) -> Value:
         """Return the session's id, title and place, the latest message ids, and whether anything was said."""
         return {
-            "session": self._ref.id, "started": self._started, "own": self._own, "title": self._title,
-            "cwd": self._cwd, "ids": self._ids,
+            "session": self.new.ref.id, "started": self._started, "own": self._own,
+            "title": self.new.now.get("title", ""), "cwd": self._messages.cwd, "ids": self._ids,
         }  # fmt: skip
 
-    def feed(self, record: Record) -> list[Event]:
-        """Translate one record, or a whole document."""
-        value = record.value
-        if value is None:
-            return [self._raw(record, record.problem, record.raw)]
-        if isinstance(value.get("$set"), dict):
-            return self._set(value["$set"], record)
-        if "$rewindTo" in value:
-            return [self._event(ev.SYSTEM_MESSAGE, {"text": "Conversation rewound", "subtype": "rewind"}, record)]
-        if "sessionId" in value and "id" not in value:
-            return self._header(value, record)
-        if "id" in value and "type" in value:
+    def _unhandled(self, record: Record) -> list[Event]:
+        """Translate a record by its keys: only messages have a type."""
+        fields = record.value
+        if isinstance(fields.get("$set"), dict):
+            return self._set(record, fields["$set"])
+        if "$rewindTo" in fields:
+            return [self.new.event(ev.SYSTEM_MESSAGE, {"text": "Conversation rewound", "subtype": "rewind"}, record)]
+        if "sessionId" in fields and "id" not in fields:
+            return self._header(record)
+        if "id" in fields and "type" in fields:
             self._own = True
-            return self._message(value, record, typed=True)
-        return [self._raw(record, text_of(value.get("type")) or "unknown", value)]
+            return self._message(record, typed=True)
+        return super()._unhandled(record)
 
-    # -- one kind of record each ------------------------------------------------------------------
-
-    def _header(self, value: Value, record: Record) -> list[Event]:
+    def _header(self, record: Record) -> list[Event]:
         """Begin the session at its first header; a document holds its messages as well."""
-        out: list[Event] = []
-        if not self._started:
-            self._started = True
-            self._ref = self._ref._replace(id=text_of(value.get("sessionId")) or self._ref.id)
-            self._cwd = self._project()
-            start = {"cwd": self._cwd} if self._cwd else {}
-            out.append(self._event(ev.SESSION_START, start, record, "start", time=text_of(value.get("startTime"))))
-        for message in list_of(value.get("messages")):
-            if isinstance(message, dict):
-                out += self._message(message, record, typed=value.get("kind") != "subagent")
-        if summary := text_of(value.get("summary")):
-            out += self._titled(summary, record)
-        return out
+        out, fields = self._start(record), record.value
+        for message in dicts_of(fields.get("messages")):
+            out += self._message(record._replace(value=message), typed=fields.get("kind") != "subagent")
+        return out + self._titled(record, text_of(fields.get("summary")))
 
-    def _project(self) -> str:
-        """Return the project's path, which stands in a file of its own: the folder's name does not tell it."""
-        chats = next((parent for parent in self._path.parents if parent.name == "chats"), None)
-        if chats is None:
-            return ""
-        try:
-            with open(chats.parent / ".project_root", "rb") as file:
-                return file.read(4096).decode().strip()
-        except (OSError, ValueError):
-            return ""
+    def _start(self, record: Record) -> list[Event]:
+        if self._started:
+            return []
+        self._started = True
+        session = text_of(record.value.get("sessionId")) or self.new.ref.id
+        for builder in (self.new, self._messages.new):
+            builder.rename(session)
+        cwd = self._messages.cwd = _project(self._path)
+        time = text_of(record.value.get("startTime"))
+        return [self.new.event(ev.SESSION_START, {"cwd": cwd} if cwd else {}, record, "start", time=time)]
 
-    def _set(self, patch: Value, record: Record) -> list[Event]:
+    def _set(self, record: Record, patch: Value) -> list[Event]:
         """Translate a patch of the session. A checkpoint repeats what was said: it counts only where nothing was."""
-        out = self._titled(text_of(patch["summary"]), record) if text_of(patch.get("summary")) else []
-        messages = [message for message in list_of(patch.get("messages")) if isinstance(message, dict)]
+        out = self._titled(record, text_of(patch.get("summary")))
+        messages = dicts_of(patch.get("messages"))
         if not messages:
             return out
         if not self._own:
             for message in messages:
-                out += self._message(message, record, typed=False)
+                out += self._message(record._replace(value=message), typed=False)
         elif not {text_of(message.get("id")) for message in messages if not _is_context(message)} & set(self._ids):
-            out.append(self._event(ev.COMPACTION, {}, record))
+            out.append(self.new.event(ev.COMPACTION, {}, record))
         return out
 
-    def _titled(self, title: str, record: Record) -> list[Event]:
-        if title == self._title:
-            return []
-        before, self._title = self._title, title
-        payload = {"what": "title"} | ({"before": before} if before else {}) | {"after": title}
-        return [self._event(ev.CONFIG_CHANGE, payload, record, f"title-{digest(title)}")]
+    def _titled(self, record: Record, title: str) -> list[Event]:
+        return self.new.change("title", title, record, f"title-{digest(title)}", first=True)
 
-    def _message(self, value: Value, record: Record, *, typed: bool) -> list[Event]:
-        native, kind = text_of(value.get("id")), value.get("type")
+    def _message(self, record: Record, *, typed: bool) -> list[Event]:
+        native = text_of(record.value.get("id"))
         if native and native not in self._ids:
             self._ids = [*self._ids[1 - _REMEMBERED :], native]
-        if kind == "gemini":
-            return list(self._said(value, record))
-        if kind == "user":
-            return self._user(value, record, typed=typed and not self._subagent)
-        if kind in ("info", "warning"):
-            return self._notice(value, record, str(kind))
-        if kind == "error":
-            return [self._of(value, ev.ERROR, {"message": _text(value.get("content")) or "error"}, record)]
-        return [self._of(value, ev.PROVIDER_RAW, {"rawType": text_of(kind) or "unknown", "raw": value}, record)]
-
-    def _notice(self, value: Value, record: Record, kind: str) -> list[Event]:
-        text = _text(value.get("content"))
-        if not text.strip():
-            return []
-        if text == _CANCELLED:
-            return [self._of(value, ev.TURN_END, {"reason": "aborted"}, record)]
-        return [self._of(value, ev.SYSTEM_MESSAGE, {"text": text, "subtype": kind}, record)]
-
-    def _user(self, value: Value, record: Record, *, typed: bool) -> list[Event]:
-        content = value.get("content")
-        parts = [part for part in list_of(content) if isinstance(part, dict)]
-        if parts and all("functionResponse" in part for part in parts):
-            return []  # the echo of results that stand with their calls
-        shown = value.get("displayContent")
-        text = _text(content if shown is None else shown)
-        text, appended = (text, "") if shown is not None else _cut(text)
-        subtype = next((name for opening, name in CONTEXTS.items() if text.lstrip().startswith(opening)), "")
-        if subtype:
-            return [self._of(value, ev.SYSTEM_MESSAGE, {"text": text, "subtype": subtype}, record)]
-        files = [file for part in parts for file in self._file(part)]
-        if not text.strip() and not files:
-            return []
-        payload = {"text": text} | ({"attachments": files} if files else {})
-        blobs, self._blobs = tuple(self._blobs), []
-        out = [self._of(value, ev.USER_MESSAGE, payload, record)._replace(typed=typed, blobs=blobs)]
-        if appended:
-            out.append(self._of(value, ev.SYSTEM_MESSAGE, {"text": appended, "subtype": "context"}, record, "c"))
-        return out
-
-    def _file(self, part: Value) -> list[Value]:
-        if isinstance(inline := part.get("inlineData"), dict):
-            media, data = text_of(inline.get("mimeType")), text_of(inline.get("data"))
-            row = attachment("image" if media.startswith("image/") else "file", media, data)
-            self._blobs.append((row["sha256"], media, data))
-            return [row]
-        if isinstance(named := part.get("fileData"), dict):
-            name, media = text_of(named.get("fileUri")), text_of(named.get("mimeType"))
-            return [{"type": "file"} | ({"mediaType": media} if media else {}) | ({"name": name} if name else {})]
-        return []
-
-    def _said(self, value: Value, record: Record) -> Iterator[Event]:
-        """Yield what one message of the agent holds; calls that come later have ids of their own."""
-        for n, thought in enumerate(list_of(value.get("thoughts"))):
-            yield from self._thought(value, dict_of(thought), record, n)
-        text = _text([part for part in list_of(value.get("content")) if not dict_of(part).get("thought")])
-        text = text_of(value.get("content")) or text
-        if text.strip():
-            yield self._of(value, ev.ASSISTANT_MESSAGE, {"text": text}, record, "text")
-        counts = dict_of(value.get("tokens"))
-        usage = {name: counts[key] for name, key in _COUNTS if isinstance(counts.get(key), int)}
-        if usage:
-            yield self._of(value, ev.USAGE, {"scope": "message"} | usage, record, "usage")
-        for n, call in enumerate(list_of(value.get("toolCalls"))):
-            yield from self._call(value, dict_of(call), record, n)
-
-    def _thought(self, value: Value, thought: Value, record: Record, n: int) -> Iterator[Event]:
-        subject, text = text_of(thought.get("subject")), text_of(thought.get("description"))
-        if subject or text:
-            payload = {"text": text or subject} | ({"subject": subject} if subject and text else {})
-            yield self._of(
-                value, ev.ASSISTANT_THINKING, payload, record, f"t{n}", time=text_of(thought.get("timestamp"))
-            )
-
-    def _call(self, value: Value, call: Value, record: Record, n: int) -> Iterator[Event]:
-        """Yield a call, its questions, its result and their answers: they are written together, when it has ended."""
-        name, given = text_of(call.get("name")), call.get("args")
-        call_id = text_of(call.get("id")) or f"{text_of(value.get('id'))}.{n}"
-        yield self._of(value, ev.TOOL_CALL, call_of(call_id, name, given, self._cwd), record, f"{call_id}c")
-        questions = list_of(dict_of(given).get("questions")) if name == "ask_user" else []
-        asked = [_question(dict_of(question), f"{call_id}:{i}") for i, question in enumerate(questions)]
-        for i, question in enumerate(asked):
-            yield self._of(value, ev.DECISION_PROMPT, question, record, f"{call_id}q{i}")
-        if call.get("status") not in _ENDED and "result" not in call:
-            return
-        ended, text = text_of(call.get("timestamp")), _result(call)
-        yield self._of(value, ev.TOOL_RESULT, _outcome(call, call_id, text), record, f"{call_id}r", time=ended)
-        for i, answer in _answers(text, asked):
-            yield self._of(value, ev.DECISION_RESPONSE, answer, record, f"{call_id}a{i}", time=ended)
-
-    # -- what records have in common --------------------------------------------------------------
-
-    def _raw(self, record: Record, raw_type: str, raw: Any) -> Event:
-        return self._event(ev.PROVIDER_RAW, {"rawType": raw_type, "raw": raw}, record)
-
-    def _of(self, value: Value, kind: str, payload: Value, record: Record, n: str = "0", *, time: str = "") -> Event:
-        """Make an event of a message; what the message has no id for is named by its words."""
-        native = text_of(value.get("id")) or f"~{digest(text_of(value.get('timestamp')), kind, repr(payload))}"
-        source = {"providerEventType": text_of(value.get("type")), "providerEventId": native, "messageId": native}
-        return self._made(
-            kind, payload, source | {"offset": record.offset}, f"{native}:{n}",
-            time=time or text_of(value.get("timestamp")), model=text_of(value.get("model")),
-        )  # fmt: skip
-
-    def _event(self, kind: str, payload: Value, record: Record, n: str = "0", *, time: str = "") -> Event:
-        """Make an event of a record that is no message."""
-        native = n if n == "start" or n.startswith("title-") else f"@{record.offset}.{record.part}:{n}"
-        return self._made(kind, payload, {"providerEventType": kind, "offset": record.offset}, native, time=time)
-
-    def _made(self, kind: str, payload: Value, source: Value, native: str, *, time: str, model: str = "") -> Event:
-        return Event(
-            f"gemini:{self._ref.id}:{native}", kind, self._ref, payload, source, time, "recorded" if time else "",
-            "", model, f"gemini:{self._ref.id}:{native}",
-        )  # fmt: skip
+        return self._messages.translate(record, typed=typed)
 
     @staticmethod
-    def typed_texts(value: Value) -> list[str]:
+    def typed_texts(fields: Value) -> list[str]:
         """Return what a person typed of a message, or of a document's messages; never of a checkpoint."""
-        if "sessionId" in value and "id" not in value:
-            return [text for m in list_of(value.get("messages")) for text in Gemini.typed_texts(dict_of(m))]
-        if value.get("type") != "user":
-            return []
-        shown = value.get("displayContent")
-        return [_cut(_text(value.get("content")))[0] if shown is None else _text(shown)]
+        if "sessionId" in fields and "id" not in fields:
+            return [text for m in list_of(fields.get("messages")) for text in GeminiAdapter.typed_texts(dict_of(m))]
+        return [_typed_of(fields)[0]] if fields.get("type") == "user" else []
 
     @staticmethod
-    def recognises(path: Path, first: Value) -> bool:  # noqa: ARG004 - the record alone tells
-        """Say whether a file begins with a header, or is a document, of Gemini CLI."""
+    def recognises(_path: Path, first: Value, /) -> bool:
+        """Return whether a file begins with a header, or is a document, of Gemini CLI."""
         return "sessionId" in first and ("projectHash" in first or "messages" in first)
+
+
+def _project(path: Path) -> str:
+    """Return the project's path, which is in a file of its own: the folder's name does not tell it."""
+    chats = next((parent for parent in path.parents if parent.name == "chats"), None)
+    if chats is None:
+        return ""
+    try:
+        with open(chats.parent / ".project_root", "rb") as file:
+            return file.read(4096).decode().strip()
+    except (OSError, ValueError):
+        return ""
+
+
+def _typed_of(fields: Value) -> tuple[str, str]:
+    """Return the words of a prompt, and what the client put around them."""
+    shown = fields.get("displayContent")
+    return _cut(_text(fields.get("content"))) if shown is None else (_text(shown), "")
+
+
+def _answer_of(content: Any) -> str:
+    """Return what the agent said, without thoughts among it."""
+    return text_of(content) or _text([part for part in list_of(content) if not dict_of(part).get("thought")])
 
 
 def _cut(text: str) -> tuple[str, str]:
@@ -264,8 +270,13 @@ def _cut(text: str) -> tuple[str, str]:
 
 
 def _is_context(message: Value) -> bool:
-    """Say whether a message is the client's preamble: it has the same id in every session, and in every checkpoint."""
-    return _text(message.get("content")).lstrip().startswith(tuple(CONTEXTS))
+    """Return whether a message is the client's preamble, which has the same id in every session and checkpoint."""
+    return bool(_context(_text(message.get("content"))))
+
+
+def _context(text: str) -> str:
+    """Return which context of the client's own a text is, empty for any other text."""
+    return next((name for opening, name in CONTEXTS.items() if text.lstrip().startswith(opening)), "")
 
 
 def _text(content: Any) -> str:
@@ -318,3 +329,37 @@ def _answers(text: str, asked: list[Value]) -> Iterator[tuple[int, Value]]:
         if answer is None:
             continue
         yield i, answer_of(question, [str(part) for part in answer] if isinstance(answer, list) else [str(answer)])
+
+
+def _roots() -> list[Path]:
+    """`GEMINI_CLI_HOME` takes the place of the home directory."""
+    return [(from_environment("GEMINI_CLI_HOME") or Path.home()) / ".gemini"]
+
+
+def _identity(path: Path) -> Identity | None:
+    """`<project>/chats/session-<time>-<8>.json[l]`, `<project>/chats/<parent's id>/<sub-agent>.jsonl`.
+
+    The name holds no more of the session id than its first eight digits: they are the session's key.
+    """
+    parents = path.parts[:-1]
+    if parents[-1:] == ("chats",):
+        match = _FILE.fullmatch(path.stem)
+        return Identity(SessionKey("gemini", match[1])) if match else None
+    if parents[-2:-1] == ("chats",) and path.suffix == ".jsonl":
+        return Identity(SessionKey("gemini", parents[-1][:8], path.stem))
+    return None
+
+
+SPEC: Final = AgentSpec(
+    name="gemini",
+    label="Gemini",
+    product="Gemini CLI",
+    adapter=GeminiAdapter,
+    nature=Nature.NATIVE_IDS,
+    roots=_roots,
+    folders=("tmp",),
+    suffixes=(".jsonl", ".json"),
+    identity_of=_identity,
+    decision_tools=frozenset({_QUESTIONS}),
+    cuts_ids=True,
+)

@@ -1,22 +1,25 @@
 """zot: `sessions/<16 digits>/<time>-<8>.jsonl` (format notes, section 4), and a captured stream of `zot --json`.
 
-Rows have no ids: their place names them. A stream tells each call up to three times, as a start, in the message
-and by itself; the message counts, and what it does not hold is taken from where it stands.
+Rows have no ids: their place names them. A stream holds each call up to three times, as a start, in the message
+and by itself; the message counts, and what it does not hold is taken from the other rows.
 """
 
+import re
+import sys
 from pathlib import Path
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 import orjson
 
 from katod import events as ev
-from katod.agents.protocol import Immediate, Origin, attachment, dict_of, list_of, remember, text_of
-from katod.agents.tools import call_of
+from katod.agents.base import Adapter, AgentSpec, EventBuilder, Nature, Origin, State, from_environment, handles
+from katod.agents.fields import attachment, dict_of, dicts_of, list_of, text_of, texts_in
+from katod.agents.toolcalls import OpenCalls, call_of
 from katod.events import Event
-from katod.model import LONGEST_NAME, Record
+from katod.model import LONGEST_NAME, Identity, Record, SessionKey
 
 # What a stream says while a message is under way, and answers to its own requests.
-LEFT_OUT: Final = frozenset({
+_IGNORED: Final = frozenset({
     "response", "user_prompt_submit", "tool_use_end", "tool_progress", "done", "pre_compact",
 })  # fmt: skip
 _STREAM: Final = frozenset({"response", "user_prompt_submit", "user_message", "turn_start", "assistant_start"})
@@ -26,6 +29,7 @@ _COUNTS: Final = (
 )  # fmt: skip
 _MOST_TEXT: Final = 1_000_000
 _MOST_BEGUN: Final = 16  # calls under way at once
+_FOLDER: Final = re.compile(r"[0-9a-f]{16}")
 _REASONS: Final = {"aborted": "aborted", "error": "error"}
 Value = dict[str, Any]
 
@@ -48,22 +52,19 @@ class _Stream:
         return self._bits[0]
 
 
-class Zot(Immediate):
+class ZotAdapter(Adapter):
     """Translates the rows of one zot session, or of one captured stream."""
 
-    agent: ClassVar[str] = "zot"
-    version: ClassVar[int] = 1
-    native_ids: ClassVar[bool] = False
-    exact_times: ClassVar[bool] = True
+    ignored = _IGNORED
 
-    def __init__(self, origin: Origin, state: Value | None = None) -> None:
+    def __init__(self, origin: Origin, state: State | None = None) -> None:
         state = state or {}
-        self._ref = origin.ref._replace(parent=state.get("parent", ""))
-        self._now: dict[str, str] = state.get("now", {})
+        ref = origin.ref._replace(parent=state.get("parent", ""))
+        self.new = EventBuilder(ref, now=state.get("now"))
         self._messages: int = state.get("messages", 0)
         self._copied: int = state.get("copied", 0)
         self._totals: Value = state.get("totals", {})
-        self._calls: dict[str, int] = state.get("calls", {})
+        self._calls: OpenCalls[int] = OpenCalls(state.get("calls"))
         self._deltas = _Stream(state.get("deltas", ""))
         begun = state.get("begun", {})
         self._begun: dict[str, tuple[str, _Stream]] = {
@@ -73,101 +74,135 @@ class Zot(Immediate):
     def state(self) -> Value:
         """Return the settings, how many messages came, the usage so far, open calls and an unfinished text."""
         return {
-            "parent": self._ref.parent, "now": self._now, "messages": self._messages, "copied": self._copied,
-            "totals": self._totals, "calls": self._calls, "deltas": self._deltas.text(),
+            "parent": self.new.ref.parent, "now": self.new.now, "messages": self._messages, "copied": self._copied,
+            "totals": self._totals, "calls": self._calls.state(), "deltas": self._deltas.text(),
             "begun": {call: [name, stream.text()] for call, (name, stream) in self._begun.items()},
         }  # fmt: skip
 
-    def feed(self, record: Record) -> list[Event]:
-        """Translate one row."""
-        value = record.value
-        if value is None:
-            return [self._raw(record, record.problem, record.raw)]
-        kind = text_of(value.get("type"))
-        handler = _HANDLERS.get(kind)
-        if handler is not None:
-            return handler(self, value, record)
-        return [] if kind in LEFT_OUT else [self._raw(record, kind or "unknown", value)]
-
     # -- the rows of a file -------------------------------------------------------------------------
 
-    def _meta(self, value: Value, record: Record) -> list[Event]:
+    @handles("meta")
+    def _meta(self, record: Record) -> list[Event]:
         """Begin the session; every later row of this kind tells a change."""
-        meta = dict_of(value.get("meta"))
-        if "started" in self._now:
-            return self._change("model", text_of(meta.get("model")), record)
+        meta = dict_of(record.value.get("meta"))
+        if "started" in self.new.now:
+            return self.new.change("model", meta.get("model"), record, first=True)
         parent = text_of(meta.get("parent"))
-        self._ref = self._ref._replace(parent=parent)
-        self._now = {"started": "1", "model": text_of(meta.get("model")), "cwd": text_of(meta.get("cwd"))}
+        self.new.ref = self.new.ref._replace(parent=parent)
+        self.new.now = {"started": "1", "model": text_of(meta.get("model")), "cwd": text_of(meta.get("cwd"))}
         copied = meta.get("fork_point")
         self._copied = copied if isinstance(copied, int) and parent else 0
-        given = {
-            "cwd": meta.get("cwd"),
-            "cliVersion": meta.get("version"),
-            "title": meta.get("title"),
-            "parent": parent,
-        }
-        start = {name: text for name, text in given.items() if isinstance(text, str) and text}
-        return [self._event(ev.SESSION_START, start, record, time=text_of(meta.get("started")))]
+        start = texts_in({
+            "cwd": meta.get("cwd"), "cliVersion": meta.get("version"), "title": meta.get("title"), "parent": parent
+        })  # fmt: skip
+        return [self.new.event(ev.SESSION_START, start, record, time=text_of(meta.get("started")))]
 
-    def _message(self, value: Value, record: Record) -> list[Event]:
-        message = dict_of(value.get("message"))
+    @handles("message")
+    def _message(self, record: Record) -> list[Event]:
+        message = dict_of(record.value.get("message"))
         self._messages += 1
         role, blocks = message.get("role"), list_of(message.get("content"))
         time = text_of(message.get("time"))
         if role == "user":
             typed = not message.get("meta") and self._messages > self._copied
-            return self._user(blocks, record, time, typed=typed)
+            return self._user(record, blocks, time, typed=typed)
         if role in ("assistant", "tool"):
-            return [event for n, block in enumerate(blocks) for event in self._block(dict_of(block), record, n, time)]
-        return [self._raw(record, f"message/{role}", value)]
+            return self._blocks(record, blocks, time)
+        return [self.new.raw(record, f"message/{role}", record.value)]
 
-    def _rename(self, value: Value, record: Record) -> list[Event]:
-        return self._change("title", text_of(value.get("title")), record)
+    @handles("rename")
+    def _rename(self, record: Record) -> list[Event]:
+        return self.new.change("title", record.value.get("title"), record, first=True)
 
-    def _compaction(self, _: Value, record: Record) -> list[Event]:
-        return [self._event(ev.COMPACTION, {}, record)]
+    @handles("compaction", "post_compact")
+    def _compaction(self, record: Record) -> list[Event]:
+        return [self.new.event(ev.COMPACTION, {}, record)]
 
-    def _usage(self, value: Value, record: Record) -> list[Event]:
-        """Translate usage; totals over the session are told as what was added."""
-        row, totals = value.get("usage"), dict_of(value.get("cumulative"))
-        counts = _counts(row if isinstance(row, dict) else value)
+    @handles("usage")
+    def _usage(self, record: Record) -> list[Event]:
+        """Translate usage; of totals over the session, what was added."""
+        fields = record.value
+        row, totals = fields.get("usage"), dict_of(fields.get("cumulative"))
+        counts = _counts(row if isinstance(row, dict) else fields)
         if totals:
             before, self._totals = self._totals, _counts(totals)
             counts = {name: count - before.get(name, 0) for name, count in self._totals.items()}
         counts = {name: count for name, count in counts.items() if count >= 0}
-        payload = {"scope": "message"} | counts
-        return (
-            [self._event(ev.USAGE, payload, record, model=self._now.get("model", ""))] if any(counts.values()) else []
-        )
+        if not any(counts.values()):
+            return []
+        return [self.new.event(ev.USAGE, {"scope": "message"} | counts, record, model=self._model())]
 
     # -- the rows of a stream -----------------------------------------------------------------------
 
-    def _streamed_user(self, value: Value, record: Record) -> list[Event]:
-        return self._user(list_of(value.get("content")), record, text_of(value.get("time")), typed=True)
+    @handles("user_message")
+    def _streamed_user(self, record: Record) -> list[Event]:
+        fields = record.value
+        return self._user(record, list_of(fields.get("content")), text_of(fields.get("time")), typed=True)
 
-    def _streamed_assistant(self, value: Value, record: Record) -> list[Event]:
-        blocks, time = [dict_of(block) for block in list_of(value.get("content"))], text_of(value.get("time"))
-        out = [] if any(text_of(block.get("text")).strip() for block in blocks) else self._unfinished(record)
+    @handles("assistant_message")
+    def _streamed_assistant(self, record: Record) -> list[Event]:
+        blocks, time = list_of(record.value.get("content")), text_of(record.value.get("time"))
+        said = any(text_of(block.get("text")).strip() for block in dicts_of(blocks))
+        out = [] if said else self._unfinished(record)
         self._deltas = _Stream()
-        return out + [event for n, block in enumerate(blocks) for event in self._block(block, record, n, time)]
+        return out + self._blocks(record, blocks, time)
 
-    def _call_start(self, value: Value, _: Record) -> list[Event]:
-        call, name = text_of(value.get("id")), text_of(value.get("name"))
+    @handles("tool_use_start")
+    def _call_start(self, record: Record) -> list[Event]:
+        call, name = text_of(record.value.get("id")), text_of(record.value.get("name"))
         if len(call) <= LONGEST_NAME:
             self._begun[call] = (name[:LONGEST_NAME], _Stream())
         if len(self._begun) > _MOST_BEGUN:
             del self._begun[next(iter(self._begun))]
         return []
 
-    def _call_delta(self, value: Value, _: Record) -> list[Event]:
-        begun = self._begun.get(text_of(value.get("id")))
+    @handles("tool_use_args")
+    def _call_delta(self, record: Record) -> list[Event]:
+        begun = self._begun.get(text_of(record.value.get("id")))
         if begun:
-            begun[1].add(text_of(value.get("delta")))
+            begun[1].add(text_of(record.value.get("delta")))
         return []
 
-    def _untold(self, call: str, record: Record) -> list[Event]:
-        """Tell a call that no message told, by what was streamed of it."""
+    @handles("assistant_start")
+    def _assistant_start(self, record: Record) -> list[Event]:
+        return self._unfinished(record)
+
+    @handles("text_delta")
+    def _delta(self, record: Record) -> list[Event]:
+        self._deltas.add(text_of(record.value.get("delta")))
+        return []
+
+    @handles("tool_call")
+    def _streamed_call(self, record: Record) -> list[Event]:
+        return self._call(record, record.value, record.value.get("args"), 0)
+
+    @handles("tool_result")
+    def _streamed_result(self, record: Record) -> list[Event]:
+        call = text_of(record.value.get("id"))
+        return [*self._untold(record, call), self._result(record, record.value, call, 0)]
+
+    @handles("turn_start")
+    def _turn_start(self, record: Record) -> list[Event]:
+        number = record.value.get("step")
+        return [self.new.event(ev.TURN_START, {"number": number} if isinstance(number, int) else {}, record)]
+
+    @handles("turn_end")
+    def _turn_end(self, record: Record) -> list[Event]:
+        out = self._unfinished(record)
+        reason = _REASONS.get(text_of(record.value.get("stop")), "done")
+        return [*out, self.new.event(ev.TURN_END, {"reason": reason}, record)]
+
+    @handles("error")
+    def _error(self, record: Record) -> list[Event]:
+        return [self.new.event(ev.ERROR, {"message": text_of(record.value.get("message")) or "error"}, record)]
+
+    def _unfinished(self, record: Record) -> list[Event]:
+        """Release a text that no message repeated."""
+        text, self._deltas = self._deltas.text(), _Stream()
+        return [self.new.event(ev.ASSISTANT_MESSAGE, {"text": text}, record, "d")] if text.strip() else []
+
+    def _untold(self, record: Record, call: str) -> list[Event]:
+        """Translate a call that no message holds, by what was streamed of it."""
         if call not in self._begun or call in self._calls:
             return []
         name, stream = self._begun[call]
@@ -176,134 +211,85 @@ class Zot(Immediate):
             given = orjson.loads(streamed or "{}")
         except orjson.JSONDecodeError:
             given = streamed
-        return self._call({"id": call, "name": name}, given, record, "c")
-
-    def _assistant_start(self, _: Value, record: Record) -> list[Event]:
-        return self._unfinished(record)
-
-    def _delta(self, value: Value, _: Record) -> list[Event]:
-        self._deltas.add(text_of(value.get("delta")))
-        return []
-
-    def _streamed_call(self, value: Value, record: Record) -> list[Event]:
-        return self._call(value, value.get("args"), record, 0)
-
-    def _streamed_result(self, value: Value, record: Record) -> list[Event]:
-        call = text_of(value.get("id"))
-        return [*self._untold(call, record), self._result(value, call, record, 0)]
-
-    def _turn_start(self, value: Value, record: Record) -> list[Event]:
-        number = value.get("step")
-        return [self._event(ev.TURN_START, {"number": number} if isinstance(number, int) else {}, record)]
-
-    def _turn_end(self, value: Value, record: Record) -> list[Event]:
-        out = self._unfinished(record)
-        reason = _REASONS.get(text_of(value.get("stop")), "done")
-        return [*out, self._event(ev.TURN_END, {"reason": reason}, record)]
-
-    def _unfinished(self, record: Record) -> list[Event]:
-        """Release a text that no message repeated."""
-        text, self._deltas = self._deltas.text(), _Stream()
-        return [self._event(ev.ASSISTANT_MESSAGE, {"text": text}, record, "d")] if text.strip() else []
-
-    def _error(self, value: Value, record: Record) -> list[Event]:
-        return [self._event(ev.ERROR, {"message": text_of(value.get("message")) or "error"}, record)]
+        return self._call(record, {"id": call, "name": name}, given, "c")
 
     # -- what both have in common -------------------------------------------------------------------
 
-    def _user(self, blocks: list[Any], record: Record, time: str, *, typed: bool) -> list[Event]:
-        text, files, blobs = _content(blocks)
+    def _user(self, record: Record, blocks: list[Any], time: str, *, typed: bool) -> list[Event]:
+        text, files = _text(blocks), self._images(blocks)
+        if not text.strip() and not files:
+            return []
         payload = {"text": text} | ({"attachments": files} if files else {})
-        event = self._event(ev.USER_MESSAGE, payload, record, time=time)
-        return [event._replace(typed=typed, blobs=blobs)] if text.strip() or files else []
+        return [self.new.event(ev.USER_MESSAGE, payload, record, time=time, typed=typed)]
 
-    def _block(self, block: Value, record: Record, n: int, time: str) -> list[Event]:
+    def _blocks(self, record: Record, blocks: list[Any], time: str) -> list[Event]:
+        return [event for n, block in enumerate(blocks) for event in self._block(record, dict_of(block), n, time)]
+
+    def _block(self, record: Record, block: Value, n: int, time: str) -> list[Event]:
         """Translate one block. Those of a file have no type: their keys tell, in this order."""
-        model = self._now.get("model", "")
         if {"reasoning_id", "summary", "encrypted_content"} & block.keys():
             text = _summary(block.get("summary"))
             payload: Value = {"text": text} if text else {"text": "", "encrypted": True}
-            return [self._event(ev.ASSISTANT_THINKING, payload, record, n, time=time, model=model)]
+            return [self.new.event(ev.ASSISTANT_THINKING, payload, record, n, time=time, model=self._model())]
         if "name" in block and "id" in block:
-            return self._call(block, block.get("arguments", block.get("args")), record, n, time)
+            return self._call(record, block, block.get("arguments", block.get("args")), n, time)
         if "call_id" in block:
-            return [self._result(block, text_of(block["call_id"]), record, n, time)]
+            return [self._result(record, block, text_of(block["call_id"]), n, time)]
         if "mime_type" in block:
-            files, blobs = _content([block])[1:]
-            event = self._event(ev.ASSISTANT_MESSAGE, {"text": "", "attachments": files}, record, n, time=time)
-            return [event._replace(blobs=blobs)]
+            payload = {"text": "", "attachments": self._images([block])}
+            return [self.new.event(ev.ASSISTANT_MESSAGE, payload, record, n, time=time)]
         if (text := text_of(block.get("text"))).strip():
-            return [self._event(ev.ASSISTANT_MESSAGE, {"text": text}, record, n, time=time, model=model)]
-        return [] if "text" in block else [self._raw(record, "message/block", block, n)]
+            return [self.new.event(ev.ASSISTANT_MESSAGE, {"text": text}, record, n, time=time, model=self._model())]
+        return [] if "text" in block else [self.new.raw(record, "message/block", block, n)]
 
-    def _call(self, row: Value, given: Any, record: Record, n: int | str, time: str = "") -> list[Event]:
+    def _call(self, record: Record, row: Value, given: Any, n: int | str, time: str = "") -> list[Event]:
         call, name = text_of(row.get("id")), text_of(row.get("name"))
-        if not remember(self._calls, call, 1):
+        if not self._calls.open(call, 1):
             return []
-        payload = call_of(call, name, given, self._now.get("cwd", ""), text_of(row.get("server")))
-        return [self._event(ev.TOOL_CALL, payload, record, n, time=time, model=self._now.get("model", ""))]
+        payload = call_of(call, name, given, self.new.now.get("cwd", ""), text_of(row.get("server")))
+        return [self.new.event(ev.TOOL_CALL, payload, record, n, time=time, model=self._model())]
 
-    def _result(self, row: Value, call: str, record: Record, n: int, time: str = "") -> Event:
+    def _result(self, record: Record, row: Value, call: str, n: int, time: str = "") -> Event:
         """Translate a result; some providers use a call's id again, so it is forgotten here."""
-        self._calls.pop(call, None)
+        self._calls.close(call)
         self._begun.pop(call, None)
-        text, files, blobs = _content(list_of(row.get("content")))
-        payload: Value = {"toolCallId": call, "text": text}
+        blocks = list_of(row.get("content"))
+        payload: Value = {"toolCallId": call, "text": _text(blocks)}
         if row.get("is_error") is True:
             payload["isError"] = True
-        if files:
+        if files := self._images(blocks):
             payload["attachments"] = files
-        return self._event(ev.TOOL_RESULT, payload, record, n, time=time)._replace(blobs=blobs)
+        return self.new.event(ev.TOOL_RESULT, payload, record, n, time=time)
 
-    def _change(self, what: str, after: str, record: Record) -> list[Event]:
-        before = self._now.get(what, "")
-        if not after or after == before:
-            return []
-        self._now[what] = after
-        payload = {"what": what} | ({"before": before} if before else {}) | {"after": after}
-        return [self._event(ev.CONFIG_CHANGE, payload, record)]
+    def _images(self, blocks: list[Any]) -> list[Value]:
+        return [self._image(row) for row in dicts_of(blocks) if "mime_type" in row]
 
-    def _raw(self, record: Record, raw_type: str, raw: Any, n: int = 0) -> Event:
-        return self._event(ev.PROVIDER_RAW, {"rawType": raw_type, "raw": raw}, record, n)
+    def _image(self, row: Value) -> Value:
+        media, data = text_of(row.get("mime_type")), text_of(row.get("data"))
+        return self.new.attachment("image", media, data) if data else attachment("image", media, data)
 
-    def _event(
-        self, kind: str, payload: Value, record: Record, n: int | str = 0, *, time: str = "", model: str = ""
-    ) -> Event:
-        native = f"@{record.offset}{f'+{record.part}' if record.part else ''}:{n}"
-        source = {"providerEventType": text_of((record.value or {}).get("type")), "offset": record.offset}
-        once = f"zot:{self._ref.id}:{native}"
-        return Event(once, kind, self._ref, payload, source, time, "recorded" if time else "", "", model, once)
+    def _model(self) -> str:
+        return self.new.now.get("model", "")
 
     @staticmethod
-    def typed_texts(value: Value) -> list[str]:
+    def typed_texts(fields: Value) -> list[str]:
         """Return the text of a user's message that carries no mark of another sender."""
-        message = dict_of(value.get("message")) if value.get("type") == "message" else value
+        message = dict_of(fields.get("message")) if fields.get("type") == "message" else fields
         person = message.get("role") == "user" and not message.get("meta")
-        if person or value.get("type") == "user_message":
-            return [_content(list_of(message.get("content")))[0]]
+        if person or fields.get("type") == "user_message":
+            return [_text(list_of(message.get("content")))]
         return []
 
     @staticmethod
-    def recognises(path: Path, first: Value) -> bool:  # noqa: ARG004 - the record alone tells
-        """Say whether a file begins with the meta row of zot, or with a row of its stream."""
+    def recognises(_path: Path, first: Value, /) -> bool:
+        """Return whether a file begins with the meta row of zot, or with a row of its stream."""
         kind = first.get("type")
         return isinstance(first.get("meta"), dict) if kind == "meta" else kind in _STREAM and "payload" not in first
 
 
-def _content(blocks: list[Any]) -> tuple[str, list[Value], tuple[tuple[str, str, str], ...]]:
-    """Return the text of blocks, a description of their images, and the images' data."""
-    texts: list[str] = []
-    files: list[Value] = []
-    blobs: list[tuple[str, str, str]] = []
-    for block in blocks:
-        row = dict_of(block)
-        if "mime_type" in row:
-            media, data = text_of(row.get("mime_type")), text_of(row.get("data"))
-            files.append(attachment("image", media, data))
-            blobs += [(files[-1]["sha256"], media, data)] if data else []
-        elif isinstance(row.get("text"), str):
-            texts.append(row["text"])
-    return "\n".join(texts), files, tuple(blobs)
+def _text(blocks: list[Any]) -> str:
+    rows = [row for row in dicts_of(blocks) if "mime_type" not in row]
+    return "\n".join(row["text"] for row in rows if isinstance(row.get("text"), str))
 
 
 def _summary(summary: Any) -> str:
@@ -316,22 +302,28 @@ def _counts(row: Value) -> dict[str, float]:
     return {name: row[key] for name, key in _COUNTS if isinstance(row.get(key), int | float)}
 
 
-_HANDLERS: Final = {
-    "meta": Zot._meta,  # noqa: SLF001 - the table belongs to the class
-    "message": Zot._message,  # noqa: SLF001
-    "rename": Zot._rename,  # noqa: SLF001
-    "compaction": Zot._compaction,  # noqa: SLF001
-    "post_compact": Zot._compaction,  # noqa: SLF001
-    "usage": Zot._usage,  # noqa: SLF001
-    "user_message": Zot._streamed_user,  # noqa: SLF001
-    "assistant_start": Zot._assistant_start,  # noqa: SLF001
-    "assistant_message": Zot._streamed_assistant,  # noqa: SLF001
-    "text_delta": Zot._delta,  # noqa: SLF001
-    "tool_use_start": Zot._call_start,  # noqa: SLF001
-    "tool_use_args": Zot._call_delta,  # noqa: SLF001
-    "tool_call": Zot._streamed_call,  # noqa: SLF001
-    "tool_result": Zot._streamed_result,  # noqa: SLF001
-    "turn_start": Zot._turn_start,  # noqa: SLF001
-    "turn_end": Zot._turn_end,  # noqa: SLF001
-    "error": Zot._error,  # noqa: SLF001
-}
+def _roots() -> list[Path]:
+    if named := from_environment("ZOT_HOME"):
+        return [named]
+    if sys.platform == "darwin":
+        return [Path.home() / "Library" / "Application Support" / "zot"]
+    return [(from_environment("XDG_STATE_HOME") or Path.home() / ".local" / "state") / "zot"]
+
+
+def _identity(path: Path) -> Identity | None:
+    """`<16 digits>/<time>-<8>.jsonl`; the flat files of openzot in the same folder are another program's."""
+    return Identity(SessionKey("zot", path.stem)) if _FOLDER.fullmatch(path.parent.name) else None
+
+
+SPEC: Final = AgentSpec(
+    name="zot",
+    label="zot",
+    product="zot",
+    adapter=ZotAdapter,
+    nature=Nature.POSITIONS,
+    roots=_roots,
+    folders=("sessions",),
+    suffixes=(".jsonl",),
+    identity_of=_identity,
+    short_id=lambda session: session.rpartition("-")[2],  # ids begin with their time
+)

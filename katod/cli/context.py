@@ -4,8 +4,8 @@ import os
 from pathlib import Path
 
 from katod import config
+from katod.agents import AGENTS
 from katod.config import Settings
-from katod.discover.identity import identify
 from katod.discover.roots import Root, find_roots
 from katod.discover.sweep import sweep
 from katod.errors import SelectionError
@@ -62,7 +62,7 @@ class Context:
 
     def roots(self) -> list[Root]:
         """The agents' roots."""
-        return find_roots(self.settings)
+        return find_roots(self.settings, AGENTS)
 
     def ledger(self) -> Ledger | None:
         """The ledger for reading, None when katod never ran."""
@@ -74,7 +74,7 @@ class Context:
         self.problems = {}
         for root in self.roots():
             for path, stat in sweep(root, self.problems):
-                identity = identify(root.agent, Path(path))
+                identity = root.spec.identify(Path(path))
                 if identity is not None:
                     sessions.setdefault(identity.key, Found(identity.key)).files.append((path, identity, stat))
         for session in sessions.values():
@@ -118,6 +118,5 @@ def _matches(key: SessionKey, text: str) -> bool:
         return False
     if slash:
         return key.id.startswith(session) and bool(key.subagent) and key.subagent.startswith(subagent)
-    if agent == "gemini":  # its files tell no more of an id than its beginning
-        prefix = prefix[: len(key.id)] if len(prefix) >= len(key.id) else prefix
-    return key.id.startswith(prefix) or (bool(key.subagent) and key.subagent.startswith(prefix))
+    spec = AGENTS[key.agent]
+    return spec.matches_id(key.id, prefix) or (bool(key.subagent) and key.subagent.startswith(prefix))

@@ -10,20 +10,16 @@ from typing import Any
 import click
 
 from katod import __version__
-from katod.agents import PRODUCTS, sniff
+from katod.agents import AGENTS, sniff
+from katod.agents.base import AgentSpec
 from katod.cli.context import Context, Found
 from katod.config import local_zone
-from katod.discover.identity import named
 from katod.errors import KatodError, SelectionError, SourceError
 from katod.formats.registry import FORMATS
-from katod.model import SUFFIXES, Cursor, Options, SessionKey
+from katod.model import SUFFIXES, Options, SessionKey
 from katod.record.export import Stretch, read_katod, render_all, render_recording, replay
 from katod.record.policy import Policy
 from katod.store.rows import OutputRow
-from katod.tail.decode import decode
-from katod.tail.source import open_source
-
-_HEAD_BYTES = 4 * 1024 * 1024
 
 
 @click.command()
@@ -107,22 +103,17 @@ def _file(context: Context, path: Path, format_name: str, options: Options) -> I
         with path.open("rb") as lines:
             yield from render_all(read_katod(lines, path), format_name, options)
         return
-    agent = _agent(path)
-    identity = named(agent, path.absolute())
+    identity = _agent(path).named(path.absolute())
     stretch = Stretch(str(path.absolute()), identity)
     yield from render_all(replay(identity.key, [stretch], context.log), format_name, options)
 
 
-def _agent(path: Path) -> str:
+def _agent(path: Path) -> AgentSpec:
     """Return whose file this is, by its first records; raises SelectionError."""
-    with open_source(str(path.absolute())) as file:
-        rest = file.rest(0)
-        lines = file.read(Cursor(), _HEAD_BYTES).lines or ([rest] if rest else [])
-    for line in lines:
-        for record in decode(line):
-            if record.value is not None and (agent := sniff(path, record.value)):
-                return agent
-    hint = f"katod reads session files of {', '.join(PRODUCTS.values())}, and its own JSONL"
+    if spec := sniff(path.absolute()):
+        return spec
+    products = ", ".join(sorted(spec.product for spec in AGENTS.values()))
+    hint = f"katod reads session files of {products}, and its own JSONL"
     raise SelectionError("not a session file that katod recognises", path=path, hint=hint)
 
 

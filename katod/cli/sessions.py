@@ -10,8 +10,8 @@ from typing import Any
 import click
 import orjson
 
-from katod.agents import LABELS
-from katod.agents.tools import one_line
+from katod.agents import AGENTS
+from katod.agents.toolcalls import one_line
 from katod.cli.context import Context, Found
 from katod.config import local_zone
 from katod.formats.mdtext import clean
@@ -28,7 +28,7 @@ _LEAST_TITLE = 12
 
 
 @click.command()
-@click.option("--agent", type=click.Choice(list(LABELS)), help="Show only sessions of this agent.")
+@click.option("--agent", type=click.Choice(sorted(AGENTS)), help="Show only sessions of this agent.")
 @click.option("--project", help="Show only sessions whose project path contains this text.")
 @click.option(
     "--since", metavar="DATE|DAYS", help="Show only sessions changed since a date (2026-02-01) or in the last DAYS (7)."

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from katod.agents import ADAPTERS
+from katod.agents import AGENTS
 from katod.command.grammar import parse
 from katod.model import Identity, Line
 from katod.tail.decode import decode
@@ -48,4 +48,4 @@ def _candidates(batch: Batch) -> Iterator[Line]:
 
 def _typed_texts(agent: str, line: Line) -> list[str]:
     values = [record.value for record in line.records if record.value is not None]
-    return [text for value in values for text in ADAPTERS[agent].typed_texts(value)]
+    return [text for value in values for text in AGENTS[agent].adapter.typed_texts(value)]

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from katod.discover.identity import IN_DATABASE, identify
+from katod.agents import AGENTS
+from katod.agents.base import AgentSpec
 from katod.discover.roots import Root
 from katod.discover.sweep import look, sweep, sweep_folder
 from katod.log import EventLog
@@ -37,6 +38,11 @@ class Source(SourceRow):
     due: float | None = None  # when (monotonic) the next step is due
     stepped: float = 0.0  # when it was last stepped
     failures: int = 0  # how often in a row it could not be read
+
+    @property
+    def spec(self) -> AgentSpec:
+        """The agent that writes it."""
+        return AGENTS[self.identity.key.agent]
 
     def rewind(self, row: SourceRow) -> None:
         """Go back to what the ledger holds, after a step that failed."""
@@ -73,13 +79,13 @@ class Coverage:
             if self._problems.get(root.path, {}).get(path) != problem:
                 self._log.source_unreadable(path, problem)
         self._problems[root.path] = problems
-        closed = tuple(f"{path}#" if path.endswith(".db") else f"{path}/" for path in problems)
+        closed = tuple(f"{path}#" if root.spec.is_container(path) else f"{path}/" for path in problems)
         known = self._times.get(str(root.path), 0)
         for place in closed:  # what is written there meanwhile is new when it can be read again
             self._save(root, place, self._times.get(place, known))
-        for place in [str(root.path), *(place for place in self._times if place.startswith(f"{root.path}/"))]:
-            if place not in closed:
-                self._save(root, place, began)
+        opened = [place for place in self._times if place[-1] in "#/" and root.covers(place) and place not in closed]
+        for place in (str(root.path), *opened):
+            self._save(root, place, began)
         return closed
 
     def at(self, root: Root, path: str) -> int:
@@ -175,15 +181,16 @@ class Catalog:
         """Look at the files of single folders (the recently active ones)."""
         changed: list[Source] = []
         for root, folder in folders:
-            for path, seen in sweep_folder(root.agent, folder, {}, deep=False):
+            for path, seen in sweep_folder(root.spec, folder, {}, deep=False):
                 changed += self._notice(root, path, seen)
         return changed
 
     def hint(self, root: Root, path: str) -> list[Source]:
         """Look at one path that the watcher named."""
-        if root.has_databases and path.endswith((".db", ".db-wal")):
+        container = root.spec.container
+        if container is not None and path.endswith(container.suffixes):
             return self.sweep_folders([(root, os.path.dirname(path))])
-        found = look(root.agent, path)
+        found = look(root.spec, path)
         if found is None:
             return []
         known = self._by_path.get(path)
@@ -197,8 +204,7 @@ class Catalog:
         closed = self._coverage.note(root, problems, began)
         here = {path for path, _ in found}
         for path, source in self._by_path.items():
-            below = path.startswith(f"{root.path}/") and not path.startswith(closed)
-            if below and not source.gone and path not in here:
+            if root.covers(path) and path not in here and not source.gone and not path.startswith(closed):
                 source.gone = True
                 self._log.source_vanished(path)
         return changed
@@ -206,13 +212,13 @@ class Catalog:
     def _notice(self, root: Root, path: str, seen: Stat) -> list[Source]:
         source = self._by_path.get(path)
         if source is None:
-            identity = identify(root.agent, Path(path))
+            identity = root.spec.identify(Path(path))
             if identity is None:
                 return []
             source = self._moved(path, identity)
             if source is None:
                 source = self._add(root, path, identity, seen)
-                return [] if source.history and IN_DATABASE in path else [source]
+                return [] if source.history and root.spec.is_contained(path) else [source]
         if source.seen == seen and not source.gone:
             return []
         source.seen, source.gone = seen, False
@@ -221,7 +227,7 @@ class Catalog:
     def _moved(self, path: str, identity: Identity) -> Source | None:
         """Return the source that this file was under another name (archived, restored), None if it is a new one."""
         source = self._by_identity.get(identity)
-        if source is None or look(identity.key.agent, source.path) is not None:
+        if source is None or look(source.spec, source.path) is not None:
             return None
         del self._by_path[source.path]
         source.path = path
@@ -231,10 +237,10 @@ class Catalog:
 
     def _add(self, root: Root, path: str, identity: Identity, seen: Stat) -> Source:
         swept = self._coverage.at(root, path)
-        history = seen.size if _is_older(path, seen, swept) else 0
+        history = seen.size if _is_older(root.spec, path, seen, swept) else 0
         session = self._ledger.find_session(identity.key) or self._ledger.add_session(identity.key)
         source = Source(0, session.id, path, identity, seen, history, since_ns=0 if history else swept)
-        if history and IN_DATABASE in path:  # its words have times: it need not be opened to be known
+        if history and root.spec.is_contained(path):  # its words have times: it need not be opened to be known
             source.baseline, source.cursor, source.after_ns = 0, Cursor(seen.size), seen.mtime_ns
         elif not history:
             source.baseline = 0
@@ -243,7 +249,7 @@ class Catalog:
         return self._keep(source)
 
 
-def _is_older(path: str, seen: Stat, swept: int) -> bool:
+def _is_older(spec: AgentSpec, path: str, seen: Stat, swept: int) -> bool:
     """Return whether a new file's content is older than katod's last look: restored, synced, never looked at.
 
     A clock that was set back gives what is new an old time: where it is behind the last look, only a file whose
@@ -253,12 +259,12 @@ def _is_older(path: str, seen: Stat, swept: int) -> bool:
         return True
     if seen.mtime_ns >= swept:
         return False
-    return time.time_ns() >= swept or not _is_by_the_clock(path)
+    return time.time_ns() >= swept or not _is_by_the_clock(spec, path)
 
 
-def _is_by_the_clock(path: str) -> bool:
+def _is_by_the_clock(spec: AgentSpec, path: str) -> bool:
     """Return whether a file's time is that of its last change, which no program can choose."""
-    if IN_DATABASE in path:
+    if spec.is_contained(path):
         return True
     try:
         status = os.lstat(path)

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
+from katod.agents import AGENTS
 from katod.discover.catalog import Catalog, Source
 from katod.discover.roots import Root
 from katod.discover.watch import Hints, Watcher, folders_of
@@ -23,7 +24,7 @@ class Discovery:
     def __init__(self, catalog: Catalog, roots: list[Root], also: Path, log: EventLog) -> None:
         self.catalog = catalog
         self.roots = roots
-        self.hints = Hints()
+        self.hints = Hints(AGENTS.values())
         self._also = also  # a folder that is no root, and watched too
         self._watcher = Watcher(self.hints, log)
         self._active: dict[tuple[Root, str], float] = {}

@@ -1,4 +1,4 @@
-"""Hints from the file watcher: where to look first. The sweep stays the truth, for hints get lost.
+"""Hints from the file watcher: where to look first. The sweep stays authoritative, for hints get lost.
 
 Known silent losses: the watch limit, a full queue, a root deleted and made again, network file systems.
 """
@@ -7,6 +7,7 @@ import logging
 import os
 import threading
 import warnings
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 from queue import Empty, SimpleQueue
@@ -16,20 +17,17 @@ from watchdog.events import FileSystemEvent, FileSystemEventHandler
 from watchdog.observers import Observer
 from watchdog.observers.api import BaseObserver, ObservedWatch
 
-from katod.discover.identity import SUFFIXES
+from katod.agents.base import AgentSpec
 from katod.discover.roots import Root
 from katod.log import EventLog
 
 # What reading a file causes: watching that would have katod wake itself.
 _IGNORED: Final = frozenset({"opened", "closed_no_write"})
-# What reading a database causes: it is opened for writing all the same.
+# What reading a container causes: a database is opened for writing all the same.
 _BY_READERS: Final = frozenset({"closed", "attrib"})
 # What tells that a folder holds more than is known: it came, or may be read now.
 _NEW_INSIDE: Final = frozenset({"created", "moved", "attrib"})
-# How the names end of what is waited for: session files, and requests from the shell.
-_DATABASES: Final = (".db", ".db-wal")
-_TELLING: Final = (".request", ".db-wal", *sorted({suffix for suffixes in SUFFIXES.values() for suffix in suffixes}))
-
+_REQUEST: Final = ".request"  # how the names of requests from the shell end
 
 # Device and inode of a folder, and whether it could be read: one that could not is not watched, without a word.
 Identity = tuple[int, int, bool]
@@ -38,7 +36,13 @@ Identity = tuple[int, int, bool]
 class Hints(FileSystemEventHandler):
     """Paths that changed, gathered by the watcher's thread; the loop waits for them and takes them."""
 
-    def __init__(self) -> None:
+    def __init__(self, agents: Iterable[AgentSpec]) -> None:
+        specs = list(agents)
+        containers = {suffix for spec in specs if spec.container for suffix in spec.container.suffixes}
+        files = {suffix for spec in specs for suffix in spec.suffixes}
+        # How the names end of what is waited for: containers, session files, and requests.
+        self._containers = tuple(sorted(containers))
+        self._telling = (_REQUEST, *sorted(containers | files))
         self._paths: set[str] = set()
         self._overflow = False
         self._lock = threading.Lock()
@@ -51,11 +55,11 @@ class Hints(FileSystemEventHandler):
             return
         paths = {os.fsdecode(path) for path in (event.src_path, event.dest_path) if path}
         if event.event_type in _BY_READERS:
-            paths = {path for path in paths if not path.endswith(_DATABASES)}
+            paths = {path for path in paths if not path.endswith(self._containers)}
         if event.is_directory:
             if event.event_type in _NEW_INSIDE:
                 self.lost()
-        elif any(path.endswith(_TELLING) for path in paths):
+        elif any(path.endswith(self._telling) for path in paths):
             self._gather(paths, overflow=False)
 
     def lost(self) -> None:
@@ -176,5 +180,5 @@ class _Losses(logging.Handler):
 
 def folders_of(roots: list[Root]) -> list[tuple[Path, bool]]:
     """Return the folders to watch for these roots."""
-    databases = [(root.path, False) for root in roots if root.has_databases]
-    return databases + [(folder, True) for root in roots for folder in root.folders]
+    containers = [(root.path, False) for root in roots if root.spec.container is not None]
+    return containers + [(folder, True) for root in roots for folder in root.folders]

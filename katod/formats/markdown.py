@@ -5,8 +5,8 @@ from collections.abc import Callable
 from typing import Any, ClassVar, Final, NamedTuple
 
 from katod import events as ev
-from katod.agents import LABELS, PRODUCTS
-from katod.agents.tools import one_line
+from katod.agents import AGENTS
+from katod.agents.toolcalls import one_line
 from katod.events import Event
 from katod.formats import toolview
 from katod.formats.mdblocks import MARKS
@@ -68,11 +68,11 @@ class Markdown:
     def head(self, metadata: SessionMetadata, time: str) -> str:
         """Return the front matter and the title."""
         self._heading = self._heading._replace(day=self._when.day(time))
-        agent = metadata.key.agent
-        title = one_line(" ".join(self._redact(metadata.title).split()), TITLE) or f"Conversation with {LABELS[agent]}"
+        agent = AGENTS[metadata.key.agent]
+        title = one_line(" ".join(self._redact(metadata.title).split()), TITLE) or f"Conversation with {agent.label}"
         rows = {
             "title": title,
-            "agent": f"{PRODUCTS[agent]} {metadata.start.version}".strip(),
+            "agent": f"{agent.product} {metadata.start.version}".strip(),
             "model": metadata.model,
             "session": metadata.key.id,
             "subagent": metadata.key.subagent,
@@ -83,7 +83,7 @@ class Markdown:
             "recorder": self._base.recorder,
         }
         lines = [f"{name}: {_yaml(value)}" for name, value in rows.items() if value]
-        tag = PRODUCTS[agent].lower().replace(" ", "-")
+        tag = agent.product.lower().replace(" ", "-")
         return "\n".join(["---", *lines, f"tags: [katod, {tag}]", "---", "", f"# {inline(title)}", ""])
 
     def mark(self, mark: Mark) -> str:
@@ -217,7 +217,7 @@ class Markdown:
     # -- what they have in common -----------------------------------------------------------------
 
     def _agent_heading(self, event: Event, metadata: SessionMetadata) -> str:
-        return self._heading_of(LABELS[metadata.key.agent], event.model or self._heading.model, event)
+        return self._heading_of(AGENTS[metadata.key.agent].label, event.model or self._heading.model, event)
 
     def _heading_of(self, speaker: str, model: str, event: Event) -> str:
         last = self._heading

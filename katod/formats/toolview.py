@@ -6,13 +6,12 @@ from typing import Any, Final
 
 import orjson
 
-from katod.agents.tools import one_line, words_of_refusal
+from katod.agents import AGENTS
+from katod.agents.toolcalls import one_line, words_of_refusal
 from katod.formats.mdtext import code, fenced, html, inline
 
 # Calls whose questions and answers are printed as such.
-DECISION_TOOLS: Final = frozenset({
-    "AskUserQuestion", "ExitPlanMode", "request_user_input", "ask_user", "question", "AskQuestion", "CreatePlan",
-})  # fmt: skip
+DECISION_TOOLS: Final = frozenset().union(*(spec.decision_tools for spec in AGENTS.values()))
 LONGEST: Final = 20_000
 LINE: Final = 120
 _NOTEWORTHY_MS: Final = 50

@@ -9,7 +9,6 @@ from katod.model import Cursor
 from katod.record.session import ActiveSession
 from katod.record.stream import SeenWhenScanned
 from katod.tail.reader import SourceFile
-from katod.tail.source import open_source
 
 Resync = Callable[[Source, SourceFile, ActiveSession | None, str], None]
 
@@ -42,7 +41,7 @@ class Backfill:
         if opened is not None and opened[0] is source:
             return self._translate(session, source, opened[1], budget)
         try:
-            with open_source(source.path) as file:
+            with source.spec.open(source.path) as file:
                 try:
                     file.prove(source.cursor)
                 except SourceChanged as change:  # its content now was never read: it is no history

@@ -8,7 +8,7 @@ from typing import Any
 
 import orjson
 
-from katod.agents import ADAPTERS
+from katod.agents import AGENTS
 from katod.discover.catalog import Catalog, Source
 from katod.errors import LedgerError, OutputError, SourceError, SourceGone
 from katod.events import Event
@@ -20,7 +20,6 @@ from katod.record.stream import SessionStream
 from katod.store.ledger import Ledger, id_hash
 from katod.store.rows import OutputRow
 from katod.tail.reader import Batch
-from katod.tail.source import open_source
 
 
 class SeenByFollower:
@@ -79,7 +78,7 @@ class Follower:
     def __init__(self, row: OutputRow, key: SessionKey, ledger: Ledger, catalog: Catalog, log: EventLog) -> None:
         behind: dict[str, Any] = row.behind or {}
         self.output = LiveOutput(row)
-        self.native_ids = ADAPTERS[key.agent].native_ids
+        self.native_ids = AGENTS[key.agent].nature.has_native_ids
         seen = SeenByFollower if self.native_ids else PassedByPosition
         self.seen = seen(row.session, ledger, catalog, behind)
         self.stream = SessionStream(key, self.seen, log, behind.get("metadata"))
@@ -235,7 +234,7 @@ class CatchUp:
         at = follower.offsets.get(source.id, 0)
         batch, is_document = None, False
         try:
-            with open_source(source.path) as file:
+            with source.spec.open(source.path) as file:
                 batch, is_document = file.read(Cursor(at), budget), file.is_document
         except SourceGone:
             pass  # what it held is lost to this output, and a mark says so

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Literal
 
-from katod.agents.protocol import SPAWNED
+from katod.agents.base import SPAWNED
 from katod.command.decide import Action, Standing, decide
 from katod.command.split import command_of
 from katod.discover.catalog import Catalog, Source

@@ -4,7 +4,7 @@ import time
 from collections.abc import Iterable
 from typing import Final
 
-from katod.agents.protocol import decoded
+from katod.agents.fields import decoded
 from katod.backoff import pause
 from katod.errors import OutputError
 from katod.formats.markdown import asset_name

@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple
 import orjson
 
 from katod import events as ev
-from katod.agents import ADAPTERS
+from katod.agents import AGENTS
 from katod.errors import SourceError
 from katod.events import Event
 from katod.formats.registry import open_format
@@ -17,7 +17,6 @@ from katod.model import Cursor, Identity, Options, SessionKey
 from katod.record.ranges import RangePrinter
 from katod.record.stream import NeverSeen, SeenHere, SessionStream, set_title
 from katod.store.rows import OutputRow, SourceRow
-from katod.tail.source import open_source
 
 CHUNK: Final = 512 * 1024
 _LOOK_AHEAD: Final = 400
@@ -36,7 +35,7 @@ def replay(
     key: SessionKey, stretches: Iterable[Stretch], log: EventLog, *, skip_missing: bool = False
 ) -> Iterator[tuple[Event, SessionMetadata]]:
     """Yield each event of a session once, in order, with the metadata as it is then. Raises SourceError."""
-    seen = SeenHere() if ADAPTERS[key.agent].native_ids else NeverSeen()
+    seen = SeenHere() if AGENTS[key.agent].nature.has_native_ids else NeverSeen()
     stream = SessionStream(key, seen, log)
     for stretch in stretches:
         try:
@@ -48,7 +47,7 @@ def replay(
 
 
 def _events(stream: SessionStream, stretch: Stretch) -> Iterator[Event]:
-    with open_source(stretch.path) as file:
+    with AGENTS[stretch.identity.key.agent].open(stretch.path) as file:
         cursor, limit = Cursor(), stretch.limit
         while limit is None or cursor.offset < limit:
             batch = file.read(cursor, CHUNK if limit is None else min(CHUNK, limit - cursor.offset))

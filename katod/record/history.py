@@ -14,7 +14,6 @@ from katod.model import Cursor
 from katod.record.stream import NeverSeen, SessionStream
 from katod.store.ledger import Ledger
 from katod.tail.reader import Batch, SourceFile
-from katod.tail.source import open_source
 
 _NS: Final = 1_000_000_000
 # Agents write a command a little after it was typed.
@@ -54,7 +53,7 @@ def _typed_ns(event: Event, unknown: int) -> int:
 
 def _holds(source: Source, needle: bytes) -> bool:
     try:
-        with open_source(source.path) as file:
+        with source.spec.open(source.path) as file:
             return file.find(needle, source.history)
     except SourceError:
         return False

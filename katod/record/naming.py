@@ -4,6 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
+from katod.agents import AGENTS
 from katod.command.target import Places, generated, numbered, resolve
 from katod.errors import TargetRefused
 from katod.formats.registry import FORMATS
@@ -106,10 +107,5 @@ class OutputNaming:
         short = key.subagent or key.id
         return {
             "date": day, "title": slug(metadata.title) or "untitled", "session": slug(short, 200),
-            "session8": slug(_telling(key.agent, short))[:8], "agent": key.agent,
+            "session8": slug(AGENTS[key.agent].short_id(short))[:8], "agent": key.agent,
         }  # fmt: skip
-
-
-def _telling(agent: str, session: str) -> str:
-    """Return the part of an id that tells sessions apart: not what all ids of an agent begin with, nor a date."""
-    return session.rpartition("-")[2] if agent == "zot" else session.removeprefix("ses_")

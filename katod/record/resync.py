@@ -8,8 +8,7 @@ repeats the old; if nothing does, reading resumes at its end.
 from typing import Final
 
 from katod import events as ev
-from katod.agents import ADAPTERS
-from katod.agents.protocol import fingerprint
+from katod.agents.base import fingerprint
 from katod.discover.catalog import Source
 from katod.log import EventLog
 from katod.model import Cursor
@@ -34,7 +33,7 @@ def resync(source: Source, file: SourceFile, session: ActiveSession | None, ledg
 
 def _resync_unread(source: Source, file: SourceFile) -> None:
     """Nothing of the session was translated, so nothing is known but times: only what was typed later may command."""
-    if not ADAPTERS[source.identity.key.agent].exact_times:  # what is in it now may all be old: new is what comes next
+    if not source.spec.nature.has_times:  # what is in it now may all be old: new is what comes next
         source.baseline = file.last_newline(file.size)
         source.cursor = Cursor(source.baseline, file.anchor(source.baseline))
         return
@@ -44,7 +43,7 @@ def _resync_unread(source: Source, file: SourceFile) -> None:
 
 def _resync_active(source: Source, file: SourceFile, session: ActiveSession, ledger: Ledger, log: EventLog) -> None:
     offset = 0
-    if not ADAPTERS[source.identity.key.agent].native_ids:
+    if not source.spec.nature.has_native_ids:
         offset = _repeated(source, file, ledger, log)
         if offset == 0:
             offset = file.last_newline(file.size)

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from katod.agents import ADAPTERS
+from katod.agents import AGENTS
 from katod.discover.catalog import Catalog, Source, save_source
 from katod.events import Event
 from katod.formats.redact import REDACTED
@@ -177,7 +177,7 @@ class ActiveSessions:
 
     def _restore(self, row: SessionRow, sources: list[Source]) -> bool:
         """Give the sources the states that the ledger holds; returns whether all of them are usable together."""
-        version = ADAPTERS[row.key.agent].version
+        version = AGENTS[row.key.agent].adapter.version
         stored = self._ledger.sources_of(row.id)
         usable = row.metadata is not None and all(
             kept.version == version and kept.translated == source.cursor.offset == kept.cursor.offset

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from katod import events as ev
-from katod.agents import ADAPTERS, open_adapter
-from katod.agents.protocol import Origin, fingerprint
+from katod.agents import AGENTS
+from katod.agents.base import Origin, fingerprint
 from katod.command.split import split
 from katod.events import Event
 from katod.formats.mdtext import clean
@@ -101,7 +101,7 @@ class Translation:
         self, source: Readable, metadata: SessionMetadata, log: EventLog, state: dict[str, Any] | None = None
     ) -> None:
         origin = Origin(source.identity, Path(source.path))
-        self._adapter = open_adapter(source.identity.key.agent, origin, state)
+        self._adapter = AGENTS[source.identity.key.agent].adapter(origin, state)
         self._path = source.path
         self._log = log
         self._metadata = metadata
@@ -123,7 +123,7 @@ class Translation:
 
     def has_pending(self) -> bool:
         """Return whether text waits for a later record."""
-        return self._adapter.holding()
+        return self._adapter.has_pending()
 
     def feed(self, lines: Iterable[Line]) -> Iterator[Event]:
         """Yield the events that these lines give.
@@ -218,7 +218,7 @@ class SeenInLedger:
     def __init__(self, session: SessionRow, ledger: Ledger) -> None:
         self._session = session
         self._ledger = ledger
-        self._native_ids = ADAPTERS[session.key.agent].native_ids
+        self._native_ids = AGENTS[session.key.agent].nature.has_native_ids
         self._new: list[SeenRow] = []
         self._fresh: set[int] = set()
         self._backfilled = 0

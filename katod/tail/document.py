@@ -1,22 +1,16 @@
 """Session files that are one JSON document, rewritten whole at each change: they come as one line.
 
-A document that was read and then changed counts as a rewritten file: it is read again from its start, and what
-is known by its ids is passed over. One that is half written is left until it is whole.
+A document that was read and then changed counts as a rewritten file: it is read again from its start, and known
+ids are skipped. One that is half written is left until it is whole.
 """
 
-import json
-import re
-from collections.abc import Iterator
-from typing import Any, ClassVar, Final
+from typing import ClassVar
 
 import orjson
 
 from katod.errors import SourceChanged, SourceError
 from katod.model import NO_ANCHOR, Anchor, Cursor, Line, Partial
 from katod.tail.reader import LINE_CAP, Batch, SourceFile, short_hash
-from katod.tail.storage import packed, sessions_of_objects
-
-_BLANK: Final = re.compile(r"\s+")
 
 
 class Document(SourceFile):
@@ -45,36 +39,21 @@ class Document(SourceFile):
         after = Cursor(self.size, self.anchor(self.size))
         if self.size > LINE_CAP:
             raise SourceError(f"is too large to read: {self.size} bytes, the limit is {LINE_CAP}", path=self.path)
-        lines = [Line(0, self.size, data) for data in _documents(self._pread(self.size, 0))]
+        lines = [Line(0, self.size, data) for data in self.documents(self._pread(self.size, 0))]
         return Batch(b"", 0, after if lines else cursor, more=False, lines=lines)
+
+    def documents(self, data: bytes) -> list[bytes]:
+        """Return the document that the file is, none if it is not whole."""
+        try:
+            orjson.loads(data)
+        except orjson.JSONDecodeError:
+            return []
+        return [data]
 
     def last_newline(self, limit: int) -> int:
         """Return the size: what a document holds when it is first seen cannot be told apart."""
         return self.size if limit else 0
 
-    def rest(self, offset: int) -> Line | None:  # noqa: ARG002 - a document has no line without an end
+    def rest(self, _offset: int) -> Line | None:
         """Return nothing: a document is whole, or is not read."""
         return None
-
-
-def _documents(data: bytes) -> list[bytes]:
-    """Return the document that a file is, or those that its objects make up where they stand one behind the other."""
-    try:
-        orjson.loads(data)
-    except orjson.JSONDecodeError:
-        return [packed(session) for session in sessions_of_objects(_objects(data.decode("utf-8", "replace")))]
-    return [data]
-
-
-def _objects(text: str) -> Iterator[dict[str, Any]]:
-    """Yield the objects of a text as far as they are whole."""
-    decoder, at = json.JSONDecoder(), 0
-    while at < len(text):
-        try:
-            value, at = decoder.raw_decode(text, at)
-        except (ValueError, RecursionError):
-            return
-        if isinstance(value, dict):
-            yield value
-        if blank := _BLANK.match(text, at):
-            at = blank.end()

@@ -1,4 +1,4 @@
-"""Opening a source for one step, as what it is: lines, one document, or a session in a database or a tree of files."""
+"""Opening a session file for one step, as what it is: lines, compressed lines, or one document."""
 
 import os
 from collections.abc import Iterator
@@ -6,18 +6,13 @@ from contextlib import contextmanager
 
 from katod.errors import SourceError, SourceGone
 from katod.tail.compressed import SUFFIX, Unpacked, decompressed
-from katod.tail.database import MARK, SessionRows
 from katod.tail.document import Document
-from katod.tail.gathered import GatheredSession
 from katod.tail.reader import SourceFile
 
 
 @contextmanager
 def open_source(path: str) -> Iterator[SourceFile]:
-    """Open a session for one step; raises SourceError for anything but a readable regular file, or a session in one."""
-    if MARK in path:
-        yield SessionRows(path)
-        return
+    """Open a session file for one step; raises SourceError for anything but a readable regular file."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOFOLLOW)
     except FileNotFoundError as error:
@@ -29,13 +24,7 @@ def open_source(path: str) -> Iterator[SourceFile]:
             with decompressed(fd, path) as plain:
                 yield Unpacked(plain, path)
         else:
-            yield _as_it_is(SourceFile(fd, path))
+            file = SourceFile(fd, path)
+            yield Document.of(file) if file.holds_document() else file
     finally:
         os.close(fd)
-
-
-def _as_it_is(file: SourceFile) -> SourceFile:
-    """Return the file as lines, as one document, or as the session that it belongs to."""
-    if not file.holds_document():
-        return file
-    return GatheredSession(file) if GatheredSession.is_one(file.path) else Document.of(file)

@@ -6,7 +6,7 @@ from typing import Any
 import orjson
 import pytest
 
-from katod.agents.protocol import Origin
+from katod.agents.base import Origin
 from katod.events import Event
 from katod.formats.registry import open_format
 from katod.log import EventLog

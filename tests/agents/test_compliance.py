@@ -11,7 +11,7 @@ import orjson
 import pytest
 
 from katod import events as ev
-from katod.agents import ADAPTERS
+from katod.agents import AGENTS
 from tests.agents.makers import MAKERS, OTHER, SESSION, UNKNOWN, Maker, Said, calls, result, says, user
 from tests.world import World
 
@@ -76,7 +76,7 @@ def words(rows: list[dict[str, Any]]) -> list[str]:
 
 def test_every_adapter_has_a_maker() -> None:
     """An adapter that is registered and cannot be tried here is not done."""
-    assert {maker.agent for maker in MAKERS} == set(ADAPTERS)
+    assert {maker.agent for maker in MAKERS} == set(AGENTS)
 
 
 def test_what_a_format_lacks_is_a_case() -> None:

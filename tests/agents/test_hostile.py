@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from katod.agents.protocol import Origin
+from katod.agents.base import Origin
 from katod.formats.registry import FORMATS, open_format
 from katod.log import EventLog
 from katod.metadata import SessionMetadata

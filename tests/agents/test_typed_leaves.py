@@ -13,7 +13,7 @@ import orjson
 import pytest
 
 from katod import events as ev
-from katod.agents.protocol import Origin
+from katod.agents.base import Origin
 from katod.log import EventLog
 from katod.metadata import SessionMetadata
 from katod.model import Identity, Line, SessionKey

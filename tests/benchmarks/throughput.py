@@ -11,8 +11,8 @@ from typing import Final
 
 import orjson
 
+from katod.agents import AGENTS
 from katod.command.scan import find_command
-from katod.discover.identity import named
 from katod.log import EventLog
 from katod.model import Cursor, Identity, Options
 from katod.pipeline import STEP_BYTES
@@ -122,4 +122,4 @@ def _round(sources: list[Source]) -> dict[str, float]:
 def _source(agent: str, path: Path) -> Source:
     data = path.read_bytes()
     lines = [line for line in data.split(b"\n") if line.strip()]
-    return Source(path, named(agent, path.absolute()), lines, len(data), EventLog())
+    return Source(path, AGENTS[agent].named(path.absolute()), lines, len(data), EventLog())

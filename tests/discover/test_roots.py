@@ -4,14 +4,15 @@ from pathlib import Path
 
 import pytest
 
-from katod.config import AGENTS, Agent, Settings
+from katod.agents import AGENTS
+from katod.config import Agent, Settings
 from katod.discover.roots import find_roots
 from tests.world import World
 
 
 def paths(agent: str) -> list[str]:
     """The roots of one agent, below the home as far as they are."""
-    found = [root.path for root in find_roots(Settings()) if root.agent == agent]
+    found = [root.path for root in find_roots(Settings(), AGENTS) if root.agent == agent]
     return [str(path).replace(str(Path.home().resolve()), "~") for path in found]
 
 
@@ -45,7 +46,7 @@ def test_every_agent_has_a_root_and_can_be_switched_off(world: World, agent: str
     """What the configuration says outweighs all else."""
     assert paths(agent)
     off = Settings(agents={agent: Agent(enabled=False)})
-    assert find_roots(off) == []
-    [root] = find_roots(Settings(agents={agent: Agent(roots=("/x/own",))}))
+    assert find_roots(off, AGENTS) == []
+    [root] = find_roots(Settings(agents={agent: Agent(roots=("/x/own",))}), AGENTS)
     assert (root.agent, str(root.path)) == (agent, "/x/own")
     assert root.folders

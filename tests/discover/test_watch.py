@@ -3,12 +3,13 @@
 import pytest
 from watchdog.events import FileSystemEvent
 
+from katod.agents import AGENTS
 from katod.discover.watch import Hints
 
 
 def hinted(kind: str, path: str) -> set[str]:
     """The paths that an event leaves as hints."""
-    hints, event = Hints(), FileSystemEvent(path)
+    hints, event = Hints(AGENTS.values()), FileSystemEvent(path)
     event.event_type = kind
     hints.on_any_event(event)
     return hints.take()[0]

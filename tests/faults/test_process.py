@@ -14,12 +14,12 @@ from pathlib import Path
 import pytest
 
 from katod import config, daemon
+from katod.agents.opencode.tree import gathered
 from katod.discover.watch import Hints
 from katod.errors import SourceError
 from katod.log import EventLog
 from katod.service import control
 from katod.service.control import Inbox, Request
-from katod.tail.storage import gathered
 from tests.record.test_parked import InProcess
 
 from .live import Live, permitted

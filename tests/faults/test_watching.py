@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from katod.agents import AGENTS
 from katod.discover.watch import Hints, Watcher
 from katod.log import EventLog
 
@@ -21,7 +22,7 @@ QUEUE = int(LIMIT.read_text()) if LIMIT.exists() else 16_384
 @pytest.fixture
 def watcher():
     """A watcher of its own, and what it hints at."""
-    watcher = Watcher(Hints(), EventLog())
+    watcher = Watcher(Hints(AGENTS.values()), EventLog())
     assert watcher.start()
     yield watcher
     watcher.stop()

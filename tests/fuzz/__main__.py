@@ -10,8 +10,8 @@ from pathlib import Path
 import atheris
 
 with atheris.instrument_imports(include=["katod"]):
-    from katod.agents import ADAPTERS
-    from katod.agents.protocol import Origin
+    from katod.agents import AGENTS
+    from katod.agents.base import Origin
     from katod.formats.registry import FORMATS, open_format
     from katod.log import EventLog
     from katod.metadata import SessionMetadata
@@ -57,7 +57,7 @@ class Agent:
         translation.finish()
 
 
-TARGETS = {"records": records} | {agent: Agent(agent) for agent in sorted(ADAPTERS)}
+TARGETS = {"records": records} | {agent: Agent(agent) for agent in sorted(AGENTS)}
 
 
 def main() -> None:

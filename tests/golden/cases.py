@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from katod.discover.identity import named
+from katod.agents import AGENTS as KNOWN
 from katod.events import Event
 from katod.log import EventLog
 from katod.metadata import SessionMetadata
@@ -32,7 +32,7 @@ class Case(NamedTuple):
 
     def events(self) -> Iterator[tuple[Event, SessionMetadata]]:
         """The events of the session, as an export reads them."""
-        identities = [named(self.agent, path) for path in self.paths]
+        identities = [KNOWN[self.agent].named(path) for path in self.paths]
         stretches = [Stretch(str(path), identity) for path, identity in zip(self.paths, identities, strict=True)]
         return replay(identities[0].key, stretches, EventLog())
 

@@ -8,8 +8,8 @@ from typing import Any, Final
 import orjson
 import pytest
 
-from katod.agents.protocol import Origin
-from katod.discover.identity import named
+from katod.agents import AGENTS as KNOWN
+from katod.agents.base import Origin
 from katod.log import EventLog
 from katod.metadata import SessionMetadata
 from katod.model import Line
@@ -99,7 +99,7 @@ class _Reader:
 
     def __init__(self, case: Case, state: dict[str, Any] | None = None) -> None:
         self.case = case
-        identity = named(case.agent, case.paths[0])
+        identity = KNOWN[case.agent].named(case.paths[0])
         origin = Origin(identity, case.paths[0])
         self.translation = Translation(origin, SessionMetadata(identity.key), EventLog(), state)
 

@@ -4,8 +4,8 @@ import os
 
 import pytest
 
-from katod.agents.claude.adapter import Claude as ClaudeAdapter
-from katod.agents.codex.adapter import Codex as CodexAdapter
+from katod.agents.claude.adapter import ClaudeAdapter
+from katod.agents.codex.adapter import CodexAdapter
 from katod.formats.markdown import Markdown
 from katod.service import control
 from katod.service.control import Request

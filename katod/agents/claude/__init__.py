@@ -1,1 +1,42 @@
 """Claude Code (format notes, part A)."""
+
+from pathlib import Path
+from typing import Final
+
+from katod.agents.base import AgentSpec, Nature, from_environment, session_id
+from katod.agents.claude.adapter import ClaudeAdapter
+from katod.model import Identity, SessionKey
+
+
+def _roots() -> list[Path]:
+    named = from_environment("CLAUDE_CONFIG_DIR")
+    return [named] if named else [Path.home() / ".claude", Path.home() / ".config" / "claude"]
+
+
+def _identity(path: Path) -> Identity | None:
+    """`<slug>/<session>.jsonl`, `<slug>/agent-<id>.jsonl`, `<slug>/<session>/subagents/**/agent-<id>.jsonl`.
+
+    In sub-agent files every record names the parent's session: only the path tells them apart.
+    """
+    stem, parents = path.stem, path.parts[:-1]
+    subagent = stem.removeprefix("agent-") if stem.startswith("agent-") else ""
+    if "subagents" in parents:
+        parent = parents[len(parents) - 1 - parents[::-1].index("subagents") - 1]
+        return Identity(SessionKey("claude", parent, subagent)) if subagent else None
+    if subagent:
+        return Identity(SessionKey("claude", stem, subagent))
+    return Identity(SessionKey("claude", session_id(stem)))
+
+
+SPEC: Final = AgentSpec(
+    name="claude",
+    label="Claude",
+    product="Claude Code",
+    adapter=ClaudeAdapter,
+    nature=Nature.NATIVE_IDS,
+    roots=_roots,
+    folders=("projects",),
+    suffixes=(".jsonl",),
+    identity_of=_identity,
+    decision_tools=frozenset({"AskUserQuestion", "ExitPlanMode"}),
+)

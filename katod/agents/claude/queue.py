@@ -59,7 +59,7 @@ class Queue:
 
 
 def _is_typed(text: str) -> bool:
-    """Say whether a queued text is a person's: no markup, no task of the client itself."""
+    """Return whether a queued text is a person's: no markup, no task of the client itself."""
     head = text.lstrip()
     if not head or head.startswith("<"):
         return False

@@ -1,38 +1,44 @@
 """Claude Code: a text that was typed while the agent worked, as an attachment of its own (format notes, A.5)."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from katod import events as ev
-from katod.agents.claude.text import classify, is_person, other_sender
-from katod.agents.protocol import list_of, text_of
+from katod.agents.claude.builder import ClaudeBuilder
+from katod.agents.claude.text import Said, classify, is_person, other_sender
+from katod.agents.fields import dicts_of, text_of
 from katod.events import Event
 from katod.model import Record
 
-if TYPE_CHECKING:
-    from katod.agents.claude.adapter import Claude
 
-
-def prompt(claude: "Claude", value: dict[str, Any], record: Record, row: dict[str, Any]) -> list[Event]:
+def prompt(new: ClaudeBuilder, record: Record, row: dict[str, Any]) -> list[Event]:
     """Translate a `queued_command`: a message where a person sent it, else what the client says by itself."""
-    text, images = _content(claude, row)
-    mode = row.get("commandMode")
+    text, images = _content(new, row)
     if not text.strip() and not images:
         return []
     said = classify(text)
+    if sender := _sender(row, said):
+        return [new.system(record, text, sender, "0")]
+    person = is_person(row, subagent=bool(new.main.subagent or record.value.get("isSidechain")))
+    typed = row.get("commandMode") == "prompt" and (said.shape if person is None else person)
+    out = [new.event(ev.USER_MESSAGE, {"text": text}, record, typed=typed)]
+    return new.with_images(out, images, record) if images else out
+
+
+def _sender(row: dict[str, Any], said: Said) -> str:
+    """Return what the text is where no person sent it, else an empty text.
+
+    Only the mode `prompt` is a person's; without a mode the form of the text has to prove it.
+    """
+    mode = row.get("commandMode")
     if mode not in (None, "prompt") or not said.plain or (mode is None and not said.shape):
-        return [claude.system(value, record, text, said.subtype or text_of(mode) or "queued", "0")]
-    if sender := other_sender(row):
-        return [claude.system(value, record, text, sender, "0")]
-    person = is_person(row, subagent=claude.subagent or bool(value.get("isSidechain")))
-    typed = mode == "prompt" and (said.shape if person is None else person)
-    out = [claude.event(ev.USER_MESSAGE, {"text": text}, value, record, "0", typed=typed)]
-    return claude.with_images(out, images, value, record) if images else out
+        return said.subtype or text_of(mode) or "queued"
+    return other_sender(row)
 
 
-def _content(claude: "Claude", row: dict[str, Any]) -> tuple[str, list[dict[str, Any]]]:
+def _content(new: ClaudeBuilder, row: dict[str, Any]) -> tuple[str, list[dict[str, Any]]]:
     prompt = row.get("prompt")
     if isinstance(prompt, str):
         return prompt, []
-    blocks = [block for block in list_of(prompt) if isinstance(block, dict)]
+    blocks = dicts_of(prompt)
     texts = [text_of(block.get("text")) for block in blocks if block.get("type") == "text"]
-    return "\n".join(texts), [claude.image(b) for b in blocks if b.get("type") in ("image", "document")]
+    return "\n".join(texts), [new.image(block) for block in blocks if block.get("type") in ("image", "document")]

@@ -45,7 +45,7 @@ class Said(NamedTuple):
 
 
 def classify(text: str) -> Said:
-    """Say what a text block of a user record is, judged by its form."""
+    """Classify a text block of a user record by its form."""
     head = text.lstrip()
     if head.startswith(_INTERRUPTION):
         return Said(text, plain=False, shape=False)  # more than the client writes there: shown, but no proof
@@ -63,7 +63,7 @@ def classify(text: str) -> Said:
 
 
 def is_person(record: dict[str, Any], *, subagent: bool) -> bool | None:
-    """Say whether a person sent this record; None when only the form of the text can tell."""
+    """Return whether a person sent this record; None when only the form of the text can tell."""
     if subagent or any(record.get(flag) for flag in NOT_A_PERSON) or _answers_a_call(record):
         return False
     source, origin = record.get("promptSource"), record.get("origin")
@@ -74,7 +74,7 @@ def is_person(record: dict[str, Any], *, subagent: bool) -> bool | None:
 
 
 def _answers_a_call(record: dict[str, Any]) -> bool:
-    """Say whether a record brings a tool's result: what else stands in it is not the person's either."""
+    """Return whether a record brings a tool's result: the rest of it is not the person's either."""
     message = record.get("message")
     content = message.get("content") if isinstance(message, dict) else None
     blocks = content if isinstance(content, list) else ()

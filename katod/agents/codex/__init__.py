@@ -1,1 +1,37 @@
 """Codex (format notes, part B)."""
+
+from pathlib import Path
+from typing import Final
+
+from katod.agents.base import AgentSpec, Nature, from_environment, uuids
+from katod.agents.codex.adapter import CodexAdapter
+from katod.model import Identity, SessionKey
+
+
+def _roots() -> list[Path]:
+    return [from_environment("CODEX_HOME") or Path.home() / ".codex"]
+
+
+def _identity(path: Path) -> Identity | None:
+    """`rollout-<time>-<thread>[_<rollout>].jsonl`: the first UUID is the thread, a second one the rollout."""
+    if not path.name.startswith("rollout-"):
+        return None
+    stem = path.name.removesuffix(".zst").removesuffix(".jsonl")
+    ids = uuids(stem)
+    if not ids:
+        return Identity(SessionKey("codex", stem))
+    return Identity(SessionKey("codex", ids[0]), ids[1] if len(ids) > 1 else "")
+
+
+SPEC: Final = AgentSpec(
+    name="codex",
+    label="Codex",
+    product="Codex",
+    adapter=CodexAdapter,
+    nature=Nature.POSITIONS,
+    roots=_roots,
+    folders=("sessions", "archived_sessions"),
+    suffixes=(".jsonl", ".jsonl.zst"),
+    identity_of=_identity,
+    decision_tools=frozenset({"request_user_input"}),
+)

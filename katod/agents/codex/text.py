@@ -3,7 +3,7 @@
 from typing import Any, Final, NamedTuple
 from uuid import UUID
 
-from katod.agents.protocol import dict_of, list_of, text_of
+from katod.agents.fields import dict_of, dicts_of, list_of, text_of
 
 # IDEs and the desktop app put context before the request.
 REQUEST: Final = "## My request for Codex:"
@@ -35,12 +35,12 @@ def unwrap(text: str) -> Words:
 
 
 def is_injected(text: str) -> bool:
-    """Say whether the client wrote this text."""
+    """Return whether the client wrote this text."""
     return text.lstrip().startswith(INJECTED)
 
 
 def is_person(meta: dict[str, Any]) -> bool:
-    """Say whether a person talks in this thread: sub-agent and internal threads quote people.
+    """Return whether a person talks in this thread: sub-agent and internal threads quote people.
 
     `thread_source` is `user` for people and absent in app-server, desktop and older rollouts;
     `source` is an object for sub-agents and internal threads.
@@ -49,7 +49,7 @@ def is_person(meta: dict[str, Any]) -> bool:
 
 
 def is_copied(turn: str, thread: str) -> bool:
-    """Say whether a turn is older than its thread: a legacy fork copies the turns of its parent.
+    """Return whether a turn is older than its thread: a legacy fork copies the turns of its parent.
 
     Turn and thread ids are UUIDs of version 7, which begin with their time; without that proof a turn counts
     as copied.
@@ -63,8 +63,7 @@ def is_copied(turn: str, thread: str) -> bool:
 
 def joined(blocks: Any) -> str:
     """Join the texts of a content list, whatever their block types are called."""
-    rows = [block for block in list_of(blocks) if isinstance(block, dict)]
-    return "\n".join(text_of(row.get("text")) for row in rows if isinstance(row.get("text"), str))
+    return "\n".join(row["text"] for row in dicts_of(blocks) if isinstance(row.get("text"), str))
 
 
 def images(blocks: Any) -> list[tuple[str, str]]:

@@ -5,9 +5,10 @@ from typing import Any, Final
 
 import orjson
 
+from katod.agents.base import EventBuilder
 from katod.agents.codex.text import images, joined
-from katod.agents.protocol import attachment, dict_of, list_of, milliseconds, text_of, whole
-from katod.agents.tools import describe, family
+from katod.agents.fields import dict_of, dicts_of, int_or_none, list_of, milliseconds, text_of
+from katod.agents.toolcalls import describe, family
 
 CALLS: Final = frozenset({
     "function_call", "custom_tool_call", "local_shell_call", "tool_search_call", "web_search_call",
@@ -39,10 +40,9 @@ def call_id(payload: dict[str, Any]) -> str:
     return text_of(payload.get("call_id")) or text_of(payload.get("id"))
 
 
-def output_payload(payload: dict[str, Any]) -> tuple[dict[str, Any], tuple[tuple[str, str, str], ...]]:
-    """Translate an output: the result, and the data of its images."""
-    output = payload.get("output")
-    text, shown, blobs = _output(output, payload)
+def output_payload(payload: dict[str, Any], new: EventBuilder) -> dict[str, Any]:
+    """Translate an output; the data of its images is left with the builder."""
+    text, shown = _output(payload, new)
     row: dict[str, Any] = {"toolCallId": text_of(payload.get("call_id")), "text": text}
     head = text[:_HEAD]
     if match := _EXIT.search(head):
@@ -51,17 +51,17 @@ def output_payload(payload: dict[str, Any]) -> tuple[dict[str, Any], tuple[tuple
         row["durationMs"] = round(float(match[1]) * 1000)
     if head.startswith('{"output"'):
         row |= _old_metadata(text)
-    return row | ({"attachments": shown} if shown else {}), blobs
+    return row | ({"attachments": shown} if shown else {})
 
 
 def finding(item: dict[str, Any]) -> dict[str, Any]:
     """Return what the record of an execution adds to the result of its call."""
     row: dict[str, Any] = {}
-    if (code := whole(item.get("exit_code"))) is not None:
+    if (code := int_or_none(item.get("exit_code"))) is not None:
         row["exitCode"] = code
     duration = item.get("duration")
-    if isinstance(duration, dict) and (passed := milliseconds(whole(duration.get("secs")))) is not None:
-        row["durationMs"] = passed + (whole(duration.get("nanos")) or 0) // 1_000_000
+    if isinstance(duration, dict) and (passed := milliseconds(int_or_none(duration.get("secs")))) is not None:
+        row["durationMs"] = passed + (int_or_none(duration.get("nanos")) or 0) // 1_000_000
     if isinstance(status := item.get("status"), str):
         row["status"] = status[:_LONGEST_STATUS]  # it is remembered until the result comes
     result = item.get("result")
@@ -83,8 +83,7 @@ def judged(row: dict[str, Any]) -> dict[str, Any]:
 
 def prompts(call: str, arguments: Any) -> list[dict[str, Any]]:
     """Translate the questions of a `request_user_input` call."""
-    rows = [q for q in list_of(dict_of(arguments).get("questions")) if isinstance(q, dict)]
-    return [_question(call, i, q) for i, q in enumerate(rows)]
+    return [_question(call, i, q) for i, q in enumerate(dicts_of(dict_of(arguments).get("questions")))]
 
 
 def responses(call: str, output: str, labels: dict[str, list[str]]) -> list[dict[str, Any]]:
@@ -107,8 +106,7 @@ def _question(call: str, index: int, question: dict[str, Any]) -> dict[str, Any]
     key = text_of(question.get("id")) or str(index)
     options = [
         {k: o[k] for k in ("label", "description") if isinstance(o.get(k), str)}
-        for o in list_of(question.get("options"))
-        if isinstance(o, dict)
+        for o in dicts_of(question.get("options"))
     ]
     return {
         "decisionId": f"{call}:{key}",
@@ -132,31 +130,23 @@ def _arguments(payload: dict[str, Any], kind: str) -> Any:
         return given
 
 
-def _output(output: Any, payload: dict[str, Any]) -> tuple[str, list[dict[str, Any]], tuple[tuple[str, str, str], ...]]:
+def _output(payload: dict[str, Any], new: EventBuilder) -> tuple[str, list[dict[str, Any]]]:
+    output = payload.get("output")
     if isinstance(output, str):
-        return output, [], ()
-    if isinstance(output, dict):
-        output = [output]
+        return output, []
     if output is None and "tools" in payload:
         names = [text_of(dict_of(tool).get("name")) for tool in list_of(payload.get("tools"))]
-        return "\n".join(names), [], ()
-    shown: list[dict[str, Any]] = []
-    blobs: list[tuple[str, str, str]] = []
-    for kind, where in images(output):
-        row, blob = describe_image(kind, where)
-        shown.append(row)
-        blobs += blob
-    return joined(output), shown, tuple(blobs)
+        return "\n".join(names), []
+    blocks = [output] if isinstance(output, dict) else output
+    return joined(blocks), [describe_image(kind, where, new) for kind, where in images(blocks)]
 
 
-def describe_image(kind: str, where: str) -> tuple[dict[str, Any], list[tuple[str, str, str]]]:
-    """Describe an image by its data (a data URL) or by its name."""
+def describe_image(kind: str, where: str, new: EventBuilder) -> dict[str, Any]:
+    """Describe an image by its data (a data URL), which is left with the builder, or by its name."""
     if where.startswith("data:"):
         head, _, data = where.partition(",")
-        media = head.removeprefix("data:").partition(";")[0]
-        row = attachment("image", media, data)
-        return row, [(row["sha256"], media, data)]
-    return {"type": "image" if "image" in kind else kind} | ({"name": where} if where else {}), []
+        return new.attachment("image", head.removeprefix("data:").partition(";")[0], data)
+    return {"type": "image" if "image" in kind else kind} | ({"name": where} if where else {})
 
 
 def _old_metadata(text: str) -> dict[str, Any]:
@@ -165,6 +155,6 @@ def _old_metadata(text: str) -> dict[str, Any]:
         row = dict_of(dict_of(orjson.loads(text)).get("metadata"))
     except orjson.JSONDecodeError:
         return {}
-    found = {"exitCode": code} if (code := whole(row.get("exit_code"))) is not None else {}
+    found = {"exitCode": code} if (code := int_or_none(row.get("exit_code"))) is not None else {}
     duration = milliseconds(row.get("duration_seconds"))
     return found | ({} if duration is None else {"durationMs": duration})

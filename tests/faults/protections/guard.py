@@ -99,7 +99,7 @@ PROTECTIONS = [
     ),
     Protection(
         "what SQLite says of a row is not repeated",
-        "katod/readonly.py",
+        "katod/agents/opencode/readonly.py",
         """        connection.text_factory = lambda data: data.decode("utf-8", "replace")
         yield connection
     except sqlite3.Error as error:  # its words may hold what stands in a row

@@ -33,14 +33,14 @@ PROTECTIONS = [
     ),
     Protection(
         "a row that is no JSON is an empty one",
-        "katod/tail/database.py",
+        "katod/agents/opencode/database.py",
         "    except orjson.JSONDecodeError:\n        return {}\n",
         "    except ZeroDivisionError:\n        return {}\n",
         (f"{RECORDS}::test_a_row_of_a_database_may_hold_anything",),
     ),
     Protection(
         "a document that is not whole is left",
-        "katod/tail/document.py",
+        "katod/agents/opencode/tree.py",
         "        except (ValueError, RecursionError):\n            return\n",
         "        except ZeroDivisionError:\n            return\n",
         (f"{RECORDS}::test_a_document_may_hold_anything",),
@@ -89,9 +89,9 @@ PROTECTIONS = [
     ),
     Protection(
         "so many open calls are remembered",
-        "katod/agents/protocol.py",
-        "_MOST_CALLS: Final = 256\n",
-        "_MOST_CALLS: Final = 256_000\n",
+        "katod/agents/toolcalls.py",
+        "_MOST_OPEN: Final = 256\n",
+        "_MOST_OPEN: Final = 256_000\n",
         (f"{SIZES}::test_very_many_ids", f"{BOUNDS}::test_no_number_of_records_makes_a_state_grow"),
     ),
     Protection(
@@ -103,14 +103,14 @@ PROTECTIONS = [
     ),
     Protection(
         "names that are counted anew say so",
-        "katod/agents/claude/adapter.py",
-        '        if round_ := self._repeats.get("", 0):\n',
+        "katod/agents/claude/builder.py",
+        '        if round_ := self.repeats.get("", 0):\n',
         "        if round_ := 0:\n",
         (f"{BOUNDS}::test_records_without_id_and_time_have_names_of_their_own",),
     ),
     Protection(
         "an ordinal that does not rise names its place",
-        "katod/agents/codex/adapter.py",
+        "katod/agents/codex/builder.py",
         '        return f"{ordinal}" if self._rises else f"{ordinal}+{place}"\n',
         '        return f"{ordinal}"\n',
         (f"{BOUNDS}::test_an_ordinal_that_comes_twice_hides_no_record",),

@@ -1,4 +1,4 @@
-"""OpenCode: what is special about it."""
+"""Sessions in a tree of files."""
 
 import json
 import os
@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from katod.agents.opencode import unquoted
 from tests.test_pipeline import counts
 from tests.world import World
 
@@ -43,23 +42,3 @@ def test_a_tree_of_files_is_followed(world: World, old: bool) -> None:
     os.utime(parts / "msg_2/prt_2.json")
     world.once()
     assert counts(world.written()["talk.md"], "hello", "first answer") == [1, 1]
-
-
-@pytest.mark.parametrize(
-    ("stored", "typed"),
-    [
-        ('"a b"', "a b"),
-        ('"a b"\n', "a b"),
-        ('"::start\nsay \\"two words\\" of C:\\new"', '::start\nsay "two words" of C:\\new'),
-        ('"look at C:\\dir \\"', "look at C:\\dir \\"),
-        ('"print \\"a \\\\"b\\\\" c\\" now"', 'print "a \\"b\\" c" now'),
-        ('"a b" and "c d"', '"a b" and "c d"'),
-        ('"word"', '"word"'),
-        ("plain words", "plain words"),
-        ('"', '"'),
-        ("", ""),
-    ],
-)
-def test_the_quotes_of_an_argument_are_taken_off(stored: str, typed: str) -> None:
-    """Exactly what the client put on, and nothing that the person typed."""
-    assert unquoted(stored) == typed

@@ -1,6 +1,8 @@
-"""The storage of OpenCode before its database: a file a session, a message and a part (format notes, 2.1 and 2.5)."""
+"""Sessions of OpenCode before its database: a file a session, a message and a part (format notes, 2.1 and 2.5)."""
 
+import json
 import os
+import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Final
@@ -8,9 +10,56 @@ from typing import Any, Final
 import orjson
 
 from katod.errors import SourceError
+from katod.model import Stat
+from katod.tail.document import Document
+from katod.tail.reader import SourceFile
 
-FOLDER: Final = "storage"
+_STORAGE: Final = "storage"
+_BLANK: Final = re.compile(r"\s+")
 Row = dict[str, Any]
+
+
+class SessionDocument(Document):
+    """A document of a session, or the objects of one, written one after the other into a file."""
+
+    def documents(self, data: bytes) -> list[bytes]:
+        """Return the document that a file is, else those that its objects make up."""
+        return super().documents(data) or [
+            packed(session) for session in sessions_of_objects(_objects_in(data.decode("utf-8", "replace")))
+        ]
+
+
+class TreeSession(Document):
+    """One session in a tree of files, put together when it is opened."""
+
+    def __init__(self, file: SourceFile) -> None:
+        self.path, self.mtime_ns = file.path, file.mtime_ns
+        self._data = gathered(file.path)
+        self.size = len(self._data)
+
+    def _pread(self, size: int, offset: int) -> bytes:
+        return self._data[offset : offset + size]
+
+
+def is_session(path: str) -> bool:
+    """Return whether a path is that of a session's own file in such a tree."""
+    return os.path.basename(path).startswith("ses_") and f"/{_STORAGE}/session/" in path
+
+
+def changed(path: str, own: Stat) -> Stat:
+    """Return a session file's stat with the time and the number of what its latest message is made of.
+
+    The file itself seldom tells that a message or a part has changed.
+    """
+    session = Path(path)
+    storage = next((parent for parent in session.parents if parent.name == _STORAGE), None)
+    if storage is None or session.parent.name == "info":
+        return own
+    messages = _times(storage / "message" / session.stem)
+    latest = max(messages, default="")
+    parts = _times(storage / "part" / latest.removesuffix(".json")) if latest else {}
+    newest = max([own.mtime_ns, messages.get(latest, 0), *parts.values()])
+    return own._replace(mtime_ns=newest, size=own.size + len(messages) + len(parts))
 
 
 def sessions_of_objects(objects: Iterable[Row]) -> list[Row]:
@@ -59,7 +108,7 @@ def _shallow(row: Row) -> Row:
 def gathered(path: str) -> bytes:
     """Return the document of the session whose file this is, made of the messages and parts beside it."""
     session = Path(path)
-    storage = next(parent for parent in session.parents if parent.name == FOLDER)
+    storage = next(parent for parent in session.parents if parent.name == _STORAGE)
     old = session.parent.name == "info"  # before 0.6
     said = storage / "session" / "message" if old else storage / "message"
     parts = storage / "session" / "part" / session.stem if old else storage / "part"
@@ -93,3 +142,25 @@ def _objects(paths: Iterable[Path]) -> Iterator[Row]:
             raise SourceError(f"cannot be read: {error.strerror}", path=path) from error
         if isinstance(value, dict):
             yield value
+
+
+def _objects_in(text: str) -> Iterator[Row]:
+    """Yield the objects of a text as far as they are whole."""
+    decoder, at = json.JSONDecoder(), 0
+    while at < len(text):
+        try:
+            value, at = decoder.raw_decode(text, at)
+        except (ValueError, RecursionError):
+            return
+        if isinstance(value, dict):
+            yield value
+        if blank := _BLANK.match(text, at):
+            at = blank.end()
+
+
+def _times(folder: Path) -> dict[str, int]:
+    try:
+        with os.scandir(folder) as entries:
+            return {entry.name: entry.stat(follow_symlinks=False).st_mtime_ns for entry in entries}
+    except OSError:
+        return {}

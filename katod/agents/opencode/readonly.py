@@ -1,4 +1,4 @@
-"""Reading another program's SQLite database without leaving a trace: no lock it could meet, no file it did not make."""
+"""Reading another program's SQLite database without a trace: no lock it could run into, no file it did not create."""
 
 import sqlite3
 from collections.abc import Iterator
@@ -11,8 +11,8 @@ _WAIT = 0.2
 _LATEST_MS = 4_000_000_000_000_000  # far beyond any time that was meant
 
 
-def milliseconds(value: object) -> int:
-    """Return a time of a row, 0 where it is none."""
+def row_time(value: object) -> int:
+    """Return a time of a row in milliseconds, 0 if it is none."""
     return value if isinstance(value, int) and 0 <= value < _LATEST_MS else 0
 
 

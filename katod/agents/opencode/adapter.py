@@ -1,25 +1,26 @@
 """OpenCode: one document a session, `{info, messages: [{info, parts}]}`, as `opencode export` prints it (format
-notes, section 2). The tail makes the same document from the database and from the older tree of JSON files.
+notes, section 2). The same document is made from the database and from the older tree of JSON files.
 
-Parts change until they settle, so a part is told when it is final and nothing behind it is told before. What is
-told depends on the document alone; the pipeline passes over the ids that it knows.
+Parts change until they settle, so a part becomes an event when it is final, and nothing after it does before. The
+events depend on the document alone; known ids are skipped downstream.
 """
 
 from collections.abc import Generator, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 from katod import events as ev
-from katod.agents.protocol import SPAWNED, Immediate, Origin, attachment, dict_of, list_of, text_of
-from katod.agents.tools import answer_of, call_of, question_of
+from katod.agents.base import SPAWNED, Adapter, Described, EventBuilder, Origin, State
+from katod.agents.fields import dict_of, dicts_of, list_of, text_of, texts_in
+from katod.agents.toolcalls import answer_of, call_of, question_of
 from katod.events import Event
 from katod.model import Record
 
 # Parts that keep the books of a step.
-LEFT_OUT: Final = frozenset({"step-start", "step-finish", "patch", "snapshot", "agent", "subtask"})
+_IGNORED: Final = frozenset({"step-start", "step-finish", "patch", "snapshot", "agent", "subtask"})
 _GOING_ON: Final = ("tool-calls", "unknown", None)
-_QUESTION: Final = "question"
+QUESTION: Final = "question"
 Value = dict[str, Any]
 
 
@@ -33,46 +34,47 @@ class Turn:
         self.answers: list[Value] = []
 
     def is_over(self) -> bool:
-        """Say whether nothing more will answer the prompt, by what its last answer says."""
+        """Return whether nothing more will answer the prompt, by what its last answer says."""
         if not self.answers:
             return False
         last = dict_of(self.answers[-1].get("info"))
         return _has_ended(last) and (last.get("finish") not in _GOING_ON or bool(last.get("error")))
 
 
-class OpenCode(Immediate):
+class OpenCodeBuilder(EventBuilder):
+    """Names events by the id of their message or part, which is the `part` of an event here."""
+
+    def _describe(self, record: Record, part: int | str, kind: str, _payload: Value, /) -> Described:
+        name = part if isinstance(part, str) else f"@{record.offset}.{record.part}"
+        return name, name, {"providerEventType": kind, "providerEventId": name, "offset": record.offset}, ""
+
+
+class OpenCodeAdapter(Adapter):
     """Translates the document of one OpenCode session, whole or from some message on."""
 
-    agent: ClassVar[str] = "opencode"
-    version: ClassVar[int] = 1
-    native_ids: ClassVar[bool] = True
-    exact_times: ClassVar[bool] = True
-
-    def __init__(self, origin: Origin, state: Value | None = None) -> None:
+    def __init__(self, origin: Origin, state: State | None = None) -> None:
         state = state or {}
-        self._ref = origin.ref._replace(parent=state.get("parent", ""))
+        self.new = OpenCodeBuilder(origin.ref._replace(parent=state.get("parent", "")))
         self._cwd: str = state.get("cwd", "")
-        self._offset = 0
+        self._document = Record(0, None)
         self._turns: list[Turn] = []
         self._created = 0.0
 
     def state(self) -> Value:
         """Return the parent session and the place."""
-        return {"parent": self._ref.parent, "cwd": self._cwd}
+        return {"parent": self.new.ref.parent, "cwd": self._cwd}
 
     def finish(self) -> list[Event]:
-        """Return all that the document holds, final or not; what was told before is known by its id."""
+        """Return all that the document holds, final or not; known ids are skipped downstream."""
         return list(self._said(complete=True))
 
-    def feed(self, record: Record) -> list[Event]:
+    def _unhandled(self, record: Record) -> list[Event]:
         """Translate a document as far as it is final."""
-        value, self._offset = record.value, record.offset
-        if value is None:
-            return [self._event(f"@{record.offset}.{record.part}", ev.PROVIDER_RAW, _raw(record.problem, record.raw))]
-        info = dict_of(value.get("info"))
-        if not info or not isinstance(value.get("messages"), list):
-            return [self._event(f"@{record.offset}.{record.part}", ev.PROVIDER_RAW, _raw("unknown", value))]
-        self._turns = turns_of(value["messages"])
+        self._document, fields = record, record.value
+        info = dict_of(fields.get("info"))
+        if not info or not isinstance(fields.get("messages"), list):
+            return [self.new.raw(record, "unknown", record.value)]
+        self._turns = turns_of(fields["messages"])
         out = [self._start(info), *self._said()]
         if revert := dict_of(info.get("revert")):
             taken_back = {"text": "Messages taken back", "subtype": "rollback"}
@@ -81,11 +83,11 @@ class OpenCode(Immediate):
 
     def _start(self, info: Value) -> Event:
         parent, self._cwd = text_of(info.get("parentID")), text_of(info.get("directory"))
-        self._ref = self._ref._replace(id=text_of(info.get("id")) or self._ref.id, parent=parent)
-        given = {
+        self.new.rename(text_of(info.get("id")) or self.new.ref.id)
+        self.new.ref = self.new.ref._replace(parent=parent)
+        payload = texts_in({
             "cwd": self._cwd, "cliVersion": info.get("version"), "parent": parent, "origin": SPAWNED if parent else "",
-        }  # fmt: skip
-        payload = {name: text for name, text in given.items() if isinstance(text, str) and text}
+        })  # fmt: skip
         created = dict_of(info.get("time")).get("created")
         self._created = created if isinstance(created, int | float) else 0.0
         return self._event("start", ev.SESSION_START, payload, _iso(created))
@@ -94,16 +96,21 @@ class OpenCode(Immediate):
         """Yield the turns in the order of their prompts, up to the first thing that is not final."""
         for n, turn in enumerate(self._turns):
             closed = complete or any(later.answers for later in self._turns[n + 1 :])
-            if turn.prompt is not None:
-                if not list_of(turn.prompt.get("parts")) and not closed:
-                    return
-                yield from self._prompt(turn.prompt)
-            for message in turn.answers:
-                done = yield from self._answer(message, closed=closed)
-                if not done:
-                    return
-            if not closed and not turn.is_over():
+            done = yield from self._turn(turn, closed=closed)
+            if not done:
                 return
+
+    def _turn(self, turn: Turn, *, closed: bool) -> Generator[Event, None, bool]:
+        """Yield what is final of one turn; returns whether all of it is."""
+        if turn.prompt is not None:
+            if not list_of(turn.prompt.get("parts")) and not closed:
+                return False
+            yield from self._prompt(turn.prompt)
+        for message in turn.answers:
+            done = yield from self._answer(message, closed=closed)
+            if not done:
+                return False
+        return closed or turn.is_over()
 
     # -- prompts ------------------------------------------------------------------------------------
 
@@ -116,14 +123,13 @@ class OpenCode(Immediate):
             if kind == "text":
                 yield from self._typed(part, native, time, copied=copied)
             elif kind == "file":
-                row, blobs = _file(part)
-                event = self._event(native, ev.USER_MESSAGE, {"text": "", "attachments": [row]}, time)
-                yield event._replace(blobs=blobs)
+                payload: Value = {"text": "", "attachments": [self._file(part)]}
+                yield self._event(native, ev.USER_MESSAGE, payload, time)
             elif kind == "compaction":
-                payload = {"trigger": "auto" if part.get("auto") else "manual"}
-                yield self._event(native, ev.COMPACTION, payload, time)
-            elif kind not in LEFT_OUT:
-                yield self._event(native, ev.PROVIDER_RAW, _raw(f"part/{kind}", part), time)
+                trigger = {"trigger": "auto" if part.get("auto") else "manual"}
+                yield self._event(native, ev.COMPACTION, trigger, time)
+            elif kind not in _IGNORED:
+                yield self._raw(native, part, time)
 
     def _typed(self, part: Value, native: str, time: str, *, copied: bool) -> Iterator[Event]:
         text = text_of(part.get("text"))
@@ -131,8 +137,8 @@ class OpenCode(Immediate):
             subtype = "ignored" if part.get("ignored") else "context"
             yield self._event(native, ev.SYSTEM_MESSAGE, {"text": text, "subtype": subtype}, time)
         elif text.strip():
-            event = self._event(native, ev.USER_MESSAGE, {"text": unquoted(text)}, time)
-            yield event._replace(typed=not self._ref.parent and not copied)
+            typed = not self.new.ref.parent and not copied
+            yield self._event(native, ev.USER_MESSAGE, {"text": unquoted(text)}, time, typed=typed)
 
     # -- answers ------------------------------------------------------------------------------------
 
@@ -163,8 +169,8 @@ class OpenCode(Immediate):
         if kind == "retry":
             problem = dict_of(dict_of(part.get("error")).get("data")).get("message")
             yield self._event(native, ev.ERROR, {"message": text_of(problem) or "error", "retry": {}})
-        elif kind not in LEFT_OUT:
-            yield self._event(native, ev.PROVIDER_RAW, _raw(f"part/{kind}", part))
+        elif kind not in _IGNORED:
+            yield self._raw(native, part)
         return True
 
     def _words(self, native: str, kind: str, text: str, info: Value, time: str) -> Event:
@@ -179,66 +185,73 @@ class OpenCode(Immediate):
         status, given, times = state.get("status"), state.get("input"), dict_of(state.get("time"))
         if status == "pending":  # its arguments never came
             return ended
-        payload = call_of(call, name, given, self._cwd)
-        yield self._event(f"{native}:call", ev.TOOL_CALL, payload, _iso(times.get("start")), model)
+        start, end = _iso(times.get("start")), _iso(times.get("end"))
+        yield self._event(f"{native}:call", ev.TOOL_CALL, call_of(call, name, given, self._cwd), start, model)
         asked = _questions(name, dict_of(given), call)
         for i, question in enumerate(asked):
-            yield self._event(f"{native}:q{i}", ev.DECISION_PROMPT, question, _iso(times.get("start")), model)
+            yield self._event(f"{native}:q{i}", ev.DECISION_PROMPT, question, start, model)
         if status not in ("completed", "error") and not ended:
             return False
-        result = self._event(f"{native}:result", ev.TOOL_RESULT, _outcome(state, call), _iso(times.get("end")))
-        row, blobs = _files(state)
-        yield result._replace(payload=result.payload | row, blobs=blobs)
+        payload = _outcome(state, call)
+        if files := [self._file(row) for row in dicts_of(state.get("attachments"))]:
+            payload["attachments"] = files
+        yield self._event(f"{native}:result", ev.TOOL_RESULT, payload, end)
         for i, answer in enumerate(_answers(state, asked)):
-            yield self._event(f"{native}:a{i}", ev.DECISION_RESPONSE, answer, _iso(times.get("end")))
+            yield self._event(f"{native}:a{i}", ev.DECISION_RESPONSE, answer, end)
         return True
 
     def _end(self, info: Value) -> Iterator[Event]:
-        native, tokens = text_of(info.get("id")), dict_of(info.get("tokens"))
-        time, cache = _iso(dict_of(info.get("time")).get("completed")), dict_of(tokens.get("cache"))
-        counts = {
-            "input": tokens.get("input"), "output": tokens.get("output"), "cacheRead": cache.get("read"),
-            "cacheWrite": cache.get("write"), "reasoning": tokens.get("reasoning"),
-        }  # fmt: skip
-        usage: Value = {name: count for name, count in counts.items() if isinstance(count, int)}
+        native, time = text_of(info.get("id")), _iso(dict_of(info.get("time")).get("completed"))
+        usage = _counts(dict_of(info.get("tokens")))
         if any(usage.values()):
             cost = info.get("cost")
             usage |= {"costUsd": cost} if isinstance(cost, int | float) and cost else {}
-            yield self._event(
-                f"{native}:usage", ev.USAGE, {"scope": "message"} | usage, time, text_of(info.get("modelID"))
-            )
+            model = text_of(info.get("modelID"))
+            yield self._event(f"{native}:usage", ev.USAGE, {"scope": "message"} | usage, time, model)
         problem = dict_of(info.get("error"))
         if problem.get("name") == "MessageAbortedError":
             yield self._event(f"{native}:end", ev.TURN_END, {"reason": "aborted"}, time)
         elif problem:
             message = text_of(dict_of(problem.get("data")).get("message")) or "error"
-            yield self._event(
-                f"{native}:end", ev.ERROR, {"message": message, "code": text_of(problem.get("name"))}, time
-            )
+            payload = {"message": message, "code": text_of(problem.get("name"))}
+            yield self._event(f"{native}:end", ev.ERROR, payload, time)
 
-    def _event(self, native: str, kind: str, payload: Value, time: str = "", model: str = "") -> Event:
-        source = {"providerEventType": kind, "providerEventId": native, "offset": self._offset}
-        once = f"opencode:{self._ref.id}:{native}"
-        return Event(once, kind, self._ref, payload, source, time, "recorded" if time else "", "", model, once)
+    # -- what all have in common --------------------------------------------------------------------
+
+    def _file(self, part: Value) -> Value:
+        media, name, url = (text_of(part.get(key)) for key in ("mime", "filename", "url"))
+        kind = "image" if media.startswith("image/") else "file"
+        if url.startswith("data:"):
+            return self.new.attachment(kind, media, url.partition(",")[2], name)
+        return {"type": kind} | ({"mediaType": media} if media else {}) | ({"name": name} if name else {})
+
+    def _raw(self, native: str, part: Value, time: str = "") -> Event:
+        payload = {"rawType": f"part/{text_of(part.get('type'))}", "raw": part}
+        return self._event(native, ev.PROVIDER_RAW, payload, time)
+
+    def _event(
+        self, native: str, kind: str, payload: Value, time: str = "", model: str = "", *, typed: bool = False
+    ) -> Event:
+        return self.new.event(kind, payload, self._document, native, time=time, model=model, typed=typed)
 
     @staticmethod
-    def typed_texts(value: Value) -> list[str]:
+    def typed_texts(fields: Value) -> list[str]:
         """Return what a person typed in a document."""
-        if dict_of(value.get("info")).get("parentID"):
+        if dict_of(fields.get("info")).get("parentID"):
             return []
-        prompts = [turn.prompt for turn in turns_of(list_of(value.get("messages"))) if turn.prompt is not None]
+        prompts = [turn.prompt for turn in turns_of(list_of(fields.get("messages"))) if turn.prompt is not None]
         parts = [part for prompt in prompts for part in _parts(prompt) if part.get("type") == "text"]
         return [unquoted(text_of(part.get("text"))) for part in parts if not part.get("synthetic")]
 
     @staticmethod
-    def recognises(path: Path, first: Value) -> bool:  # noqa: ARG004 - the record alone tells
-        """Say whether this is the document of a session."""
+    def recognises(_path: Path, first: Value, /) -> bool:
+        """Return whether this is the document of a session."""
         return isinstance(first.get("info"), dict) and isinstance(first.get("messages"), list)
 
 
 def turns_of(messages: list[Any]) -> list[Turn]:
-    """Group messages by the prompt that they answer: prompts typed while the agent works stand among its answers."""
-    rows = sorted((row for row in messages if isinstance(row, dict)), key=_id)
+    """Group messages by the prompt that they answer: prompts typed while the agent works are among its answers."""
+    rows = sorted(dicts_of(messages), key=_id)
     turns: dict[str, Turn] = {}
     for row in rows:
         info = dict_of(row.get("info"))
@@ -266,8 +279,7 @@ def _id(row: Value) -> str:
 
 
 def _parts(message: Value) -> list[Value]:
-    rows = [part for part in list_of(message.get("parts")) if isinstance(part, dict)]
-    return sorted(rows, key=lambda part: text_of(part.get("id")))
+    return sorted(dicts_of(message.get("parts")), key=lambda part: text_of(part.get("id")))
 
 
 def _has_ended(info: Value) -> bool:
@@ -282,10 +294,6 @@ def _iso(milliseconds: Any) -> str:
     except (OverflowError, OSError, ValueError):
         return ""
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
-
-
-def _raw(raw_type: str, raw: Any) -> Value:
-    return {"rawType": raw_type, "raw": raw}
 
 
 def _outcome(state: Value, call: str) -> Value:
@@ -306,24 +314,17 @@ def _outcome(state: Value, call: str) -> Value:
     return row
 
 
-def _file(part: Value) -> tuple[Value, tuple[tuple[str, str, str], ...]]:
-    media, name, url = (text_of(part.get(key)) for key in ("mime", "filename", "url"))
-    kind = "image" if media.startswith("image/") else "file"
-    if url.startswith("data:"):
-        data = url.partition(",")[2]
-        row = attachment(kind, media, data, name)
-        return row, ((row["sha256"], media, data),)
-    return {"type": kind} | ({"mediaType": media} if media else {}) | ({"name": name} if name else {}), ()
-
-
-def _files(state: Value) -> tuple[Value, tuple[tuple[str, str, str], ...]]:
-    found = [_file(row) for row in list_of(state.get("attachments")) if isinstance(row, dict)]
-    rows = {"attachments": [row for row, _ in found]} if found else {}
-    return rows, tuple(blob for _, blobs in found for blob in blobs)
+def _counts(tokens: Value) -> Value:
+    cache = dict_of(tokens.get("cache"))
+    counts = {
+        "input": tokens.get("input"), "output": tokens.get("output"), "cacheRead": cache.get("read"),
+        "cacheWrite": cache.get("write"), "reasoning": tokens.get("reasoning"),
+    }  # fmt: skip
+    return {name: count for name, count in counts.items() if isinstance(count, int)}
 
 
 def _questions(name: str, given: Value, call: str) -> list[Value]:
-    rows = [dict_of(row) for row in list_of(given.get("questions"))] if name == _QUESTION else []
+    rows = [dict_of(row) for row in list_of(given.get("questions"))] if name == QUESTION else []
     return [_question(row, f"{call}:{i}") for i, row in enumerate(rows)]
 
 

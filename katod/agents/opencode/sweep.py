@@ -7,8 +7,8 @@ from typing import Final
 
 import orjson
 
+from katod.agents.opencode.readonly import reading, row_time
 from katod.model import Stat
-from katod.readonly import milliseconds, reading
 
 # Only what the latest messages belong to can be under way: the rows of a session change there.
 _LATEST: Final = 64
@@ -29,7 +29,7 @@ def sessions(path: str) -> Iterator[tuple[str, Stat]]:
     inode = os.stat(path).st_ino
     with reading(path) as database:
         rows = database.execute(_SESSIONS)
-        times = {session: milliseconds(time) for session, time in rows if isinstance(session, str)}
+        times = {session: row_time(time) for session, time in rows if isinstance(session, str)}
         counts = dict.fromkeys(times, 0)
         for session, time, count in _latest(database):
             if session in times:
@@ -55,4 +55,4 @@ def _latest(database: sqlite3.Connection) -> Iterator[tuple[str, int, int]]:
     parts = {message: (time, count) for message, time, count in found}
     for session, message, time in rows:
         latest, count = parts.get(message, (0, 0))
-        yield session, max(milliseconds(time), milliseconds(latest)), count + 1
+        yield session, max(row_time(time), row_time(latest)), count + 1

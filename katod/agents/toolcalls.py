@@ -1,7 +1,9 @@
-"""What the agents' tools are for, and one line that says what a call was about."""
+"""Tool calls: what a tool is for, one line about what it was called for, and which calls are still open."""
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, Final, Generic, TypeVar
+
+from katod.model import LONGEST_NAME
 
 # Tool names as the agents write them (format notes, section D); compared in lower case.
 FAMILIES: Final[dict[str, tuple[str, ...]]] = {
@@ -25,6 +27,48 @@ _TELLING: Final = (
 # Much more than a line shows: what is cut off here can no longer be told to be a secret.
 LONGEST: Final = 1000
 _REFUSALS: Final = ("the user said:", "User feedback:")
+_MOST_OPEN: Final = 256
+T = TypeVar("T")
+
+
+class OpenCalls(Generic[T]):
+    """What is remembered of calls until their results come, by id; the oldest are forgotten when there are many.
+
+    A call without an id is never remembered, nor one whose id is too long to be one.
+    """
+
+    def __init__(self, calls: dict[str, T] | None = None) -> None:
+        self._calls: dict[str, T] = calls or {}
+
+    def state(self) -> dict[str, T]:
+        """Return the open calls as JSON."""
+        return self._calls
+
+    def __contains__(self, call: str) -> bool:
+        return call in self._calls
+
+    def get(self, call: str) -> T | None:
+        """Return what is remembered of an open call."""
+        return self._calls.get(call)
+
+    def open(self, call: str, known: T) -> bool:
+        """Remember a call; return False if it is open already."""
+        if call in self._calls:
+            return False
+        if 0 < len(call) <= LONGEST_NAME:
+            self._calls[call] = known
+            if len(self._calls) > _MOST_OPEN:
+                del self._calls[next(iter(self._calls))]
+        return True
+
+    def reopen(self, call: str, known: T) -> None:
+        """Remember a call, in place of an open one with its id."""
+        self._calls.pop(call, None)
+        self.open(call, known)
+
+    def close(self, call: str) -> T | None:
+        """Forget a call, and return what was remembered of it."""
+        return self._calls.pop(call, None)
 
 
 def family(name: str) -> str:

@@ -8,14 +8,13 @@ from typing import Any, Final
 
 import orjson
 
+from katod.agents.opencode.readonly import reading, row_time
+from katod.agents.opencode.tree import packed
 from katod.errors import SourceGone
 from katod.model import NO_ANCHOR, Anchor, Cursor, Line, Partial
-from katod.readonly import milliseconds, reading
 from katod.tail.document import Document
 from katod.tail.reader import Batch, short_hash
-from katod.tail.storage import packed
 
-MARK: Final = ".db#"
 _COLUMNS: Final = ("id", "parent_id", "directory", "version", "revert", "time_created", "time_updated")
 _SESSION: Final = (
     "SELECT id, parent_id, directory, version, revert, time_created, time_updated FROM session WHERE id = ?"
@@ -25,7 +24,7 @@ _PARTS: Final = "SELECT id, time_updated, data FROM part WHERE message_id = ? OR
 Row = dict[str, Any]
 
 
-class SessionRows(Document):
+class DatabaseSession(Document):
     """One session, read from its database for the length of a step."""
 
     def __init__(self, path: str) -> None:
@@ -66,11 +65,11 @@ class _Rows:
                 raise SourceGone("no longer exists", path=f"{path}#{session}")
             self._info: Row = dict(zip(_COLUMNS, found, strict=True))
             rows = [row for row in database.execute(_MESSAGES, (session,)) if isinstance(row[0], str)]
-            self._messages = [(row[0], milliseconds(row[1]), _decoded(row[2]) | {"id": row[0]}) for row in rows]
+            self._messages = [(row[0], row_time(row[1]), _decoded(row[2]) | {"id": row[0]}) for row in rows]
             self._settled = _settled([message for _, _, message in self._messages])
             self._parts: dict[str, list[tuple[str, int, Row]]] = {}
             self._load(database, self._settled)
-        times = [milliseconds(self._info["time_updated"]), *(time for _, time, _ in self._messages)]
+        times = [row_time(self._info["time_updated"]), *(time for _, time, _ in self._messages)]
         self.latest: int = max([*times, *(time for parts in self._parts.values() for _, time, _ in parts)])
 
     def document(self, *, since: int) -> bytes:
@@ -102,7 +101,7 @@ class _Rows:
         for name, _, _ in self._messages[start:]:
             if name not in self._parts:
                 rows = database.execute(_PARTS, (name,)).fetchall()
-                self._parts[name] = [(str(row[0]), milliseconds(row[1]), _decoded(row[2])) for row in rows]
+                self._parts[name] = [(str(row[0]), row_time(row[1]), _decoded(row[2])) for row in rows]
 
     def _parts_of(self, message: str) -> list[Row]:
         return [data | {"id": name} for name, _, data in self._parts.get(message, ())]

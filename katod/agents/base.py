@@ -1,0 +1,304 @@
+"""What every agent is made of: its description, the adapter of its format, and the builder of its events."""
+
+import os
+import re
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+from typing import Any, ClassVar, Final, NamedTuple, TypeVar
+
+from katod import events as ev
+from katod.agents.fields import attachment, safe_repr, text_of
+from katod.events import Event, SessionRef
+from katod.model import Identity, Record, SessionKey, Stat
+from katod.tail.reader import SourceFile
+from katod.tail.source import open_source
+
+# The origin of a session that an agent started for a part of its work.
+SPAWNED: Final = "subagent"
+_UUID: Final = re.compile(r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}")
+State = Mapping[str, Any]
+Described = tuple[str, str, dict[str, Any], str]
+Handler = Callable[[Any, Record], list[Event]]
+H = TypeVar("H", bound=Handler)
+
+
+# -- one agent ------------------------------------------------------------------------------------
+
+
+class Nature(Enum):
+    """What identifies the records of an agent, and so what is known of them once their file was rewritten."""
+
+    NATIVE_IDS = "each record has an id of its own, which it keeps when it is written again"
+    POSITIONS = "a record is known only by its place in an append-only file; each message has a time"
+    UNTIMED = "a record is known only by its place, and nothing tells when it was written"
+
+    @property
+    def has_native_ids(self) -> bool:
+        """Whether event ids come from the records, so that a record read again is recognised by its id."""
+        return self is Nature.NATIVE_IDS
+
+    @property
+    def has_times(self) -> bool:
+        """Whether each message says when it was typed, so that new ones can be told from old ones."""
+        return self is not Nature.UNTIMED
+
+
+class Container(NamedTuple):
+    """Files that hold many sessions each, directly in a root. A session in one is the source `<file>#<session>`."""
+
+    suffix: str
+    companions: tuple[str, ...]  # how files end that are written beside it: they tell of changes, too
+    sessions: Callable[[str], Iterator[tuple[str, Stat]]]  # what the sweep finds in one; raises SourceError
+
+    @property
+    def suffixes(self) -> tuple[str, ...]:
+        """How the names of all its files end."""
+        return (self.suffix, *self.companions)
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class AgentSpec:
+    """One agent: where it keeps its sessions, how a source of it is opened, and which adapter reads it.
+
+    Nothing outside `katod.agents` depends on which agent it is: whatever differs between agents is a field here.
+    """
+
+    name: str  # in the configuration, in event ids and in the ledger
+    label: str  # the speaker in a transcript
+    product: str
+    adapter: type["Adapter"]
+    nature: Nature
+    roots: Callable[[], list[Path]]  # the directories of the agent, by its environment variables or defaults
+    folders: tuple[str, ...]  # those below a root that hold sessions, at any depth
+    suffixes: tuple[str, ...]
+    identity_of: Callable[[Path], Identity | None]  # what the path of a file with such a suffix says
+    open: Callable[[str], AbstractContextManager[SourceFile]] = open_source
+    decision_tools: frozenset[str] = frozenset()  # calls whose questions and answers are events of their own
+    short_id: Callable[[str], str] = str  # the part of an id that tells sessions apart
+    cuts_ids: bool = False  # a path holds only the beginning of the session's id
+    container: Container | None = None
+    stat_of: Callable[[str, Stat], Stat] = lambda _path, own: own  # what the sweep compares, given the file's own stat
+
+    def is_container(self, path: str) -> bool:
+        """Return whether a path is that of a container."""
+        return self.container is not None and path.endswith(self.container.suffix)
+
+    def is_contained(self, path: str) -> bool:
+        """Return whether a path names a session in a container."""
+        return self.container is not None and f"{self.container.suffix}#" in path
+
+    def identify(self, path: Path) -> Identity | None:
+        """Return the identity of a session file, None for any other file. The file is not opened."""
+        name = path.name
+        return self.identity_of(path) if name.endswith(self.suffixes) or self.is_contained(name) else None
+
+    def named(self, path: Path) -> Identity:
+        """Return an identity for a file that a person named, wherever it lies."""
+        return self.identify(path) or Identity(SessionKey(self.name, session_id(path.stem)))
+
+    def matches_id(self, known: str, typed: str) -> bool:
+        """Return whether a typed text is the beginning of an id, or an id of which only the beginning is known."""
+        return known.startswith(typed) or (self.cuts_ids and typed.startswith(known))
+
+
+def session_id(stem: str) -> str:
+    """Return the first UUID in a file name without its suffix, else all of it."""
+    match = _UUID.search(stem)
+    return match[0] if match else stem
+
+
+def uuids(stem: str) -> list[str]:
+    """Return all UUIDs in a file name."""
+    return _UUID.findall(stem)
+
+
+def from_environment(variable: str) -> Path | None:
+    """Return the directory that an environment variable names; None if it is unset or empty."""
+    value = os.environ.get(variable)
+    return Path(value).expanduser() if value else None
+
+
+# -- events ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Which source an adapter reads: what its path tells, and the path for files kept beside it."""
+
+    identity: Identity
+    path: Path
+
+    @property
+    def ref(self) -> SessionRef:
+        """The session as events name it."""
+        key = self.identity.key
+        return SessionRef(key.agent, key.id, key.subagent)
+
+
+class EventBuilder:
+    """Makes the events of one source: it knows the session, how records are named, and what all events share.
+
+    An agent overrides `_describe`. `now` remembers the session's settings so far, for `change`.
+    """
+
+    def __init__(self, ref: SessionRef, *, prefix: str = "", dedup_prefix: str = "", now: Any = None) -> None:
+        self.ref = ref
+        self.turn = ""
+        self.now: dict[str, str] = now or {}
+        self._prefix = prefix or f"{ref.agent}:{ref.id}:"
+        # Agents that copy records into other files keep their ids there: the session is left out, so that
+        # the copy of a command is known as one.
+        self._dedup_prefix = dedup_prefix or self._prefix
+        self._pending: dict[str, tuple[str, str]] = {}
+
+    def event(
+        self, kind: str, payload: dict[str, Any], record: Record, part: int | str = 0, *,
+        time: str | None = None, model: str = "", typed: bool = False,
+    ) -> Event:  # fmt: skip
+        """Return an event of a record; `part` is its number there, with a letter where it is derived.
+
+        The time is that of the record unless another is given.
+        """
+        name, dedup_name, source, own_time = self._describe(record, part, kind, payload)
+        blobs = self._take(payload["attachments"]) if self._pending and "attachments" in payload else ()
+        fields = (
+            f"{self._prefix}{name}", kind, self.ref, payload, source, own_time if time is None else time, "",
+            self.turn, model, f"{self._dedup_prefix}{dedup_name}", typed, blobs,
+        )  # fmt: skip
+        return tuple.__new__(Event, fields)  # every event is made here, and this takes half the time of `Event(…)`
+
+    def raw(self, record: Record, raw_type: str, raw: Any, part: int | str = 0) -> Event:
+        """Return an event that keeps what is not understood as it is."""
+        return self.event(ev.PROVIDER_RAW, {"rawType": raw_type, "raw": raw}, record, part)
+
+    def change(
+        self, what: str, after: Any, record: Record, part: int | str = 0, *, first: bool = False, emptied: bool = False
+    ) -> list[Event]:
+        """Remember a setting; return its change, none where the value is the same, or no text.
+
+        The first value is no change, unless `first` asks for it, nor is an empty one, unless `emptied` does.
+        """
+        before = self.now.get(what, "")
+        if not isinstance(after, str) or after == before or not (after or emptied):
+            return []
+        self.now[what] = after
+        if not before and not first:
+            return []
+        payload = {"what": what, "before": before, "after": after} if before else {"what": what, "after": after}
+        return [self.event(ev.CONFIG_CHANGE, payload, record, part)]
+
+    def rename(self, session: str) -> None:
+        """Use the session's own id from here on, where the path told only a part of it, or nothing."""
+        self.ref = self.ref._replace(id=session)
+        self._prefix = self._dedup_prefix = f"{self.ref.agent}:{session}:"
+
+    def attachment(self, kind: str, media_type: str, data: str, name: str = "") -> dict[str, Any]:
+        """Describe base64 data, and keep it for the next event that has this attachment."""
+        row = attachment(kind, media_type, data, name)
+        self._pending[row["sha256"]] = (media_type, data)
+        return row
+
+    def attach(self, event: Event, rows: list[dict[str, Any]]) -> Event:
+        """Return an event with attachments added, and with their data."""
+        if not rows:
+            return event
+        return event._replace(payload=event.payload | {"attachments": rows}, blobs=self._take(rows))
+
+    def _take(self, rows: list[dict[str, Any]]) -> tuple[tuple[str, str, str], ...]:
+        names = [name for row in rows if (name := row.get("sha256")) in self._pending]
+        blobs = tuple((name, *self._pending[name]) for name in names)
+        self._pending.clear()
+        return blobs
+
+    def _describe(self, record: Record, part: int | str, _kind: str, _payload: dict[str, Any], /) -> Described:
+        """Return the event's name in its id and in its dedup key, each after the prefix, its `source` and its time."""
+        name = f"@{record.offset}{f'+{record.part}' if record.part else ''}:{part}"
+        return name, name, {"providerEventType": text_of((record.value or {}).get("type")), "offset": record.offset}, ""
+
+
+# -- adapters -------------------------------------------------------------------------------------
+
+
+def handles(*kinds: str) -> Callable[[H], H]:
+    """Enter a method of an adapter into its table: it translates the records of these kinds."""
+
+    def enter(method: H) -> H:
+        method.__dict__["handles"] = kinds
+        return method
+
+    return enter
+
+
+class Adapter:
+    """Turns the records of one source into events, one by one.
+
+    The events are the same whether the records come in one go or across a hundred restarts: all that
+    is remembered between records is in `state()`, which is small and plain JSON.
+    """
+
+    version: ClassVar[int] = 1  # rises when the same records would give other events
+    handlers: ClassVar[dict[str, Handler]] = {}
+    ignored: ClassVar[frozenset[str]] = frozenset()  # kinds that carry nothing of the conversation
+
+    def __init_subclass__(cls) -> None:
+        """Fill the table with the methods that `handles` marks."""
+        super().__init_subclass__()
+        marked = [(method, getattr(method, "handles", ())) for method in vars(cls).values()]
+        cls.handlers = {kind: method for method, kinds in marked for kind in kinds}
+
+    new: EventBuilder
+
+    def __init__(self, origin: Origin, state: State | None = None) -> None:
+        """Begin at the start of the source, or where `state()` left off."""
+        raise NotImplementedError
+
+    def feed(self, record: Record) -> list[Event]:
+        """Return the events that this record gives, in their order."""
+        value = record.value
+        kind = self._take_up(value or {})
+        if value is None:
+            return [self.new.raw(record, record.problem, record.raw)]
+        handler = self.handlers.get(kind)
+        return self._unhandled(record) if handler is None else handler(self, record)
+
+    def state(self) -> dict[str, Any]:
+        """Return what has to be remembered, as JSON."""
+        return {}
+
+    def has_pending(self) -> bool:
+        """Return whether text is held back until a later record decides about it."""
+        return False
+
+    def finish(self) -> list[Event]:
+        """Return what is held back, for a source that is known to be complete."""
+        return []
+
+    @staticmethod
+    def typed_texts(fields: dict[str, Any]) -> list[str]:
+        """Return the texts of one record that a person may have typed, judged by the record alone."""
+        raise NotImplementedError
+
+    @staticmethod
+    def recognises(path: Path, first: dict[str, Any], /) -> bool:
+        """Return whether a file with this record among its first ones is a session of this agent."""
+        raise NotImplementedError
+
+    def _take_up(self, fields: dict[str, Any]) -> str:
+        """Prepare for a record, which may be empty; return what it is called in the table."""
+        kind = fields.get("type")
+        return kind if isinstance(kind, str) else ""
+
+    def _unhandled(self, record: Record) -> list[Event]:
+        """Translate a record of no kind in the table: what is not known to be bookkeeping is kept."""
+        kind = text_of(record.value.get("type"))
+        return [] if kind in self.ignored else [self.new.raw(record, kind or "unknown", record.value)]
+
+
+def fingerprint(event: Event) -> str:
+    """Return what an event without a native id is known by after its file was rewritten: its kind and words."""
+    payload = event.payload
+    words = payload.get("text") or payload.get("toolCallId") or payload.get("line")
+    return f"{event.kind}\0{words if isinstance(words, str) else safe_repr(payload)}"

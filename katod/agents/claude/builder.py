@@ -1,0 +1,97 @@
+"""Claude Code: how records are named, and which session and prompt they belong to (format notes, A.3)."""
+
+from typing import Any, Final
+
+from katod import events as ev
+from katod.agents.base import Described, EventBuilder, State
+from katod.agents.claude.usage import COUNTS, Waiting
+from katod.agents.fields import attachment, dict_of, digest, safe_repr, text_of
+from katod.events import Event, SessionRef
+from katod.model import Record
+
+_MOST_NAMES: Final = 512
+
+
+class ClaudeBuilder(EventBuilder):
+    """Names events by the `uuid` of their record; a record without one by a hash of what it says."""
+
+    def __init__(self, ref: SessionRef, state: State) -> None:
+        super().__init__(ref, dedup_prefix="claude:", now=state.get("now"))
+        self.main = ref
+        # How often each name without an id and a time was given out.
+        self.repeats: dict[str, int] = state.get("repeats", {})
+
+    def take_up(self, fields: dict[str, Any]) -> None:
+        """Make the next events belong to the prompt of a record, and to the sub-agent whose words it quotes."""
+        turn = fields.get("promptId")
+        self.turn = turn if isinstance(turn, str) else ""
+        self.ref = self.main
+        if fields.get("isSidechain") and not self.main.subagent:
+            self.ref = self.main._replace(subagent=text_of(fields.get("agentId")) or "sidechain")
+
+    def image(self, block: dict[str, Any]) -> dict[str, Any]:
+        """Describe an image or document block, and keep its data for outputs that save attachments."""
+        row = dict_of(block.get("source"))
+        data, media = text_of(row.get("data")), text_of(row.get("media_type"))
+        describe = self.attachment if data else attachment
+        return describe(text_of(block.get("type")), media, data, text_of(block.get("title")))
+
+    def with_images(self, out: list[Event], images: list[dict[str, Any]], record: Record) -> list[Event]:
+        """Attach images to the record's first message, or to one without words."""
+        at = next((i for i, event in enumerate(out) if event.kind == ev.USER_MESSAGE), None)
+        if at is None:
+            out.append(self.event(ev.USER_MESSAGE, {"text": ""}, record, "i"))
+            at = len(out) - 1
+        out[at] = self.attach(out[at], images)
+        return out
+
+    def system(self, record: Record, text: str, subtype: str, part: int | str) -> Event:
+        """Return a message that the client said by itself."""
+        return self.event(ev.SYSTEM_MESSAGE, {"text": text, "subtype": subtype}, record, part)
+
+    def usage(self, waiting: Waiting) -> Event:
+        """Return the usage of one message; it has no record of its own, so the message names it."""
+        record, ref = waiting.record, self.main
+        source = {"providerEventType": "assistant", "messageId": waiting.id}
+        if request := text_of(record.get("requestId")):
+            source["requestId"] = request
+        if record.get("isSidechain") is True and not ref.subagent:
+            ref = ref._replace(subagent=text_of(record.get("agentId")) or "sidechain")
+        time = text_of(record.get("timestamp"))
+        payload: dict[str, Any] = {"scope": "message"}
+        for name, key in COUNTS:
+            if isinstance(count := waiting.usage.get(key), int):
+                payload[name] = count
+        return Event(f"{self._prefix}{waiting.id}:usage", ev.USAGE, ref, payload, source, time, model=waiting.model)
+
+    def _describe(self, record: Record, part: int | str, kind: str, payload: dict[str, Any], /) -> Described:
+        fields = record.value or {"uuid": f"@{record.offset}.{record.part}"}
+        source: dict[str, Any] = {"providerEventType": fields.get("type")}
+        native = fields.get("uuid")
+        if isinstance(native, str) and native:
+            source["providerEventId"] = native
+        else:
+            native = self._hashed(fields, kind, payload)
+        message = fields.get("message")
+        if isinstance(message, dict) and isinstance(message.get("id"), str):
+            source["messageId"] = message["id"]
+        if isinstance(request := fields.get("requestId"), str):
+            source["requestId"] = request
+        if isinstance(parent := fields.get("parentUuid"), str):
+            source["parentId"] = parent
+        source["offset"] = record.offset
+        name, time = f"{native}:{part}", fields.get("timestamp")
+        return name, name, source, time if isinstance(time, str) else ""
+
+    def _hashed(self, fields: dict[str, Any], kind: str, payload: dict[str, Any]) -> str:
+        """Return a hash of what has no id, and a number where not even a time tells two of it apart."""
+        time = fields.get("timestamp")
+        name = f"~{digest(str(time), kind, safe_repr(payload))}"
+        if time:
+            return name
+        if len(self.repeats) >= _MOST_NAMES and name not in self.repeats:
+            self.repeats = {"": self.repeats.get("", 0) + 1}  # counting starts over, and the names say so
+        number = self.repeats[name] = self.repeats.get(name, 0) + 1
+        if round_ := self.repeats.get("", 0):
+            return f"{name}.{number}.{round_}"
+        return f"{name}.{number}" if number > 1 else name

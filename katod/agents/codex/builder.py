@@ -1,0 +1,69 @@
+"""Codex: how records are named, by their rollout and their place in it (format notes, B.2)."""
+
+from typing import Any, Final
+
+from katod.agents.base import Described, EventBuilder, Origin, State
+from katod.agents.fields import dict_of, text_of
+from katod.model import Record
+
+_ENVELOPES: Final = ("event_msg", "response_item")
+ITEM: Final = "event_msg/item_completed"
+
+
+class CodexBuilder(EventBuilder):
+    """Names events by the ordinal of their record, by its offset where there is none."""
+
+    def __init__(self, origin: Origin, state: State) -> None:
+        key = origin.identity.key
+        rollout = origin.identity.rollout or key.id
+        super().__init__(
+            origin.ref, prefix=f"codex:{key.id}:{rollout}@", dedup_prefix=f"codex:{rollout}@", now=state.get("now")
+        )
+        self.native_type = ""  # that of the present record, as deep as it goes
+        self.paginated = False
+        self.last: int = state.get("last", -1)  # the highest ordinal so far
+        self._at, self._rises = "", True
+
+    def take_up(self, fields: dict[str, Any], turn: str) -> str:
+        """Make the next events belong to a record; return its type with that of its payload, if it has one.
+
+        What ends late belongs to the turn that it names.
+        """
+        kind, payload = fields.get("type"), fields.get("payload")
+        self.native_type = kind if isinstance(kind, str) else ""
+        self.turn = turn
+        if not payload or not isinstance(payload, dict):
+            return ""
+        if named := payload.get("turn_id"):
+            self.turn = text_of(named) or turn
+        if kind not in _ENVELOPES:
+            return self.native_type
+        deep = self.native_type = f"{kind}/{text_of(payload.get('type'))}"
+        if deep == ITEM:
+            self.native_type = f"{ITEM}/{text_of(dict_of(payload.get('item')).get('type'))}"
+        return deep
+
+    def _describe(self, record: Record, part: int | str, _kind: str, _payload: dict[str, Any], /) -> Described:
+        fields = record.value or {}
+        source: dict[str, Any] = {"providerEventType": self.native_type or record.problem or "unknown"}
+        body = fields.get("payload")
+        if isinstance(body, dict):
+            native = dict_of(body.get("item")).get("id") if "item" in body else None
+            native = native or body.get("id")
+            if isinstance(native, str):
+                source["providerEventId"] = source["messageId"] = native
+        source["offset"] = record.offset
+        at = self._place(record) if self.paginated or record.part else record.offset
+        name, time = f"{at}:{part}", fields.get("timestamp")
+        return name, name, source, time if isinstance(time, str) else ""
+
+    def _place(self, record: Record) -> str:
+        """Return what names a record within its rollout: its ordinal where that rises, else its offset as well."""
+        place = f"{record.offset}+{record.part}" if record.part else f"{record.offset}"
+        ordinal = (record.value or {}).get("ordinal") if self.paginated else None
+        if not isinstance(ordinal, int):
+            return place
+        if place != self._at:  # one record has many events
+            self._at, self._rises = place, ordinal > self.last
+            self.last = max(self.last, ordinal)
+        return f"{ordinal}" if self._rises else f"{ordinal}+{place}"

@@ -1,0 +1,85 @@
+"""Values of a decoded record, which may be of any type: each reader returns what is there, or an empty value."""
+
+from hashlib import blake2b
+from typing import Any, Final
+
+_LONGEST_TIME: Final = 10**15  # seconds
+
+
+def text_of(value: Any) -> str:
+    """Return the value if it is a string, else an empty one."""
+    return value if isinstance(value, str) else ""
+
+
+def dict_of(value: Any) -> dict[str, Any]:
+    """Return the value if it is an object, else an empty one."""
+    return value if isinstance(value, dict) else {}
+
+
+def list_of(value: Any) -> list[Any]:
+    """Return the value if it is an array, else an empty one."""
+    return value if isinstance(value, list) else []
+
+
+def dicts_of(value: Any) -> list[dict[str, Any]]:
+    """Return the objects of an array; empty for anything else."""
+    return [row for row in value if isinstance(row, dict)] if isinstance(value, list) else []
+
+
+def texts_in(row: dict[str, Any]) -> dict[str, str]:
+    """Return the entries of an object that are strings, empty ones left out."""
+    return {name: text for name, text in row.items() if isinstance(text, str) and text}
+
+
+def name_of(value: Any) -> str:
+    """Return the value if it is a string, else an empty one. Raises TypeError for what can be no name at all."""
+    if isinstance(value, dict | list):
+        raise TypeError("an object or an array is no name")
+    return text_of(value)
+
+
+def int_or_none(value: Any) -> int | None:
+    """Return the value if it is an integer that JSON can hold (64 bits), else None."""
+    return value if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**63 else None
+
+
+def milliseconds(seconds: Any) -> int | None:
+    """Return seconds in milliseconds; None if the value is no number, or one that cannot be meant."""
+    meant = isinstance(seconds, int | float) and 0 <= seconds < _LONGEST_TIME
+    return round(seconds * 1000) if meant else None
+
+
+def safe_repr(value: Any) -> str:
+    """Return `repr(value)`, or a fixed text for a value that is nested deeper than Python can follow."""
+    try:
+        return repr(value)
+    except RecursionError:
+        return "nested too deep"
+
+
+def digest(*parts: str) -> str:
+    """Return a short stable name for something without a native id."""
+    return blake2b("\0".join(parts).encode("utf-8", "replace"), digest_size=8).hexdigest()
+
+
+def decoded(data: str) -> bytes:
+    """Return the bytes of base64 data; text that is not base64 is kept as it is."""
+    import base64  # noqa: PLC0415 - images are rare
+
+    try:
+        return base64.b64decode(data, validate=False)
+    except ValueError:
+        return data.encode("utf-8", "replace")
+
+
+def attachment(kind: str, media_type: str, data: str, name: str = "") -> dict[str, Any]:
+    """Describe base64 data as an attachment: its decoded size in bytes and its SHA-256, never the data."""
+    from hashlib import sha256  # noqa: PLC0415 - images are rare
+
+    content = decoded(data)
+    row: dict[str, Any] = {"type": kind}
+    if media_type:
+        row["mediaType"] = media_type
+    if name:
+        row["name"] = name
+    return row | {"bytes": len(content), "sha256": sha256(content).hexdigest()}

@@ -1,0 +1,64 @@
+"""OpenCode: sessions in a database, before 1.2 in a tree of files (format notes, section 2)."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from katod.agents.base import AgentSpec, Container, Nature, from_environment
+from katod.agents.opencode import sweep, tree
+from katod.agents.opencode.adapter import QUESTION, OpenCodeAdapter
+from katod.agents.opencode.database import DatabaseSession
+from katod.model import Identity, SessionKey
+from katod.tail.reader import SourceFile
+from katod.tail.source import open_source
+
+_DATABASE: Final = ".db"
+_PREFIX: Final = "ses_"
+
+
+def _roots() -> list[Path]:
+    """The data directory; `OPENCODE_DB` may name a database elsewhere."""
+    data = (from_environment("XDG_DATA_HOME") or Path.home() / ".local" / "share") / "opencode"
+    named = from_environment("OPENCODE_DB")
+    elsewhere = named is not None and named.suffix == _DATABASE and (data / named).parent != data
+    return [data, data / named] if named and elsewhere else [data]
+
+
+def _identity(path: Path) -> Identity | None:
+    """`<database>.db#<session>`, before 1.2 `storage/session/<project>/<session>.json`, before 0.6 elsewhere."""
+    session = path.name.partition(f"{_DATABASE}#")[2] or path.stem
+    if not session.startswith(_PREFIX) or (path.suffix == ".json" and "session" not in path.parts):
+        return None
+    return Identity(SessionKey("opencode", session))
+
+
+@contextmanager
+def _open(path: str) -> Iterator[SourceFile]:
+    """Open a session in a database, in a tree of files, or a document of one."""
+    if f"{_DATABASE}#" in path:
+        yield DatabaseSession(path)
+        return
+    with open_source(path) as file:
+        if not file.is_document:
+            yield file
+        else:
+            yield tree.TreeSession(file) if tree.is_session(path) else tree.SessionDocument(file.fd, path)
+
+
+SPEC: Final = AgentSpec(
+    name="opencode",
+    label="OpenCode",
+    product="OpenCode",
+    adapter=OpenCodeAdapter,
+    nature=Nature.NATIVE_IDS,
+    roots=_roots,
+    folders=("storage/session", "project"),
+    suffixes=(".json",),
+    identity_of=_identity,
+    open=_open,
+    decision_tools=frozenset({QUESTION}),
+    short_id=lambda session: session.removeprefix(_PREFIX),
+    container=Container(_DATABASE, (f"{_DATABASE}-wal",), sweep.sessions),
+    stat_of=tree.changed,
+)

@@ -1,0 +1,14 @@
+"""A database that its owner has open."""
+
+import pytest
+
+from tests.agents.makers import OpenCode, says, user
+from tests.world import World
+
+
+@pytest.fixture
+def store(world: World) -> OpenCode:
+    """A database with one session, which its owner has open."""
+    made = OpenCode(world)
+    made.say(user("hello"), says("hi"))
+    return made

@@ -1,0 +1,31 @@
+"""The sessions in a database, as the sweep sees them."""
+
+from pathlib import Path
+
+import pytest
+
+from katod.agents.opencode.sweep import sessions
+from katod.errors import SourceError
+from tests.agents.makers import OTHER, OpenCode, says, user
+from tests.world import World
+
+
+def test_only_what_changed_looks_changed(world: World, store: OpenCode) -> None:
+    """Each session has a stat of its own."""
+    other = OpenCode(world, OTHER)
+    other.count = 100
+    other.say(user("hello")).age()
+    store.say(says("something"))
+    before = dict(sessions(str(store.path)))
+    assert len(before) == 2
+    store.say(says("more"))
+    after = dict(sessions(str(store.path)))
+    assert [path for path in after if after[path] != before[path]] == [f"{store.path}#{store.id}"]
+
+
+def test_another_database_is_a_source_error(tmp_path: Path) -> None:
+    """What has none of the tables, or is no database, is named."""
+    path = tmp_path / "x.db"
+    path.write_bytes(b"no database at all" * 100)
+    with pytest.raises(SourceError):
+        dict(sessions(str(path)))
