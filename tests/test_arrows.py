@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import katod
+from katod.agents import AGENTS
 
 ROOT = Path(katod.__file__).parent
 
@@ -20,12 +21,11 @@ ARROWS = {
     "log": "",
     "metadata": "events model",
     "requests": "model",
-    "readonly": "errors",
-    "config": "errors log model",
+    "config": "agents errors log model",
     # the stages: bytes come in at the top and go out at the bottom
-    "discover": "config errors log model readonly",
-    "tail": "errors model readonly",
-    "agents": "events model",
+    "tail": "errors model",
+    "agents": "errors events model tail",
+    "discover": "agents config errors log model",
     "command": "agents errors events model tail",
     "formats": "agents events metadata model slug",
     "write": "errors",
@@ -33,8 +33,8 @@ ARROWS = {
     "record": "agents command config discover errors events metadata formats log model slug tail write",
     "pipeline": "agents errors events log model record tail",
     "service": "errors",
-    "daemon": "config discover errors log pipeline record requests service",
-    "cli": "agents config daemon discover errors metadata formats log model record requests service tail",
+    "daemon": "agents config discover errors log pipeline record requests service",
+    "cli": "agents config daemon discover errors metadata formats log model record requests service",
     "__main__": "cli",
     "__init__": "",
 }
@@ -87,6 +87,34 @@ def test_arrows_never_go_round():
     assert order.index("write") < order.index("record") < order.index("pipeline") < order.index("daemon")
 
 
+def modules():
+    """What each module imports of the others, under `TYPE_CHECKING` as well."""
+    paths = {".".join(("katod", *path.relative_to(ROOT).with_suffix("").parts)): path for path in ROOT.rglob("*.py")}
+    found = {name.removesuffix(".__init__"): path for name, path in paths.items()}
+    graph = {}
+    for name, path in found.items():
+        named = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.ImportFrom)]
+        wanted = {f"{node.module}.{alias.name}" for node in named for alias in node.names}
+        wanted = {one if one in found else one.rpartition(".")[0] for one in wanted}
+        graph[name] = (wanted & set(found)) - {name}
+    return graph
+
+
+def test_modules_of_the_agents_import_each_other_in_one_direction():
+    """Parts of an adapter get what they need; they do not know the adapter."""
+    graph = {name: wanted for name, wanted in modules().items() if name.startswith("katod.agents")}
+    assert list(TopologicalSorter(graph).static_order())
+
+
+def test_no_agent_is_named_outside_its_module():
+    """What differs between agents is a field of their description, not a case somewhere else."""
+    names = set(AGENTS) - {"cursor"}  # which is also a place in a file
+    for path in ROOT.rglob("*.py"):
+        if part_of(path) != "agents" and path.name != "demo.py":
+            strings = {node.value for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Constant)}
+            assert not strings & names, path
+
+
 @pytest.mark.parametrize("stage", ["discover", "tail", "agents", "command", "formats", "write"])
 def test_stages_know_nothing_of_what_puts_them_together(stage):
     """A stage knows neither the ledger nor the pipeline nor the program around it."""
@@ -96,7 +124,7 @@ def test_stages_know_nothing_of_what_puts_them_together(stage):
 @pytest.mark.parametrize(
     ("library", "parts"),
     [
-        ("sqlite3", {"discover", "readonly", "record", "tail"}),
+        ("sqlite3", {"agents", "record"}),
         ("watchdog", {"discover"}),
         ("structlog", {"log"}),
         ("logging", {"log", "discover"}),
@@ -132,6 +160,14 @@ PURE += [
     f"formats/{name}.py"
     for name in ("mdtext", "toolview", "markdown", "jsonl", "when", "redact", "protocol", "__init__")
 ]
+PURE += [
+    f"agents/{name}.py"
+    for name in (
+        "fields", "toolcalls", "copilot", "codex/adapter", "codex/builder", "codex/calls", "codex/notes",
+        "codex/tools", "claude/adapter", "claude/assistant", "claude/builder", "claude/queue", "claude/queued",
+        "claude/system", "claude/text", "claude/usage", "claude/user", "opencode/adapter",
+    )
+]  # fmt: skip
 PURE += ["events.py", "model.py", "metadata.py", "slug.py", "record/recorder.py"]
 
 

@@ -1,14 +1,23 @@
-"""What a path tells of a session, by agent."""
+"""What all agents are made of: the description of one, the builder of its events, and the table of its handlers."""
 
 from pathlib import Path
 
 import pytest
-from katod.discover.identity import SUFFIXES, identify, named
 
-from katod.config import AGENTS
+from katod import events as ev
+from katod.agents import AGENTS
+from katod.agents.base import Adapter, EventBuilder, Nature, fingerprint, handles
+from katod.agents.fields import attachment
+from katod.events import Event, SessionRef
+from katod.model import Record
 
 UUID = "3f0a4c52-9d1e-4b7a-8c66-0123456789ab"
 OTHER = "77777777-9d1e-4b7a-8c66-0123456789ab"
+REF = SessionRef("pi", "s1")
+PIXEL = "aGVsbG8="
+
+
+# -- AgentSpec ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -36,7 +45,7 @@ OTHER = "77777777-9d1e-4b7a-8c66-0123456789ab"
 )
 def test_a_session_file_tells_its_session(agent: str, path: str, key: tuple[str, str]) -> None:
     """Agent, session and sub-agent, without a look into the file."""
-    found = identify(agent, Path("/home/me") / path)
+    found = AGENTS[agent].identify(Path("/home/me") / path)
     assert found is not None
     assert found.key == (agent, *key)
 
@@ -61,10 +70,185 @@ def test_a_session_file_tells_its_session(agent: str, path: str, key: tuple[str,
 )
 def test_any_other_file_is_none(agent: str, path: str) -> None:
     """What an agent keeps beside its sessions, and other programs in the same folder, are left alone."""
-    assert identify(agent, Path("/home/me") / path) is None
+    assert AGENTS[agent].identify(Path("/home/me") / path) is None
 
 
-@pytest.mark.parametrize("agent", AGENTS)
+@pytest.mark.parametrize("agent", sorted(AGENTS))
 def test_a_file_that_was_named_has_an_identity(agent: str) -> None:
     """Wherever it lies: its name is the session."""
-    assert named(agent, Path(f"/tmp/whatever{SUFFIXES[agent][0]}")).key.agent == agent
+    spec = AGENTS[agent]
+    assert spec.named(Path(f"/tmp/whatever{spec.suffixes[0]}")).key.agent == agent
+
+
+def test_the_registry_knows_agents_by_their_names() -> None:
+    """A name is a key, and what the configuration, event ids and the ledger call the agent."""
+    assert [spec.name for spec in AGENTS.values()] == list(AGENTS)
+
+
+@pytest.mark.parametrize(
+    ("agent", "known", "typed", "meant"),
+    [
+        ("claude", UUID, UUID[:6], True),
+        ("claude", UUID, UUID, True),
+        ("claude", UUID[:8], UUID, False),
+        ("gemini", UUID[:8], UUID[:6], True),
+        ("gemini", UUID[:8], UUID, True),
+        ("gemini", UUID[:8], OTHER, False),
+    ],
+)
+def test_an_id_is_matched_by_its_beginning(agent: str, known: str, typed: str, meant: bool) -> None:
+    """Where paths hold only the beginning of an id, all of it names the session, too."""
+    assert AGENTS[agent].matches_id(known, typed) is meant
+
+
+@pytest.mark.parametrize(
+    ("agent", "session", "short"),
+    [("claude", UUID, UUID), ("opencode", "ses_4ab", "4ab"), ("zot", "20260210-223600-3f0a4c52", "3f0a4c52")],
+)
+def test_a_short_id_tells_sessions_apart(agent: str, session: str, short: str) -> None:
+    """What all ids of an agent begin with is left out, and so is their time."""
+    assert AGENTS[agent].short_id(session) == short
+
+
+def test_only_a_container_holds_sessions() -> None:
+    """A path with a session in it is one of an agent that keeps databases."""
+    spec = AGENTS["opencode"]
+    assert spec.is_contained("/a/opencode.db#ses_1")
+    assert spec.is_container("/a/opencode.db")
+    assert not spec.is_contained("/a/ses_1.json")
+    assert not AGENTS["claude"].is_contained("/a/opencode.db#ses_1")
+
+
+@pytest.mark.parametrize("nature", Nature)
+def test_native_ids_imply_times(nature: Nature) -> None:
+    """A resync relies on one of the two, or takes nothing of a rewritten file as new."""
+    assert nature.has_times or not nature.has_native_ids
+
+
+# -- EventBuilder ---------------------------------------------------------------------------------
+
+
+def record(value: dict[str, object] | None = None, offset: int = 7) -> Record:
+    """A record of some kind."""
+    return Record(offset, {"type": "x"} if value is None else value)
+
+
+def test_an_event_is_named_by_its_place_where_nothing_else_is_known() -> None:
+    """Session, offset and part make up the id; the dedup key leaves the session out where records are copied."""
+    event = EventBuilder(REF).event(ev.USER_MESSAGE, {"text": "hi"}, record(), 2, typed=True)
+    assert (event.id, event.dedup_key) == ("pi:s1:@7:2", "pi:s1:@7:2")
+    assert event.source == {"providerEventType": "x", "offset": 7}
+    assert event.typed
+    copied = EventBuilder(REF, dedup_prefix="pi:").event(ev.USER_MESSAGE, {"text": "hi"}, record())
+    assert (copied.id, copied.dedup_key) == ("pi:s1:@7:0", "pi:@7:0")
+
+
+def test_an_event_of_the_builder_is_what_the_constructor_makes() -> None:
+    """It is made without the constructor, which has to come to the same."""
+    event = EventBuilder(REF).event(ev.TURN_END, {"reason": "done"}, record(), time="t", model="m")
+    assert isinstance(event, Event)
+    assert event == Event(**event._asdict())
+    assert [type(value) for value in event] == [str, str, SessionRef, dict, dict, *[str] * 5, bool, tuple]
+
+
+def test_a_session_that_is_renamed_names_its_events_anew() -> None:
+    """Only the content tells the whole id of some sessions."""
+    new = EventBuilder(REF)
+    new.rename("s2")
+    event = new.event(ev.COMPACTION, {}, record())
+    assert (event.id, event.session.id) == ("pi:s2:@7:0", "s2")
+
+
+def test_a_setting_is_told_when_it_changes() -> None:
+    """The first value is no change unless it is asked for, nor is what is no text."""
+    new = EventBuilder(REF)
+    told = [new.change("model", value, record()) for value in ("a", "a", None, 5, "", "b")]
+    assert [len(events) for events in told] == [0, 0, 0, 0, 0, 1]
+    assert told[-1][0].payload == {"what": "model", "before": "a", "after": "b"}
+    [first] = new.change("title", "t", record(), first=True)
+    assert first.payload == {"what": "title", "after": "t"}
+    [emptied] = new.change("title", "", record(), emptied=True)
+    assert emptied.payload == {"what": "title", "before": "t", "after": ""}
+
+
+def test_the_data_of_an_attachment_goes_with_the_event_that_has_it() -> None:
+    """Once, and only what that event shows."""
+    new = EventBuilder(REF)
+    row = new.attachment("image", "image/png", PIXEL)
+    assert row == attachment("image", "image/png", PIXEL)
+    plain = new.event(ev.USER_MESSAGE, {"text": "hi"}, record())
+    assert plain.blobs == ()
+    assert new.event(ev.USER_MESSAGE, {"text": "", "attachments": [row]}, record()).blobs == (
+        (row["sha256"], "image/png", PIXEL),
+    )
+    assert new.event(ev.USER_MESSAGE, {"text": "", "attachments": [row]}, record()).blobs == ()
+    again = new.attachment("image", "image/png", PIXEL)
+    assert new.attach(plain, [again]).blobs == ((row["sha256"], "image/png", PIXEL),)
+    assert new.attach(plain, []) is plain
+
+
+def test_an_event_without_an_id_is_known_by_its_words() -> None:
+    """A rewritten file gives it another place, and so another id."""
+    new = EventBuilder(REF)
+    first, second = (new.event(ev.USER_MESSAGE, {"text": "hi"}, record(offset=at)) for at in (1, 2))
+    assert first.id != second.id
+    assert fingerprint(first) == fingerprint(second)
+
+
+# -- Adapter and its table ------------------------------------------------------------------------
+
+
+class Notes(Adapter):
+    """An agent of two kinds of records."""
+
+    ignored = frozenset({"ping"})
+
+    def __init__(self) -> None:
+        self.new = EventBuilder(REF)
+
+    @handles("note", "remark")
+    def _note(self, record: Record) -> list[Event]:
+        return [self.new.event(ev.SYSTEM_MESSAGE, {"text": record.value["text"]}, record)]
+
+
+class Others(Notes):
+    """An adapter that is derived from another one."""
+
+    @handles("note")
+    def _other(self, _record: Record) -> list[Event]:
+        return []
+
+
+def test_marked_methods_are_the_table_of_their_class() -> None:
+    """Each kind has one method; other methods have none."""
+    assert Adapter.handlers == {}
+    assert Notes.handlers == {"note": Notes._note, "remark": Notes._note}
+    assert Others.handlers == {"note": Others._other}
+
+
+def test_a_record_goes_to_its_handler() -> None:
+    """By its type."""
+    events = [event for kind in ("note", "remark") for event in Notes().feed(record({"type": kind, "text": kind}))]
+    assert [event.payload["text"] for event in events] == ["note", "remark"]
+
+
+def test_bookkeeping_is_ignored_and_all_else_is_kept() -> None:
+    """Lossless means: what is not known to be bookkeeping is an event."""
+    notes = Notes()
+    assert notes.feed(record({"type": "ping"})) == []
+    for value, kind in (({"type": "new"}, "new"), ({"type": 5}, "unknown"), ({"type": []}, "unknown"), ({}, "unknown")):
+        [event] = notes.feed(record(value))
+        assert (event.kind, event.payload) == (ev.PROVIDER_RAW, {"rawType": kind, "raw": value})
+
+
+def test_what_could_not_be_decoded_is_kept() -> None:
+    """As the text that it is, with the reason."""
+    [event] = Notes().feed(Record(7, None, 1, "{torn", "not valid JSON"))
+    assert event.payload == {"rawType": "not valid JSON", "raw": "{torn"}
+    assert event.id == "pi:s1:@7+1:0"
+
+
+@pytest.mark.parametrize("agent", sorted(AGENTS))
+def test_every_adapter_of_the_registry_starts_at_version_1(agent: str) -> None:
+    """Nothing is released yet."""
+    assert AGENTS[agent].adapter.version == 1
