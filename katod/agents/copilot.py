@@ -145,7 +145,7 @@ class CopilotAdapter(Adapter):
 
     def _call(self, record: Record, row: dict[str, Any], name: str, model: str, n: int = 0) -> list[Event]:
         call = text_of(row.get("toolCallId"))
-        if not self._calls.open(call, 1):
+        if not self._calls.add(call, 1):
             return []
         given, server = row.get("arguments"), text_of(row.get("mcpServerName"))
         payload = call_of(call, name, given, self.new.now.get("cwd", ""), server)

@@ -51,7 +51,7 @@ class OpenCalls(Generic[T]):
         """Return what is remembered of an open call."""
         return self._calls.get(call)
 
-    def open(self, call: str, known: T) -> bool:
+    def add(self, call: str, known: T) -> bool:
         """Remember a call; return False if it is open already."""
         if call in self._calls:
             return False
@@ -61,10 +61,10 @@ class OpenCalls(Generic[T]):
                 del self._calls[next(iter(self._calls))]
         return True
 
-    def reopen(self, call: str, known: T) -> None:
+    def replace(self, call: str, known: T) -> None:
         """Remember a call, in place of an open one with its id."""
         self._calls.pop(call, None)
-        self.open(call, known)
+        self.add(call, known)
 
     def close(self, call: str) -> T | None:
         """Forget a call, and return what was remembered of it."""

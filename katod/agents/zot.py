@@ -244,7 +244,7 @@ class ZotAdapter(Adapter):
 
     def _call(self, record: Record, row: Value, given: Any, n: int | str, time: str = "") -> list[Event]:
         call, name = text_of(row.get("id")), text_of(row.get("name"))
-        if not self._calls.open(call, 1):
+        if not self._calls.add(call, 1):
             return []
         payload = call_of(call, name, given, self.new.now.get("cwd", ""), text_of(row.get("server")))
         return [self.new.event(ev.TOOL_CALL, payload, record, n, time=time, model=self._model())]

@@ -46,7 +46,7 @@ class Tools:
         if call_id:
             message = text_of(dict_of(record.value.get("message")).get("id"))
             known: dict[str, Any] = {"message": message[:LONGEST_NAME]}
-            self._calls.reopen(call_id, known)
+            self._calls.replace(call_id, known)
             if name in _ASKING:
                 prompts = _prompts(payload, known)
                 out += [self._new.event(ev.DECISION_PROMPT, q, record, f"{n}{i}", model=model) for i, q in prompts]

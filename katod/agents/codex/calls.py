@@ -39,7 +39,7 @@ class Calls:
         labels = {q["decisionId"]: [option["label"] for option in q["options"]] for q in asked}
         if payload["name"] == QUESTION_TOOL and len(safe_repr(labels)) <= _MOST_REMEMBERED:
             known["labels"] = labels
-        self._calls.reopen(call, known)
+        self._calls.replace(call, known)
         out = [self._new.event(ev.TOOL_CALL, payload, record, model=model)]
         return out + [
             self._new.event(ev.DECISION_PROMPT, q, record, f"0q{i}", model=model) for i, q in enumerate(asked)

@@ -100,7 +100,7 @@ PROTECTIONS = [
     Protection(
         "an old time may be that of a clock that was set",
         "katod/record/catalog.py",
-        "        return time.time_ns() >= swept or not _is_by_the_clock(path)\n",
+        "        return time.time_ns() >= swept or not _is_by_the_clock(spec, path)\n",
         "        return True\n",
         (
             "tests/faults/test_process.py::test_a_clock_that_is_set_while_katod_runs_hides_no_session",
@@ -110,7 +110,7 @@ PROTECTIONS = [
     Protection(
         "an old time that somebody chose is old",
         "katod/record/catalog.py",
-        "time.time_ns() >= swept or not _is_by_the_clock(path)",
+        "time.time_ns() >= swept or not _is_by_the_clock(spec, path)",
         "time.time_ns() >= swept",
         ("tests/faults/test_process.py::test_a_restored_session_is_history_whatever_the_clock_says",),
     ),

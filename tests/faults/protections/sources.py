@@ -59,7 +59,7 @@ PROTECTIONS = [
     Protection(
         "what is older than the last sweep is history",
         "katod/record/catalog.py",
-        "        history = seen.size if self._was_there(path, seen, swept) else 0\n",
+        "        history = seen.size if self._was_there(root.spec, path, seen, swept) else 0\n",
         "        history = 0\n",
         (f"{SOURCES}test_a_session_restored_after_weeks_is_history",),
     ),

@@ -1,0 +1,34 @@
+"""Calls that wait for their results."""
+
+from katod.agents.toolcalls import OpenCalls
+from katod.model import LONGEST_NAME
+
+
+def test_a_call_is_open_until_its_result_comes() -> None:
+    """Opened again it is known; closed it is forgotten."""
+    calls: OpenCalls[int] = OpenCalls()
+    assert calls.add("a", 1)
+    assert not calls.add("a", 2)
+    assert ("a" in calls, calls.get("a"), calls.state()) == (True, 1, {"a": 1})
+    calls.replace("a", 3)
+    assert (calls.close("a"), calls.close("a")) == (3, None)
+    assert "a" not in calls
+
+
+def test_a_call_without_a_usable_id_is_not_remembered() -> None:
+    """It counts as new each time."""
+    calls: OpenCalls[int] = OpenCalls()
+    for call in ("", "i" * (LONGEST_NAME + 1)):
+        assert calls.add(call, 1)
+        assert calls.add(call, 1)
+    assert calls.state() == {}
+
+
+def test_the_oldest_of_many_calls_is_forgotten() -> None:
+    """However many calls get no result, the state stays small."""
+    calls: OpenCalls[int] = OpenCalls()
+    for number in range(1000):
+        calls.add(f"call-{number}", number)
+    assert len(calls.state()) == 256
+    assert "call-999" in calls
+    assert "call-0" not in calls
