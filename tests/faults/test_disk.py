@@ -26,7 +26,7 @@ class Pair:
         self.sessions = [world.session(1), world.session(2)]
         world.configure(directory=world.home / "elsewhere")
         self.sessions[1].append(self.sessions[1].user("two\n::start"))
-        world.once()
+        world.process()
         world.configure()
         self.sessions[0].append(self.sessions[0].user(f"one\n{start}"))
 
@@ -127,15 +127,15 @@ def test_an_output_that_is_something_else_waits(world, hindrance):
     """It is parked and shown while the other goes on; when it is back, all is there once."""
     pair = Pair(world)
     pair.speak()
-    world.once()
+    world.process()
     mend = hindrance(pair.outputs[0].path)
     for _ in range(2):
         pair.speak()
-        world.once()
+        world.process()
         pair.assert_one_waits(HINDRANCES[hindrance])
     mend()
     pair.speak()
-    world.once()
+    world.process()
     pair.assert_whole()
 
 
@@ -144,12 +144,12 @@ def test_an_output_whose_folder_is_removed_goes_on_in_a_new_file(world):
     """The new file says that it continues, and holds what came after, once."""
     pair = Pair(world)
     pair.speak()
-    world.once()
+    world.process()
     path = pair.outputs[0].path
     shutil.rmtree(path.parent)
     pair.speak()
     pair.speak()
-    world.once()
+    world.process()
     assert marks_of(path)[0] == ["mark-00000001-000002.", "mark-00000001-000003."]
     assert "goes on here" in path.read_text()
     assert world.parked() == {}
@@ -160,7 +160,7 @@ def test_an_output_that_goes_between_a_look_and_the_append_goes_on_in_a_new_file
     """The daemon survives it, and what was to be appended is in the new file, once."""
     pair = Pair(world)
     pair.speak()
-    world.once()
+    world.process()
     path = pair.outputs[0].path
     append = delivery.append
 
@@ -173,7 +173,7 @@ def test_an_output_that_goes_between_a_look_and_the_append_goes_on_in_a_new_file
 
     pair.sessions[0].append(pair.sessions[0].says("mark-00000001-000002."))
     assert not world.once_until(cut)
-    world.once()
+    world.process()
     assert marks_of(path)[0] == ["mark-00000001-000002."]
 
 
@@ -182,7 +182,7 @@ def test_the_daemon_takes_up_an_output_by_itself_when_it_can_be_written_again(wo
     """What waited is written without a restart, and nothing is parked any more."""
     pair = Pair(world)
     pair.speak()
-    world.once()
+    world.process()
     path = pair.outputs[0].path
     mend = a_fifo(path)
     with Live(world) as live:
@@ -284,7 +284,7 @@ def test_a_file_that_may_not_grow_any_more_waits(world):
     assert world.export(one).startswith(one.path.read_bytes())
     pair.assert_one_waits("File too large")
     pair.speak()
-    world.once()
+    world.process()
     pair.assert_whole()
 
 
@@ -298,5 +298,5 @@ def test_a_full_disk_of_the_ledger_ends_the_daemon_and_nothing_else(world):
     done = world.katod("run", "--once", check=False, prefix=("prlimit", "--fsize=60000:60000"))
     assert done.returncode == 1
     assert b"Traceback" not in done.stderr
-    world.once()
+    world.process()
     pair.assert_whole()

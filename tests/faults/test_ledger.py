@@ -158,7 +158,7 @@ def test_no_page_of_a_ledger_can_be_lost_unnoticed(world):
     for at in range(0, len(whole), PAGE):
         page = bytes(255 - byte for byte in whole[at : at + PAGE])
         restored(world, whole[:at] + page + whole[at + PAGE :], {})
-        world.once()
+        world.process()
         assert (world.state / "ledger.db.damaged-1").exists(), f"page {at // PAGE + 1}"
         assert world.contents() == outputs
 
@@ -171,7 +171,7 @@ def test_flipped_bytes_double_nothing(world):
     session.append(session.says("mark-00000001-000003."))
     for at in range(50, len(whole), 1777):
         restored(world, whole[:at] + bytes(255 - byte for byte in whole[at : at + 9]) + whole[at + 9 :], lines)
-        world.once()
+        world.process()
         aside = (world.state / "ledger.db.damaged-1").exists()
         marks = {path.name: marks_of(path)[0] for path in lines}
         assert marks["other.md"] == ["mark-00000002-000001."]
@@ -194,7 +194,7 @@ def test_a_log_to_which_nothing_was_committed_is_no_damage(world, content):
     closed(world)
     log_of(world).write_bytes(content)
     session.append(session.says("mark-00000001-000003."))
-    world.once()
+    world.process()
     goes_on(world)
 
 
@@ -257,18 +257,18 @@ def nothing_old_counts(world, sessions):
     """No output changes until somebody asks for one again, and an old one is not asked for again."""
     outputs = world.contents()
     assert len(outputs) == 2
-    world.once()
+    world.process()
     for session in sessions:
         session.append(session.says("nobody asked for this"))
-    world.once()
+    world.process()
     assert world.contents() == outputs
     session = sessions[0]
     session.append(session.user("::start notes.md\nagain"))
-    world.once()
+    world.process()
     assert world.contents() == outputs
     assert [row["command"] for row in world.status()["refused"]] == ["start"]
     session.append(session.user("::start fresh.md\nmark-00000001-000003."))
-    world.once()
+    world.process()
     (row,) = world.outputs()
     assert row.path.read_bytes() == world.export(row)
     assert world.contents() == outputs | {"fresh.md": row.path.read_bytes()}
@@ -323,7 +323,7 @@ def test_a_ledger_on_a_read_only_disk_waits(world, name, problem):
     session, _ = recorded(world)
     session.append(session.says("mark-00000001-000003."))
     assert problem in refused(world, "run", "--once", prefix=read_only(closed(world).parent / name))
-    world.once()
+    world.process()
     goes_on(world)
 
 

@@ -73,7 +73,7 @@ def test_a_note_behind_what_a_kill_left(quick, name, kill, end, again):
     world = World(quick)
     scene = Scene(world, name)
     scene.speak()
-    world.once()
+    world.process()
     scene.speak()
     scene.kill(kill)
     with scene.path.open("a") as file:
@@ -82,7 +82,7 @@ def test_a_note_behind_what_a_kill_left(quick, name, kill, end, again):
         scene.speak(1)
         world.once_until(KILLS["late"].on(Disk(world.out)))
     scene.speak()
-    world.once()
+    world.process()
     scene.assert_whole()
 
 
@@ -95,13 +95,13 @@ def test_a_note_behind_a_whole_recording(quick, name, kill, end):
     world = World(quick)
     scene = Scene(world, name)
     scene.speak()
-    world.once()
+    world.process()
     with scene.path.open("a") as file:
         file.write(f"{NOTE}{end}")
     scene.speak()
     if kill is not None:
         scene.kill(kill)
-    world.once()
+    world.process()
     scene.assert_whole()
     assert f"{NOTE}\n" in scene.path.read_text()
 
@@ -121,7 +121,7 @@ def test_a_note_between_any_two_lines_of_what_a_kill_left(quick, name, kill, fir
         scene = Scene(world, name)
         scene.speak()
         if not first:
-            world.once()
+            world.process()
             scene.speak()
         scene.kill(kill)
         lines = len(scene.path.read_bytes().splitlines())
@@ -129,10 +129,10 @@ def test_a_note_between_any_two_lines_of_what_a_kill_left(quick, name, kill, fir
             return
         path = scene.insert(at)
         scene.speak()
-        world.once()
+        world.process()
         if first and any(row.problem for row in world.outputs()):
             path.rename(quick / "moved")
-            world.once()
+            world.process()
             scene.assert_whole(notes=0)
         else:
             scene.assert_whole()
@@ -147,10 +147,10 @@ def test_a_note_far_above_the_same_words_that_were_said_before(quick, name, kill
     world = World(quick)
     scene = Scene(world, name)
     scene.speak(40)
-    world.once()
+    world.process()
     scene.spoken += 1
     scene.session.append(scene.session.says("ok"))
     scene.kill(kill)
     scene.insert(20)
-    world.once()
+    world.process()
     scene.assert_whole()

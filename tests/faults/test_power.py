@@ -59,7 +59,7 @@ class LostPower(RuleBasedStateMachine):
     @rule()
     def run(self):
         """Katod processes everything."""
-        self.world.once()
+        self.world.process()
 
     @rule(cut=CUTS, data=st.data())
     def lose_power(self, cut, data):
@@ -73,14 +73,14 @@ class LostPower(RuleBasedStateMachine):
         """After an undisturbed run each output is its export, and what a katod that never lost power writes."""
         if hasattr(self, "world"):
             with self._folder:
-                self.world.once()
+                self.world.process()
                 self._compare()
 
     def _compare(self):
         calm = World(Path(self._folder.name) / "calm")
         again = calm.session(1, self.session.agent)
         again.append(self.session.path.read_bytes())
-        calm.once()
+        calm.process()
         wanted = {row.path.name: row for row in calm.outputs()}
         for row in self.world.outputs():
             content = row.path.read_bytes()
@@ -99,7 +99,7 @@ def test_a_hole_before_bytes_that_arrived(hole, end, before):
         session = world.session()
         session.append(session.user("one\n::start"), session.says("two"))
         if before:
-            world.once()
+            world.process()
         committed = next(world.out.rglob("*.md")).stat().st_size if before else 0
         for number in range(20):
             session.append(session.says(f"{number} {'words ' * 20}"))
@@ -110,7 +110,7 @@ def test_a_hole_before_bytes_that_arrived(hole, end, before):
         stop = min(committed + begin + size, len(content))
         content[committed + begin : stop] = bytes(max(0, stop - committed - begin))
         replace(path, bytes(content[: max(committed, len(content) - end)]))
-        world.once()
+        world.process()
         assert path.read_bytes() == world.export(world.outputs()[0])
 
 

@@ -92,12 +92,12 @@ def tell_at(number, signals, reached):
 def test_told_to_stop_at_any_event_it_finishes_its_step(quick, scene):
     """It ends with 0 and leaves nothing open; the next run leaves the outputs as if nothing had been."""
     undisturbed = scene(quick / "undisturbed")
-    undisturbed.once()
+    undisturbed.process()
     for number in itertools.count(1):
         world = scene(quick / str(number))
         assert stopped_at(world, number) == 0, f"event {number}"
         assert [row.path for row in world.outputs() if row.intent is not None or row.problem] == []
-        world.once()
+        world.process()
         assert world.contents() == undisturbed.contents(), f"event {number}"
         if not (world.home / "reached").exists():
             break
@@ -108,9 +108,9 @@ def test_told_to_stop_at_any_event_it_finishes_its_step(quick, scene):
 def test_told_twice_it_ends_at_once(quick):
     """Whoever asks twice does not want to wait: it ends with 1, and the next run makes everything whole."""
     undisturbed, world = busy(quick / "undisturbed"), busy(quick / "twice")
-    undisturbed.once()
+    undisturbed.process()
     assert stopped_at(world, 6, signals=2) == 1
-    world.once()
+    world.process()
     assert world.contents() == undisturbed.contents()
 
 
@@ -155,11 +155,11 @@ def test_a_clock_that_is_set_while_katod_runs_hides_no_session(world, set_clock,
 def test_a_clock_that_is_set_while_katod_is_down_hides_no_session(world, set_clock, by):
     """What was typed in a new session before the next start acts, whatever the clock said at the last one."""
     set_clock(-by)
-    world.once()
+    world.process()
     set_clock(0)
     session = world.session()
     session.append(session.user(f"::start\n{MARK}"))
-    world.once()
+    world.process()
     assert_recorded(world, MARK)
 
 
@@ -167,12 +167,12 @@ def test_a_clock_that_is_set_while_katod_is_down_hides_no_session(world, set_clo
 def test_a_restored_session_is_history_whatever_the_clock_says(world, set_clock):
     """A file with a time of its own, older than the last look, commands nothing after the clock was set back."""
     set_clock(DAY_NS)
-    world.once()
+    world.process()
     set_clock(0)
     session = world.session()
     session.append(session.user(f"::start\n{MARK}"))
     os.utime(session.path, ns=(time.time_ns() - DAY_NS,) * 2)
-    world.once()
+    world.process()
     assert world.outputs() == []
 
 
@@ -200,14 +200,14 @@ FEWEST = 5  # with fewer the interpreter does not start
 def test_a_run_that_may_open_little_refuses_nothing(quick):
     """However few descriptors it has, it ends in order, and the next run leaves the outputs as if nothing had been."""
     undisturbed = busy(quick / "undisturbed")
-    undisturbed.once()
+    undisturbed.process()
     prefix = permitted(("prlimit", "--nofile=20"), "no prlimit (util-linux) here")[0]
     for number in range(FEWEST, 14):
         world = busy(quick / str(number))
         done = world.katod("run", "--once", check=False, prefix=(prefix, f"--nofile={number}"))
         assert b"Traceback" not in done.stderr
         assert done.returncode in (0, 1)
-        world.once()
+        world.process()
         assert world.contents() == undisturbed.contents(), f"{number} descriptors"
 
 

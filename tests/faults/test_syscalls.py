@@ -81,7 +81,7 @@ def new(world):
 def more(world):
     """What is new goes behind what stands in the output."""
     session = new(world)
-    world.once()
+    world.process()
     session.append(session.says("six"), session.user("seven"), session.says("eight"))
 
 
@@ -135,7 +135,7 @@ def test_a_kill_at_any_system_call_loses_and_doubles_nothing(quick, scene, reque
             code = once_traced(world, "-o", os.devnull, "-e", f"trace={name}", "-e", inject)
             assert code in (0, -signal.SIGKILL)
             kills[name] += code != 0
-            world.once()
+            world.process()
             assert world.contents() == wanted, f"killed at {name} number {number}"
             shutil.rmtree(world.home)
     told = ", ".join(f"{count} at `{name}`" for name, count in kills.most_common() if count)

@@ -62,7 +62,7 @@ class World:
             for name, value in self.variables.items():
                 monkeypatch.setenv(name, value)
         if seen_empty:
-            self.once()
+            self.process()
 
     def configure(self, **settings: Any) -> None:
         """Write the configuration: these settings by their names, times in Berlin, all others at their defaults."""
