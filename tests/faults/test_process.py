@@ -2,23 +2,19 @@
 
 import errno
 import itertools
-import json
 import os
 import resource
 import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import pytest
 
 from katod import requests
 from katod.discover.watch import Hints
-from katod.errors import SourceError
 from katod.log import EventLog
 from katod.requests import Request
-from katod.tail.storage import gathered
 from tests.support.inprocess import InProcess
 from tests.support.live import Live, permitted, until
 from tests.support.world import World
@@ -230,29 +226,6 @@ def test_a_daemon_that_may_open_nothing_goes_on_when_it_may(world):
     assert world.status()["refused"] == []
 
 
-@pytest.fixture
-def closed_files(monkeypatch):
-    """Returns what lets files of one name's end be opened again; before, the machine has no descriptor for them."""
-    read, closed = Path.read_bytes, []
-
-    def read_bytes(path):
-        if closed and path.name.endswith(closed[0]):
-            raise OSError(errno.EMFILE, "Too many open files")
-        return read(path)
-
-    monkeypatch.setattr(Path, "read_bytes", read_bytes)
-    return closed
-
-
-def test_a_request_that_cannot_be_read_now_waits(tmp_path, closed_files):
-    """It is neither answered nor taken away, and taken when it can be read."""
-    requests.leave(tmp_path, Request(("claude", "x", ""), "start", "n", "2026-02-10T23:00:00.000Z"))
-    closed_files.append(".request")
-    assert list(requests.take(tmp_path)) == []
-    closed_files.clear()
-    assert [request.word for _, request in requests.take(tmp_path)] == ["start"]
-
-
 def test_an_answer_that_cannot_be_written_now_is_given_later(world, monkeypatch):
     """It stays what it was: what was refused is never told as done."""
     katod = InProcess(world)
@@ -268,20 +241,6 @@ def test_an_answer_that_cannot_be_written_now_is_given_later(world, monkeypatch)
 
 def no_space(*_):
     raise OSError(errno.ENOSPC, "No space left on device")
-
-
-def test_a_session_of_many_files_is_not_read_without_one_of_them(tmp_path, closed_files):
-    """What would be missing where it was said has the whole session wait."""
-    names = ["session/p/ses_1.json", "message/ses_1/msg_1.json", "part/msg_1/prt_1.json"]
-    for name, row in zip(names, ({"id": "ses_1"}, {"id": "msg_1", "sessionID": "ses_1"}, {"id": "prt_1"}), strict=True):
-        path = tmp_path / "storage" / name
-        path.parent.mkdir(parents=True)
-        path.write_text(json.dumps(row | {"messageID": "msg_1"}))
-    closed_files.append("prt_1.json")
-    with pytest.raises(SourceError, match="Too many open files"):
-        gathered(str(tmp_path / "storage" / names[0]))
-    closed_files.clear()
-    assert b"prt_1" in gathered(str(tmp_path / "storage" / names[0]))
 
 
 def test_a_log_that_cannot_be_written_costs_nothing(world):

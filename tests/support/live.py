@@ -45,6 +45,7 @@ class Live:
     def __init__(self, world: World, *prefix: str, full: float | None = NEVER, also: str = "pass") -> None:
         self.world, self.log = world, world.home / "daemon.log"
         program = ["-m", "katod"] if full is None else ["-c", _CODE.format(full, also)]
+        self.patience = PATIENCE
         self._command = [*prefix, sys.executable, *program, "run"]
         self._started = 0
         self.process: subprocess.Popen[bytes]
@@ -105,7 +106,7 @@ class Live:
 
     def until_said(self, words: str) -> None:
         """Wait for words in the log."""
-        until(lambda: words in self.said() or self.process.poll() is not None, f"{words} in the log")
+        until(lambda: words in self.said() or self.process.poll() is not None, f"{words} in the log", self.patience)
         assert self.process.poll() is None, self.said()
 
     def until_written(self, words: str, name: str = "") -> None:
@@ -115,7 +116,7 @@ class Live:
             written = self.world.written()
             return words in written.get(name, "") if name else any(words in text for text in written.values())
 
-        until(is_written, f"{words!r} in {name or 'an output'}")
+        until(is_written, f"{words!r} in {name or 'an output'}", self.patience)
 
     def descriptors(self) -> int:
         """Return how many descriptors it has open."""

@@ -25,7 +25,8 @@ from tests.support.records import SESSION, THREAD, Claude, Codex, Maker
 
 SOURCE: Final = Path(katod.__file__).parents[1]
 MEMORY: Final = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
-CUT: Final = 99  # the exit code of a process that a test ends in the middle of its work
+FAILED: Final = 98  # the exit code of a process in which something raised
+CUT: Final = 99  # that of one that a test ends in the middle of its work
 _OF_AGENTS: Final = (
     "CLAUDE_CONFIG_DIR", "CODEX_HOME", "COPILOT_HOME", "CURSOR_DATA_DIR", "GEMINI_CLI_HOME", "NOTIFY_SOCKET",
     "OPENCODE_DB", "PI_CODING_AGENT_DIR", "TZ", "XDG_DATA_HOME", "XDG_STATE_HOME", "ZOT_HOME",
@@ -191,12 +192,12 @@ def numbered(world: Any, number: int, agent: str) -> Maker:
 def in_new_process(act: Callable[[], None], ends: tuple[int, ...] = (0,)) -> int:
     """Do something in a process of its own, which begins with nothing of katod's state; its failure is ours.
 
-    Returns its exit code, one of `ends`.
+    Returns its exit code, one of `ends`; what raises ends with FAILED.
     """
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
-        code = 1
+        code = FAILED
         try:
             os.close(reader)
             sys.stderr = open(os.devnull, "w")  # noqa: SIM115 - the log of the child
