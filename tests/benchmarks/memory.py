@@ -25,7 +25,7 @@ def measure(report: Report, folder: Path, megabytes: int) -> None:
         return
     environment = world_at(folder).environment
     for size in (megabytes // 4, megabytes):
-        for agent, kind in generate.AGENTS.items() if size < megabytes else [("claude", generate.ClaudeSession)]:
+        for agent, kind in generate.AGENTS.items() if size < megabytes else [("claude", generate.GeneratedClaude)]:
             path = folder / kind(seed=5).name()
             with path.open("wb") as file:
                 file.writelines(generate.session(agent, size * 1_000_000, seed=5))
