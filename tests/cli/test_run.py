@@ -4,6 +4,8 @@ import json
 
 import pytest
 
+from tests.support.records import Claude
+
 
 @pytest.fixture
 def recorded(world):
@@ -21,12 +23,10 @@ def test_once_processes_everything_and_ends(recorded):
 
 def test_the_log_is_json_lines_of_the_configured_level(recorded):
     """Each line on stderr is an object that names its event; below the level nothing is logged."""
-    recorded.configure(level="debug")
     lines = [json.loads(line) for line in recorded.katod("run", "--once").stderr.splitlines()]
     assert "command.applied" in [line["event"] for line in lines]
     recorded.configure(level="error")
-    session = recorded.claude()
-    session.append(session.user("::stop"))
+    recorded.claude().append(Claude(start=9).user("::stop"))
     assert recorded.katod("run", "--once").stderr == b""
 
 

@@ -34,9 +34,10 @@ def test_the_session_of_every_agent_is_found(world, make):
 def test_a_stat_tells_size_time_and_inode(world):
     """It is that of the file."""
     session = world.claude().append("hello\n")
+    os.utime(session.path, ns=(1_000, 2_000))
     [stat] = found("claude")[0].values()
     status = session.path.stat()
-    assert stat == (6, status.st_mtime_ns, status.st_dev, status.st_ino)
+    assert stat == (6, 2_000, status.st_dev, status.st_ino)
 
 
 def test_other_files_and_hidden_folders_are_passed_over(world):

@@ -38,12 +38,22 @@ def test_a_lock_that_is_held_names_its_holder(state):
     lock.release()
 
 
-def test_a_refused_lock_leaves_no_descriptor(state):
-    """Whoever asks in vain holds nothing afterwards: the holder's release frees the lock."""
+def test_a_refused_lock_leaves_no_descriptor(state, monkeypatch):
+    """Whoever asks in vain holds nothing afterwards."""
     lock = Lock.take(state)
+    opened, opening = [], os.open
+    monkeypatch.setattr(os, "open", lambda *given: opened.append(opening(*given)) or opened[-1])
     with pytest.raises(AlreadyRunning):
         Lock.take(state)
+    [fd] = opened
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        os.fstat(fd)
     lock.release()
+
+
+def test_a_released_lock_is_free(state):
+    """The next katod takes it at once."""
+    Lock.take(state).release()
     Lock.take(state).release()
 
 
