@@ -10,6 +10,7 @@ import pytest
 from katod.command.grammar import MOST_COMMANDS
 from katod.record.ledger import Ledger
 from katod.tail.reader import LINE_CAP
+from tests.support.records import line
 from tests.support.world import World
 
 pytestmark = [
@@ -130,7 +131,7 @@ def test_a_hole_is_passed_over(scene):
 
 def test_a_million_commands_in_one_message(scene):
     """The first thousand commands of a message act in their order, all others are text, and what follows is read."""
-    message = scene.session.user("::stop\n::start\n" * 500_000)
+    message = line(scene.session.user("::stop\n::start\n" * 500_000))
     scene.write(message)
     assert scene.run() < IDLE + HELD * len(message)
     scene.assert_follows()

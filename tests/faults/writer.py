@@ -55,13 +55,14 @@ class Talk:
         if kind == "runs":
             self.calling, self.call = True, f"call-{self.marks}"
             return [*first, self.session.runs(self.call, f"true {self._mark(kind)}")]
-        return [*first, getattr(self.session, kind)(self._text(kind))]
+        make = {"user": self.session.typed, "says": self.session.says, "thinks": self.session.thinks}[kind]
+        return [*first, make(self._text(kind))]
 
     def _command(self):
         """Return a typed message with a command in its middle."""
         before = self._text("user")
         line = self._act(self.rng.random())
-        return self.session.user(f"{before}\n{line}\n{self._text('user')}")
+        return self.session.typed(f"{before}\n{line}\n{self._text('user')}")
 
     def _act(self, chance):
         name = f"{self.number:08x}-{self.marks}.{self.rng.choice(('md', 'jsonl'))}"

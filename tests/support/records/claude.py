@@ -33,6 +33,10 @@ class Claude(Maker):
         """Return what the person typed, or a list of blocks."""
         return self.record("user", message={"role": "user", "content": text}, **fields)
 
+    def typed(self, text: str) -> Record:
+        """Return what the person typed in the form that leaves no doubt: whatever it begins with, it is theirs."""
+        return self.user(text, promptSource="typed")
+
     def says(self, *blocks: Any, **fields: Any) -> Record:
         """Return what the assistant says: texts or blocks."""
         content = [{"type": "text", "text": block} if isinstance(block, str) else block for block in blocks]

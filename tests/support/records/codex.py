@@ -46,6 +46,8 @@ class Codex(Maker):
             return self.record("event_msg", {"type": "user_message", "message": text})
         return self._item("UserMessage", content=[{"type": "text", "text": text}])
 
+    typed = user
+
     def says(self, text: str) -> Record:
         """Return what the assistant says, in the form that counts."""
         if not self.paginated:
