@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 
-from tests.world import World
+from tests.support.world import World
 
 settings.register_profile("katod", deadline=None, suppress_health_check=list(HealthCheck), print_blob=True)
 # For runs that have to fail, each time in the same way, and need not say how simply.

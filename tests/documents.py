@@ -17,7 +17,6 @@ from click.testing import CliRunner
 
 from katod.agents import AGENTS
 from katod.cli import app
-from katod.config import AGENTS
 from katod.formats import redact
 from katod.log import EventLog
 

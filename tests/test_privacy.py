@@ -1,9 +1,6 @@
 """Nothing that was said stands where it should not: searched for in every file that katod writes, and in its log."""
 
-import os
 import sqlite3
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -11,9 +8,8 @@ from pathlib import Path
 import pytest
 
 from katod.store.ledger import FILE_NAME
-from tests.agents.makers import MAKERS, Maker, OpenCode, calls, result, says, user
-from tests.live import ROOT
-from tests.world import World
+from tests.support.records import MAKERS, Maker, OpenCode, calls, result, says, user
+from tests.support.world import World
 
 WORDS = "zanzibar quagga xylophone"
 PIECES = tuple(word.encode() for word in WORDS.split())
@@ -28,15 +24,8 @@ TALK = (
 
 def run(world: World) -> bytes:
     """A daemon that sweeps and ends, with all that it can say; returns its log."""
-    world.config.write_text('[log]\nlevel = "debug"\n[output]\ntime_zone = "UTC"\n')
-    environment = dict(os.environ) | {"PYTHONPATH": str(ROOT)}
-    done = subprocess.run(
-        [sys.executable, "-m", "katod", "run", "--once"],
-        env=environment,
-        cwd=world.home,
-        capture_output=True,
-        check=True,
-    )
+    world.configure(level="debug")
+    done = world.katod("run", "--once")
     return done.stdout + done.stderr
 
 

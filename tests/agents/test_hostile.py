@@ -15,8 +15,8 @@ from katod.log import EventLog
 from katod.metadata import SessionMetadata
 from katod.model import Identity, Line, Options, SessionKey
 from katod.record.stream import Translation
-from tests.agents.makers import MAKERS, UNKNOWN, Maker, calls, result, says, user
-from tests.world import World
+from tests.support.records import MAKERS, UNKNOWN, Maker, calls, result, says, user
+from tests.support.world import World
 
 LEAVES: Final = st.one_of(
     st.none(),

@@ -6,9 +6,10 @@ import time
 from pathlib import Path
 from typing import Final
 
-from tests.benchmarks.daemon import PATIENCE, Katod
+from tests.benchmarks.daemon import Measured, world_at
 from tests.benchmarks.idle import watch
 from tests.benchmarks.report import Bar, Report, median, percentile
+from tests.support.live import until
 
 IDLE: Final = Bar(0.5, " %")
 LATENCY: Final = Bar(150, " ms")
@@ -26,17 +27,17 @@ _OUTPUT: Final = 16_000
 
 def measure(report: Report, folder: Path, megabytes: int, seconds: float, parts: int) -> None:
     """Measure a daemon beside a database of this size, quiet and with one recorded session."""
-    folder.mkdir()
-    store = Store(folder / "home" / ".local" / "share" / "opencode")
+    world = world_at(folder)
+    store = Store(folder / ".local" / "share" / "opencode")
     store.fill(megabytes)
     size = store.path.stat().st_size / 1e6
     report.part("OpenCode", f"a database of {size:,.0f} MB, {store.sessions:,} sessions; CPU over {seconds:.0f} s")
-    with Katod(folder) as daemon:
+    with Measured(world) as daemon:
         daemon.settled()
         share, rss = watch(daemon, seconds)
         report.line("idle", f"{share:.2f} % CPU, {rss:.1f} MB", (share, IDLE))
         store.begin()
-        output = folder / "output" / "lantern" / "store.md"
+        output = world.out / "lantern" / "store.md"
         _await(output, "first words")
         before = daemon.cpu()
         delays = [_delay(store, output, number) for number in range(parts)]
@@ -130,8 +131,4 @@ def _delay(store: Store, output: Path, number: int) -> float:
 
 
 def _await(output: Path, text: str) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while not (output.exists() and text in output.read_text(errors="replace")[-4000:]):
-        if time.monotonic() > deadline:
-            raise RuntimeError(f"{text} did not come")
-        time.sleep(0.0005)
+    until(lambda: output.exists() and text in output.read_text(errors="replace")[-4000:], text, poll=0.0005)

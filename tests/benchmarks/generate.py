@@ -10,6 +10,7 @@ from typing import Any, Final
 import orjson
 
 from tests.benchmarks.texts import Texts
+from tests.support.records import Claude, CodexLegacy
 
 Row = dict[str, Any]
 CWD: Final = "/home/me/lantern"
@@ -71,11 +72,12 @@ class Session:
         return rows + self.said(self.texts.prose())
 
 
-class ClaudeSession(Session):
+class GeneratedClaude(Session):
     """A session file of Claude Code."""
 
     def __init__(self, seed: int) -> None:
         super().__init__(seed)
+        self._make = Claude(session=self.id, cwd=CWD)
         self._parent: str | None = None
         self._message = ""
 
@@ -142,40 +144,35 @@ class ClaudeSession(Session):
             "output_tokens": self.random.randint(5, 900), "service_tier": "standard",
             "cache_creation": {"ephemeral_1h_input_tokens": 812, "ephemeral_5m_input_tokens": 0},
         }  # fmt: skip
-        message = {
-            "model": "claude-sonnet-4-5", "id": self._message, "type": "message", "role": "assistant",
-            "content": [block], "stop_reason": None, "stop_sequence": None, "usage": usage,
-        }  # fmt: skip
-        return self._row("assistant", message=message, requestId=f"req_{self.random.getrandbits(96):024x}")
+        message = {"model": "claude-sonnet-4-5", "id": self._message, "usage": usage}
+        said = self._make.says(block, message=message, requestId=f"req_{self.random.getrandbits(96):024x}")
+        return self._placed(said)
 
     def _row(self, kind: str, **more: Any) -> Row:
-        uuid = self.uuid()
-        row: Row = {"parentUuid": self._parent, "isSidechain": False, "type": kind, **more, "uuid": uuid}
-        self._parent = uuid
-        return row | {
-            "timestamp": self.tick(), "userType": "external", "entrypoint": "cli", "cwd": CWD, "sessionId": self.id,
-            "version": "2.1.170", "gitBranch": "main",
-        }  # fmt: skip
+        return self._placed(self._make.record(kind, **more))
+
+    def _placed(self, row: Row) -> Row:
+        """Return a record in its place: after the one before, at its time."""
+        before, self._parent = self._parent, self.uuid()
+        return row | {"parentUuid": before, "uuid": self._parent, "timestamp": self.tick()}
 
 
-class CodexSession(Session):
+class GeneratedCodex(Session):
     """A rollout of Codex, in the legacy form that has everything twice."""
 
     def __init__(self, seed: int) -> None:
         super().__init__(seed)
         self.id = f"019b8{self.id[5:14]}7{self.id[15:]}"  # a UUID of version 7, from January 2026
+        self._make = CodexLegacy(session=self.id, cwd=CWD)
         self._used = 0
 
     def name(self) -> str:
         return f"rollout-2026-01-05T08-00-00-{self.id}.jsonl"
 
     def opening(self) -> list[Row]:
-        meta = {
-            "id": self.id, "timestamp": self.tick(), "cwd": CWD, "originator": "codex-tui", "cli_version": "0.146.0",
-            "source": "cli", "thread_source": "user", "base_instructions": {"text": self.texts.source()},
-            "git": {"commit_hash": self.uuid().replace("-", ""), "branch": "main"},
-        }  # fmt: skip
-        return [self._row("session_meta", meta)]
+        git = {"commit_hash": self.uuid().replace("-", ""), "branch": "main"}
+        meta = self._make.meta(timestamp=self.tick(), base_instructions={"text": self.texts.source()}, git=git)
+        return [meta | {"timestamp": self.tick()}]
 
     def asked(self, text: str) -> list[Row]:
         turn = self.uuid()
@@ -222,14 +219,14 @@ class CodexSession(Session):
         return self._row("event_msg", {"type": "token_count", "info": info, "rate_limits": limits})
 
     def _row(self, kind: str, payload: Row) -> Row:
-        return {"timestamp": self.tick(), "type": kind, "payload": payload}
+        return self._make.record(kind, payload) | {"timestamp": self.tick()}
 
 
-AGENTS: Final = {"claude": ClaudeSession, "codex": CodexSession}
+AGENTS: Final = {"claude": GeneratedClaude, "codex": GeneratedCodex}
 
 
 def lines(rows: list[Row]) -> bytes:
-    """Records as a session file holds them."""
+    """Return records as a session file holds them, in any number."""
     return b"".join(orjson.dumps(row) + b"\n" for row in rows)
 
 

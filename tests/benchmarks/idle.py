@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from tests.benchmarks import generate
-from tests.benchmarks.daemon import Katod
+from tests.benchmarks.daemon import Measured, world_at
 from tests.benchmarks.latency import Writer
 from tests.benchmarks.report import Bar, Report, median
 
@@ -21,13 +21,13 @@ _FOLDER_HOLDS: Final = 50
 def measure(report: Report, folder: Path, sessions: int, seconds: float) -> None:
     """Measure the first start, the next one, a quiet minute and a minute with one active session."""
     report.part(f"A daemon with {sessions:,} session files", f"CPU in % of one core over {seconds:.0f} s")
-    folder.mkdir()
+    world = world_at(folder)
     _fill(folder, sessions)
-    with Katod(folder) as daemon:
+    with Measured(world) as daemon:
         _start(report, daemon, "first start, all of them new")
         share, rss = watch(daemon, min(seconds, 10))
         report.line("quiet, just after the first start", f"{share:.2f} % CPU, {rss:.1f} MB")
-    with Katod(folder) as daemon:
+    with Measured(world) as daemon:
         _start(report, daemon, "start, all of them known")
         share, rss = watch(daemon, seconds)
         sweep, added = _sweep(folder, daemon, times=3 if seconds >= _SWEEP_EVERY else 1), ""
@@ -35,7 +35,7 @@ def measure(report: Report, folder: Path, sessions: int, seconds: float) -> None
             share, added = share + sweep / _SWEEP_EVERY * 100, ", added as one a minute"
         report.line("idle", f"{share:.2f} % CPU, {rss:.1f} MB", (share, CPU), (rss, RSS))
         report.note(f"{'':<40} one full sweep takes {sweep * 1000:.0f} ms of CPU{added}")
-        with _active(folder, daemon) as append:
+        with _active(daemon) as append:
             share, rss = watch(daemon, seconds, append)
         report.line("one active session, an append a second", f"{share:.2f} % CPU, {rss:.1f} MB", (rss, RSS))
 
@@ -52,20 +52,20 @@ def _fill(folder: Path, sessions: int) -> None:
         made = generate.AGENTS[agent](seed=100_000 + number)
         part = number // 5 // _FOLDER_HOLDS * 5 + number % 5
         project, day = f"projects/-home-dev-work-{part}", f"sessions/2025/{part // 28 % 12 + 1:02}/{part % 28 + 1:02}"
-        path = folder / agent / (project if agent == "claude" else day) / made.name()
+        path = folder / f".{agent}" / (project if agent == "claude" else day) / made.name()
         if not path.parent.exists():
             path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(bodies[agent][number % 10])
         os.utime(path, (now - (number + 1) * 3600,) * 2)
 
 
-def _start(report: Report, daemon: Katod, what: str) -> None:
+def _start(report: Report, daemon: Measured, what: str) -> None:
     wall, cpu = daemon.ready - daemon.began, daemon.cpu()
     settled = daemon.settled()
     report.line(what, f"{wall:.2f} s to ready ({cpu:.2f} s CPU), {settled:.2f} s CPU in all")
 
 
-def watch(daemon: Katod, seconds: float, each_second: Callable[[], None] = lambda: None) -> tuple[float, float]:
+def watch(daemon: Measured, seconds: float, each_second: Callable[[], None] = lambda: None) -> tuple[float, float]:
     """Return the CPU in percent of a core, and the highest RSS seen, over some seconds."""
     began, cpu, rss = time.monotonic(), daemon.cpu(), daemon.rss()
     while (left := seconds - (time.monotonic() - began)) > 0:
@@ -75,20 +75,20 @@ def watch(daemon: Katod, seconds: float, each_second: Callable[[], None] = lambd
     return (daemon.cpu() - cpu) / (time.monotonic() - began) * 100, rss
 
 
-def _sweep(folder: Path, daemon: Katod, times: int) -> float:
+def _sweep(folder: Path, daemon: Measured, times: int) -> float:
     """Return the CPU seconds of one full sweep: a new folder causes one."""
     costs: list[float] = []
     for number in range(times):
         before = daemon.settled()
-        (folder / f"claude/projects/new-{number}").mkdir()
+        (folder / f".claude/projects/new-{number}").mkdir()
         costs.append(daemon.settled() - before)
     return median(costs)
 
 
 @contextmanager
-def _active(folder: Path, daemon: Katod) -> Iterator[Callable[[], None]]:
+def _active(daemon: Measured) -> Iterator[Callable[[], None]]:
     """Record one session; yields what appends to it."""
-    writer = Writer(folder, daemon.output, 0)
+    writer = Writer(daemon.world, 0)
     try:
         daemon.settled()
         yield writer.append

@@ -9,9 +9,10 @@ from pathlib import Path
 from random import Random
 from typing import Final
 
-from tests.benchmarks.daemon import PATIENCE, Katod, session_path
+from tests.benchmarks.daemon import PATIENCE, Measured, session_path, world_at
 from tests.benchmarks.generate import AGENTS, lines
 from tests.benchmarks.report import Bar, Report, median, percentile
+from tests.support.world import World
 
 MEDIAN: Final = Bar(20, " ms")
 P99: Final = Bar(150, " ms")
@@ -23,15 +24,15 @@ _MARKER: Final = re.compile(rb"marker-(\d+)-end")
 class Writer:
     """One session that is recorded, and the output that it is recorded to."""
 
-    def __init__(self, folder: Path, output: Path, number: int) -> None:
+    def __init__(self, world: World, number: int) -> None:
         self._session = list(AGENTS.values())[number % 2](seed=1000 + number)
         name = f"w{number:02}.md"
-        self._output = output / "lantern" / name
+        self._output = world.out / "lantern" / name
         self._pending: dict[int, float] = {}
         self._read = 0
         self._rest = b""
         self._count = 0
-        path = session_path(folder, self._session)
+        path = session_path(world, self._session)
         path.parent.mkdir(parents=True, exist_ok=True)
         self._fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         os.write(self._fd, lines(self._session.opening() + self._session.asked(f"::start {name}")))
@@ -42,7 +43,7 @@ class Writer:
 
     @property
     def waiting(self) -> bool:
-        """Say whether something was written that is not to be seen yet."""
+        """Return whether something was written that is not to be seen yet."""
         return bool(self._pending)
 
     def append(self) -> None:
@@ -85,9 +86,8 @@ def measure(report: Report, folder: Path, single: int, writers: int, seconds: fl
 
 
 def _line(report: Report, folder: Path, count: int, each: int, gap: tuple[float, float]) -> None:
-    folder.mkdir()
-    with Katod(folder) as daemon:
-        writers = [Writer(folder, daemon.output, number) for number in range(count)]
+    with Measured(world_at(folder)) as daemon:
+        writers = [Writer(daemon.world, number) for number in range(count)]
         try:
             _run(writers, 1, (0.0, 0.5))
             cpu, began = daemon.cpu(), time.monotonic()

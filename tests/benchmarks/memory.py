@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Final
 
 from tests.benchmarks import generate
-from tests.benchmarks.daemon import environment, memory
+from tests.benchmarks.daemon import world_at
 from tests.benchmarks.report import Bar, Report
+from tests.support.live import memory
 
 PEAK: Final = Bar(200, " MB")
 _LONGEST: Final = 300.0
@@ -22,23 +23,23 @@ def measure(report: Report, folder: Path, megabytes: int) -> None:
     if free < megabytes * 3.5:
         report.note(f"not measured: {free:.0f} MB are free here, {megabytes * 3.5:.0f} MB are needed")
         return
-    folder.mkdir()
+    environment = world_at(folder).environment
     for size in (megabytes // 4, megabytes):
-        for agent, kind in generate.AGENTS.items() if size < megabytes else [("claude", generate.ClaudeSession)]:
+        for agent, kind in generate.AGENTS.items() if size < megabytes else [("claude", generate.GeneratedClaude)]:
             path = folder / kind(seed=5).name()
             with path.open("wb") as file:
                 file.writelines(generate.session(agent, size * 1_000_000, seed=5))
             for suffix in (".md", ".jsonl"):
-                _export(report, folder, path, agent, suffix)
+                _export(report, environment, path, agent, suffix)
             path.unlink()
 
 
-def _export(report: Report, folder: Path, path: Path, agent: str, suffix: str) -> None:
-    output = folder / f"out{suffix}"
+def _export(report: Report, environment: dict[str, str], path: Path, agent: str, suffix: str) -> None:
+    output = path.with_name(f"out{suffix}")
     began = time.monotonic()
     process = subprocess.Popen(
         [sys.executable, "-m", "katod", "export", str(path), "-o", str(output)],
-        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, cwd=folder, env=environment(folder),
+        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, cwd=path.parent, env=environment,
     )  # fmt: skip
     try:
         peak = _peak(process)
@@ -56,6 +57,6 @@ def _peak(process: subprocess.Popen[bytes]) -> float:
     """Watch the process to its end; its own high-water mark only rises, so looking often is enough."""
     peak, deadline = 0.0, time.monotonic() + _LONGEST
     while process.poll() is None and time.monotonic() < deadline:
-        peak = max(peak, memory(process.pid, "VmHWM"))
+        peak = max(peak, memory(process.pid, "VmHWM") * 1024 / 1e6)
         time.sleep(0.01)
     return peak

@@ -7,7 +7,7 @@ import pytest
 from katod.agents import AGENTS
 from katod.config import Agent, Settings
 from katod.discover.roots import find_roots
-from tests.world import World
+from tests.support.world import World
 
 
 def paths(agent: str) -> list[str]:

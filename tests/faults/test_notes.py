@@ -2,9 +2,10 @@
 
 import pytest
 
+from tests.support.world import World
+
 from .checks import OK, marks_of
 from .power import Cut, Disk
-from .world import World
 
 NOTE = "a note of mine"
 LOG = " log.jsonl"
@@ -27,7 +28,6 @@ class Scene:
         self.world, self.session = world, world.session()
         self.marks = []
         self.spoken = 0
-        world.once()
         self.session.append(self.session.user(f"one\n::start{name}"))
 
     def speak(self, count=3):
@@ -35,7 +35,7 @@ class Scene:
         for _ in range(count):
             self.marks.append(f"mark-00000001-{len(self.marks):06d}.")
             self.spoken += 1
-            records = self.session.said(f"some words\n\nand more\n{self.marks[-1]}"), self.session.said("ok")
+            records = self.session.says(f"some words\n\nand more\n{self.marks[-1]}"), self.session.says("ok")
             self.session.append(*records)
 
     def kill(self, kill):
@@ -52,7 +52,7 @@ class Scene:
 
     @property
     def path(self):
-        return next(path for path in self.world.out.rglob("*") if path.is_file())
+        return self.world.files()[0]
 
     def assert_whole(self, notes=1):
         """All is there once: the marks, what was said twice, and the notes."""
@@ -73,7 +73,7 @@ def test_a_note_behind_what_a_kill_left(quick, name, kill, end, again):
     world = World(quick)
     scene = Scene(world, name)
     scene.speak()
-    world.once()
+    world.process()
     scene.speak()
     scene.kill(kill)
     with scene.path.open("a") as file:
@@ -82,7 +82,7 @@ def test_a_note_behind_what_a_kill_left(quick, name, kill, end, again):
         scene.speak(1)
         world.once_until(KILLS["late"].on(Disk(world.out)))
     scene.speak()
-    world.once()
+    world.process()
     scene.assert_whole()
 
 
@@ -95,13 +95,13 @@ def test_a_note_behind_a_whole_recording(quick, name, kill, end):
     world = World(quick)
     scene = Scene(world, name)
     scene.speak()
-    world.once()
+    world.process()
     with scene.path.open("a") as file:
         file.write(f"{NOTE}{end}")
     scene.speak()
     if kill is not None:
         scene.kill(kill)
-    world.once()
+    world.process()
     scene.assert_whole()
     assert f"{NOTE}\n" in scene.path.read_text()
 
@@ -121,7 +121,7 @@ def test_a_note_between_any_two_lines_of_what_a_kill_left(quick, name, kill, fir
         scene = Scene(world, name)
         scene.speak()
         if not first:
-            world.once()
+            world.process()
             scene.speak()
         scene.kill(kill)
         lines = len(scene.path.read_bytes().splitlines())
@@ -129,10 +129,10 @@ def test_a_note_between_any_two_lines_of_what_a_kill_left(quick, name, kill, fir
             return
         path = scene.insert(at)
         scene.speak()
-        world.once()
+        world.process()
         if first and any(row.problem for row in world.outputs()):
             path.rename(quick / "moved")
-            world.once()
+            world.process()
             scene.assert_whole(notes=0)
         else:
             scene.assert_whole()
@@ -147,10 +147,10 @@ def test_a_note_far_above_the_same_words_that_were_said_before(quick, name, kill
     world = World(quick)
     scene = Scene(world, name)
     scene.speak(40)
-    world.once()
+    world.process()
     scene.spoken += 1
-    scene.session.append(scene.session.said("ok"))
+    scene.session.append(scene.session.says("ok"))
     scene.kill(kill)
     scene.insert(20)
-    world.once()
+    world.process()
     scene.assert_whole()

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.world import SESSION, THREAD, World, line
+from tests.support.records import SESSION, THREAD, line
+from tests.support.world import World
 
 ROOT = Path(__file__).parents[2]
 CORPUS = Path(os.environ.get("KATOD_CORPUS") or ROOT / "../shared/corpus")

@@ -135,8 +135,8 @@ COMPARE = {"jsonl": assert_jsonl, "md": assert_markdown}
 
 
 def assert_outputs(katod, log):
-    """Compare all that katod has written with the model's log."""
-    expected, outputs = ranges(log), katod.outputs()
+    """Compare everything that katod wrote with the model's log."""
+    expected, outputs = ranges(log), {path.name: path for path in katod.world.files()}
     assert set(outputs) == set(expected)
     for name, turns in expected.items():
         COMPARE[name.rpartition(".")[2]](outputs[name], turns)

@@ -3,8 +3,8 @@
 import json
 from contextlib import contextmanager
 
-from .daemon import Katod
-from .processes import until
+from tests.support.live import Live, until
+from tests.support.world import World
 
 SEVERAL_LINES = """\
 a prompt of several lines
@@ -25,7 +25,7 @@ class Play:
 
     def __init__(self, client, command, namespace, log):
         self._namespace, self._log = namespace, log
-        (ready,) = until(self.log, "the model tells its port")
+        (ready,) = until(self.log, "the port of the model")
         self.client = client(command, namespace, ready["port"], log.parent)
 
     def log(self):
@@ -39,21 +39,18 @@ class Play:
 
     @contextmanager
     def katod(self, form):
-        """Run the daemon as long as the block does, and have it end well."""
-        katod = Katod(self._namespace, self.client.environment, self._log.parent, form)
-        try:
-            katod.start()
+        """Run the daemon while the block lasts; it leaves the client's files as they are."""
+        world = World(self.client.home, seen_empty=False)
+        world.variables |= self.client.environment
+        world.configure(format=form)
+        with Live(world, *self._namespace.enter([], pids=False), full=None) as katod:
             yield katod
-            code = katod.stop()
-        finally:
-            katod.close()
-        assert code == 0, katod.log.read_text()[-2000:]
         self.client.assert_untouched()
 
     def record(self, katod, prompt, name):
-        """Say something that is to be recorded, and wait until its answer stands in the output."""
+        """Say something that is to be recorded, and wait for its answer in the output."""
         self.client.say(prompt)
-        katod.shows(self.last_answer(), name)
+        katod.until_written(self.last_answer(), name)
 
     def hold_conversation(self, katod, notes, later):
         """Say what is to be recorded and what is not, each as soon as katod has written what came before."""

@@ -1,4 +1,4 @@
-"""Processes for the tests: waiting for conditions, and a network namespace in which all of them run."""
+"""Processes for the tests: ending them, and a network namespace in which all of them run."""
 
 import contextlib
 import os
@@ -6,21 +6,8 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 
 import pytest
-
-POLL = 0.02
-
-
-def until(probe, what, seconds=15.0):
-    """Return the first true value of `probe()`; fail, naming `what`, when none comes in time."""
-    deadline = time.monotonic() + seconds
-    while not (value := probe()):
-        if time.monotonic() > deadline:
-            pytest.fail(f"waited {seconds:.0f} s in vain: {what}")
-        time.sleep(POLL)
-    return value
 
 
 def end(process, number=signal.SIGKILL):

@@ -4,12 +4,15 @@ import time
 
 import pytest
 
+from tests.support.live import until
+
 from . import judge
 from .gemini import Gemini
 from .play import SEVERAL_LINES
 
 pytestmark = pytest.mark.slow
 CLIENT = Gemini
+MINUTE = 70.0
 
 
 class Forgetful(Gemini):
@@ -43,14 +46,14 @@ def test_the_log_of_the_model_tells_what_the_client_keeps(play):
 
 def early_in_a_minute():
     """Wait until a minute is left in which a few starts of the client fit: each in a new minute would make a file."""
-    while time.gmtime().tm_sec > 20:
-        time.sleep(0.2)
+    until(lambda: time.gmtime().tm_sec <= 20, "the beginning of a minute", MINUTE, poll=0.2)
 
 
 def next_minute(session):
     """Wait until a resume of a session makes a second file, which is named after the minute."""
-    while time.strftime("%Y-%m-%dT%H-%M", time.gmtime()) in session.name:
-        time.sleep(0.2)
+    until(
+        lambda: time.strftime("%Y-%m-%dT%H-%M", time.gmtime()) not in session.name, "the next minute", MINUTE, poll=0.2
+    )
 
 
 @pytest.mark.parametrize(("form", "suffix"), [("jsonl", "jsonl"), ("markdown", "md")])

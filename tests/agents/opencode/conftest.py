@@ -2,8 +2,8 @@
 
 import pytest
 
-from tests.agents.makers import OpenCode, says, user
-from tests.world import World
+from tests.support.records import OpenCode, says, user
+from tests.support.world import World
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ import pytest
 from katod.agents import AGENTS
 from katod.errors import SourceGone
 from katod.model import Cursor
-from tests.agents.makers import OpenCode, says, user
+from tests.support.records import OpenCode, says, user
 
 
 def test_a_session_that_was_deleted_is_gone(store: OpenCode) -> None:

@@ -10,7 +10,7 @@ from katod.agents.opencode.readonly import reading
 from katod.agents.opencode.sweep import sessions
 from katod.errors import SourceError
 from katod.model import Cursor
-from tests.agents.makers import OpenCode, says
+from tests.support.records import OpenCode, says
 
 
 def test_reading_leaves_the_folder_as_it_is(store: OpenCode) -> None:

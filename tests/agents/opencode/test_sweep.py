@@ -6,8 +6,8 @@ import pytest
 
 from katod.agents.opencode.sweep import sessions
 from katod.errors import SourceError
-from tests.agents.makers import OTHER, OpenCode, says, user
-from tests.world import World
+from tests.support.records import OTHER, OpenCode, says, user
+from tests.support.world import World
 
 
 def test_only_what_changed_looks_changed(world: World, store: OpenCode) -> None:

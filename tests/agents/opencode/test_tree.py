@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from tests.test_pipeline import counts
-from tests.world import World
+from tests.support.outputs import counts
+from tests.support.world import World
 
 
 def write(path: Path, value: dict[str, Any]) -> None:

@@ -1,0 +1,106 @@
+"""OpenCode's tree of files: scattered objects make up sessions."""
+
+import errno
+import json
+from pathlib import Path
+
+import pytest
+
+from katod.agents import AGENTS
+from katod.agents.opencode.tree import TreeSession, gathered, packed, sessions_of_objects
+from katod.errors import SourceError
+
+SESSION, OTHER = {"id": "ses_1", "directory": "/a"}, {"id": "ses_2"}
+MESSAGES = [{"id": "msg_1", "sessionID": "ses_1"}, {"id": "msg_2", "sessionID": "ses_1"}]
+PARTS = [{"id": "prt_1", "messageID": "msg_1"}, {"id": "prt_2", "messageID": "msg_2"}]
+WHOLE = {
+    "info": SESSION,
+    "messages": [{"info": MESSAGES[0], "parts": [PARTS[0]]}, {"info": MESSAGES[1], "parts": [PARTS[1]]}],
+}
+
+
+@pytest.fixture(params=["storage", "storage before 0.6"])
+def tree(request, tmp_path):
+    """The file of a session in a tree of either form, with its messages and parts beside it."""
+    old = request.param != "storage"
+    storage = tmp_path / "storage"
+    session = storage / ("session/info" if old else "session/p") / "ses_1.json"
+    messages = storage / ("session/message" if old else "message") / "ses_1"
+    parts = storage / ("session/part/ses_1" if old else "part")
+    write(session, SESSION)
+    for row in MESSAGES:
+        write(messages / f"{row['id']}.json", row)
+    for row in PARTS:
+        write(parts / row["messageID"] / f"{row['id']}.json", row)
+    return session
+
+
+def write(path, row):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(row if isinstance(row, str) else json.dumps(row))
+
+
+def test_objects_belong_to_the_session_that_they_name():
+    """Whatever their order: parts to messages, messages to sessions, sessions by their ids."""
+    assert sessions_of_objects([*PARTS, OTHER, *MESSAGES, SESSION]) == [WHOLE, {"info": OTHER, "messages": []}]
+
+
+def test_messages_of_an_unknown_session_make_one():
+    """A session whose own object is missing is known by its id only."""
+    [session] = sessions_of_objects(MESSAGES[:1])
+    assert session == {"info": {"id": "ses_1"}, "messages": [{"info": MESSAGES[0], "parts": []}]}
+
+
+def test_a_session_is_gathered_from_its_files(tree):
+    """In the order of the names of its messages and parts."""
+    assert json.loads(gathered(str(tree))) == WHOLE
+
+
+def test_an_opened_session_file_is_the_gathered_document(tree):
+    """It is as long as the document, not as the session's own file."""
+    with AGENTS["opencode"].open(str(tree)) as file:
+        assert (type(file), file.size) == (TreeSession, len(gathered(str(tree))))
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", "null"])
+def test_a_half_written_part_is_left_out(tree, content):
+    """It is there in the next look; nothing else is missing."""
+    part = next(tree.parents[2].rglob("prt_2.json"))
+    part.write_text(content)
+    messages = [WHOLE["messages"][0], WHOLE["messages"][1] | {"parts": []}]
+    assert json.loads(gathered(str(tree))) == WHOLE | {"messages": messages}
+
+
+def test_without_its_messages_a_session_is_empty(tmp_path):
+    """Its folders need not be there, and neither need its own file hold it yet."""
+    path = tmp_path / "storage" / "session" / "p" / "ses_1.json"
+    write(path, SESSION)
+    assert json.loads(gathered(str(path))) == {"info": SESSION, "messages": []}
+    write(path, "{")
+    assert gathered(str(path)) == b"{}"
+
+
+def test_a_session_of_many_files_is_not_read_without_one_of_them(tree, monkeypatch):
+    """The whole session waits for a file that cannot be read: what it holds would be missing in its place."""
+    read = Path.read_bytes
+
+    def read_bytes(path):
+        if path.name == "prt_1.json":
+            raise OSError(errno.EMFILE, "Too many open files")
+        return read(path)
+
+    with monkeypatch.context() as full:
+        full.setattr(Path, "read_bytes", read_bytes)
+        with pytest.raises(SourceError, match="Too many open files"):
+            gathered(str(tree))
+    assert json.loads(gathered(str(tree))) == WHOLE
+
+
+def test_a_part_that_is_nested_too_deep_is_named():
+    """All others stay as they are, and so do the ids of this one."""
+    deep = []
+    for _ in range(2000):
+        deep = [deep]
+    session = {"info": SESSION, "messages": [{"info": MESSAGES[0], "parts": [PARTS[0], PARTS[0] | {"x": deep}]}]}
+    [message] = json.loads(packed(session))["messages"]
+    assert message == {"info": MESSAGES[0], "parts": [PARTS[0], PARTS[0] | {"type": "too-deep"}]}

@@ -1,0 +1,66 @@
+"""`katod config`: written, shown, checked."""
+
+import stat
+
+from katod.cli.config import default_config
+
+
+def test_init_writes_the_commented_defaults(world):
+    """The file is private, and its folder is made."""
+    target = world.home / "made" / "katod.toml"
+    assert world.cli("--config", str(target), "config", "init") == f"wrote {target}\n"
+    assert target.read_bytes() == default_config()
+    assert stat.S_IMODE(target.stat().st_mode) == 0o600
+
+
+def test_init_never_overwrites(world):
+    """An existing file is refused by name and keeps its content."""
+    before = world.config.read_bytes()
+    world.cli("config", "init", code=1)
+    assert f"{world.config}: exists already" in world.said
+    assert world.config.read_bytes() == before
+
+
+def test_path_prints_where_it_is_looked_for(world):
+    """The path of the option comes before that of the environment."""
+    assert world.cli("config", "path") == f"{world.config}\n"
+    assert world.cli("--config", "/else.toml", "config", "path") == "/else.toml\n"
+
+
+def test_show_prints_the_file_as_it_is(world):
+    """Even one that cannot be used: it is what the person has to mend."""
+    world.config.write_text("[output\n# grüße\n")
+    assert world.cli("config", "show") == "[output\n# grüße\n"
+
+
+def test_show_prints_the_defaults_without_a_file(world):
+    """What holds is what is printed."""
+    world.config.unlink()
+    assert world.cli("config", "show").encode() == default_config()
+
+
+def test_check_names_a_file_that_can_be_used(world):
+    """Its path is printed, with exit code 0."""
+    assert world.cli("config", "check").startswith(f"{world.config}: ")
+
+
+def test_check_fails_for_a_mistake(world):
+    """The key and its line are named, with exit code 1."""
+    world.config.write_text("[output]\ndirectroy = '/x'\n")
+    world.cli("config", "check", code=1)
+    assert "line 2: unknown key `output.directroy`" in world.said
+
+
+def test_check_fails_for_a_named_file_that_is_missing(world):
+    """Only a file that nobody named may be absent."""
+    world.config.unlink()
+    world.cli("config", "check", code=1)
+    assert str(world.config) in world.said
+
+
+def test_check_accepts_that_no_file_is_there(world, monkeypatch):
+    """Nobody named one: the defaults are used."""
+    monkeypatch.delenv("KATOD_CONFIG")
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(world.home / "none"))
+    del world.variables["KATOD_CONFIG"]
+    assert "default" in world.cli("config", "check")

@@ -1,0 +1,49 @@
+"""`katod demo`: a session plays, and its transcript is shown."""
+
+from pathlib import Path
+
+import pytest
+
+from katod.cli import demo
+
+
+@pytest.fixture(autouse=True)
+def at_once(monkeypatch):
+    """Nobody watches: the session plays without pauses, and katod gets the time it needs on a busy machine."""
+    monkeypatch.setattr(demo, "_BEAT", 0.0)
+    monkeypatch.setattr(demo, "_PATIENCE", 30.0)
+
+
+@pytest.fixture
+def temporary(tmp_path, monkeypatch):
+    """The folder in which temporary homes are made."""
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    monkeypatch.setattr(demo.tempfile, "tempdir", str(folder))
+    return folder
+
+
+def test_the_transcript_of_the_session_is_shown(world, temporary):
+    """From its front matter to the end of the recording; nothing stays behind, and nothing of the person's is touched."""
+    before = sorted(world.home.rglob("*"))
+    shown = world.cli("demo")
+    assert "What katod wrote to ~/katod/" in shown
+    assert "\n---\ntitle: " in shown
+    assert "*Recording stopped" in shown
+    assert sorted(world.home.rglob("*")) == before
+    assert list(temporary.iterdir()) == []
+
+
+def test_the_home_is_kept_on_request(world, temporary):
+    """With `--keep` its path is printed, and the transcript is in it."""
+    kept = Path(world.cli("demo", "--keep").splitlines()[-1].removeprefix("kept: "))
+    assert kept.parent == temporary
+    assert len(list((kept / "katod").rglob("*.md"))) == 1
+
+
+def test_a_katod_that_does_not_start_is_an_error(world, temporary, monkeypatch):
+    """The demo gives up with one line, ends the process that it started, and leaves nothing."""
+    monkeypatch.setattr(demo, "_PATIENCE", 0.0)
+    world.cli("demo", code=1)
+    assert "katod to start" in world.said
+    assert list(temporary.iterdir()) == []

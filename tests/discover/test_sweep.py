@@ -1,0 +1,97 @@
+"""The sweep: every file that may hold a session, and what cannot be looked at."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from katod.config import Settings
+from katod.discover.roots import find_roots
+from katod.discover.sweep import look, sweep
+from tests.support.records import MAKERS, OTHER, SESSION, Claude, OpenCode, user
+
+
+def found(agent):
+    """Return the paths that the sweep finds for an agent, with their stats, and the problems."""
+    problems = {}
+    roots = [root for root in find_roots(Settings()) if root.agent == agent]
+    return dict(item for root in roots for item in sweep(root, problems)), problems
+
+
+@pytest.mark.parametrize("make", MAKERS, ids=lambda make: make.__name__)
+def test_the_session_of_every_agent_is_found(world, make):
+    """Where the agent keeps it; a look at its path alone gives the same."""
+    maker = make(world).say(user("hello"))
+    files, problems = found(maker.agent)
+    assert problems == {}
+    [(path, stat)] = files.items()
+    assert path.startswith(str(maker.path))
+    identity, same = look(maker.agent, path)
+    assert identity.key.agent == maker.agent
+    assert same == stat
+
+
+def test_a_stat_tells_size_time_and_inode(world):
+    """It is that of the file."""
+    session = world.claude().append("hello\n")
+    os.utime(session.path, ns=(1_000, 2_000))
+    [stat] = found("claude")[0].values()
+    status = session.path.stat()
+    assert stat == (6, 2_000, status.st_dev, status.st_ino)
+
+
+def test_other_files_and_hidden_folders_are_passed_over(world):
+    """So are links, to files and to folders: they may lead anywhere."""
+    session = world.claude().append("{}\n")
+    folder = session.path.parent
+    (folder / "notes.md").write_text("x")
+    (folder / ".hidden").mkdir()
+    (folder / ".hidden" / session.path.name).write_text("{}\n")
+    (folder / f"{OTHER}.jsonl").symlink_to(session.path)
+    folder.with_name("link").symlink_to(folder)
+    os.mkfifo(folder / "fifo.jsonl")
+    assert list(found("claude")[0]) == [str(session.path)]
+    assert look("claude", str(folder / f"{OTHER}.jsonl")) is None
+    assert look("claude", str(folder / "fifo.jsonl")) is None
+
+
+def test_a_missing_folder_is_no_problem(world):
+    """An agent that is not installed has none."""
+    assert found("claude") == ({}, {})
+    assert look("claude", str(world.home / ".claude/projects/-a" / f"{SESSION}.jsonl")) is None
+
+
+def test_a_folder_that_cannot_be_read_is_named_and_hides_no_other(world, monkeypatch):
+    """The sweep goes on with the folders beside it."""
+    closed = Claude(world, OTHER, folder="-closed").append("{}\n").path.parent
+    session = world.claude().append("{}\n")
+    scan = os.scandir
+
+    def scandir(path):
+        if Path(path) == closed:
+            raise PermissionError(13, "Permission denied")
+        return scan(path)
+
+    monkeypatch.setattr(os, "scandir", scandir)
+    files, problems = found("claude")
+    assert list(files) == [str(session.path)]
+    assert problems == {str(closed): "Permission denied"}
+
+
+def test_a_name_that_is_no_text_is_passed_over(world):
+    """The ledger holds text only."""
+    session = world.claude().append("{}\n")
+    with open(os.fsencode(session.path.parent) + b"/\xff.jsonl", "wb"):
+        pass
+    assert list(found("claude")[0]) == [str(session.path)]
+
+
+def test_a_damaged_database_is_named_and_hides_no_other(world):
+    """Each database below the root is read on its own."""
+    store = OpenCode(world).say(user("hello"))
+    damaged = store.path.with_name("opencode-dev.db")
+    damaged.write_bytes(b"no database" * 100)
+    files, problems = found("opencode")
+    assert list(files) == [f"{store.path}#{store.id}"]
+    assert list(problems) == [str(damaged)]
+    assert look("opencode", f"{damaged}#ses_1") is None

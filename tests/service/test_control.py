@@ -1,0 +1,105 @@
+"""Requests from the shell: left in the state directory, taken by the daemon, answered."""
+
+import errno
+import stat
+from pathlib import Path
+
+import pytest
+
+from katod.model import Command, SessionKey
+from katod.service import control
+from katod.service.control import Inbox, Request
+
+REQUEST = Request(("claude", "x", ""), "start", "n", "2026-02-10T23:00:00.000Z")
+
+
+@pytest.fixture
+def closed_files(monkeypatch):
+    """Returns a list: while it holds the end of a name, files so named cannot be opened for want of descriptors."""
+    read, closed = Path.read_bytes, []
+
+    def read_bytes(path):
+        if closed and path.name.endswith(closed[0]):
+            raise OSError(errno.EMFILE, "Too many open files")
+        return read(path)
+
+    monkeypatch.setattr(Path, "read_bytes", read_bytes)
+    return closed
+
+
+def test_a_request_arrives_as_it_was_left(tmp_path):
+    """Session, command, name and time are those of the shell."""
+    answer = control.enqueue(tmp_path, REQUEST)
+    [(path, found)] = Inbox(tmp_path).poll()
+    assert found == REQUEST
+    assert (found.key, found.command) == (SessionKey("claude", "x", ""), Command("start", "n"))
+    assert path.with_suffix(answer.suffix) == answer
+
+
+def test_requests_are_taken_in_their_order(tmp_path):
+    """The oldest comes first, whatever its file is called."""
+    for name in ("one", "two", "three"):
+        control.enqueue(tmp_path, Request(REQUEST.session, "start", name, REQUEST.time))
+    assert [request.name for _, request in Inbox(tmp_path).poll()] == ["one", "two", "three"]
+
+
+def test_requests_and_answers_are_private(tmp_path):
+    """They name sessions: only their owner reads them."""
+    answer = control.enqueue(tmp_path, REQUEST)
+    [(path, _)] = Inbox(tmp_path).poll()
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+    Inbox(tmp_path).answer(path, "no")
+    assert stat.S_IMODE(answer.stat().st_mode) == 0o600
+
+
+def test_an_answer_takes_its_request_away(tmp_path):
+    """The reason is where the shell looks for it, and nothing waits any more."""
+    answer = control.enqueue(tmp_path, REQUEST)
+    [(path, _)] = Inbox(tmp_path).poll()
+    Inbox(tmp_path).answer(path, "no such session")
+    assert answer.read_text() == "no such session"
+    assert list(Inbox(tmp_path).poll()) == []
+    assert list(answer.parent.iterdir()) == [answer]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"{", b"[]", b"{}", b'{"session":["a","b"],"word":"start","name":"","time":""}',
+     b'{"session":["a","b",""],"word":"rm","name":"","time":""}'],
+)  # fmt: skip
+def test_a_file_that_is_no_request_is_refused(tmp_path, content):
+    """It is answered, and goes away."""
+    folder = Inbox(tmp_path).make()
+    (folder / "odd.request").write_bytes(content)
+    assert list(Inbox(tmp_path).poll()) == []
+    assert {path.name: path.read_text() for path in folder.iterdir()} == {"odd.answer": "not a valid request"}
+
+
+def test_without_a_folder_nothing_waits(tmp_path):
+    """A state directory that nobody asked anything of yet has no requests."""
+    assert list(Inbox(tmp_path).poll()) == []
+
+
+def test_a_request_that_cannot_be_read_now_waits(tmp_path, closed_files):
+    """It is neither answered nor taken away, and taken when it can be read."""
+    control.enqueue(tmp_path, REQUEST)
+    closed_files.append(".request")
+    assert list(Inbox(tmp_path).poll()) == []
+    closed_files.clear()
+    assert [request for _, request in Inbox(tmp_path).poll()] == [REQUEST]
+
+
+def test_an_answer_that_cannot_be_written_is_given_at_the_next_poll(tmp_path, monkeypatch):
+    """It stays what it was: the request is not carried out a second time."""
+    answer, inbox = control.enqueue(tmp_path, REQUEST), Inbox(tmp_path)
+
+    def no_space(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    [(path, _)] = inbox.poll()
+    with monkeypatch.context() as full:
+        full.setattr(control.os, "rename", no_space)
+        inbox.answer(path, "refused")
+    assert list(inbox.poll()) == []
+    assert answer.read_text() == "refused"

@@ -1,0 +1,51 @@
+"""The service manager is told, where there is one."""
+
+import socket
+import sys
+
+import pytest
+
+from katod.service.sd_notify import sd_notify
+from tests.support.live import Live, until
+
+
+@pytest.fixture
+def manager(tmp_path, monkeypatch):
+    """A service manager's socket."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as channel:
+        channel.bind(str(tmp_path / "notify"))
+        channel.settimeout(10)
+        monkeypatch.setenv("NOTIFY_SOCKET", str(tmp_path / "notify"))
+        yield channel
+
+
+def test_the_service_manager_gets_all_lines_at_once(manager):
+    """One datagram holds the lines of one call."""
+    sd_notify("READY=1", "STATUS=grüße")
+    assert manager.recv(4096).decode() == "READY=1\nSTATUS=grüße"
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="abstract sockets are Linux's")
+def test_an_abstract_socket_is_reached(monkeypatch):
+    """An address that begins with @ is one without a file."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as channel:
+        channel.bind("")  # the kernel chooses an abstract address
+        channel.settimeout(10)
+        monkeypatch.setenv("NOTIFY_SOCKET", f"@{channel.getsockname()[1:].decode()}")
+        sd_notify("WATCHDOG=1")
+        assert channel.recv(4096) == b"WATCHDOG=1"
+
+
+@pytest.mark.parametrize("address", ["", "/nowhere/notify"])
+def test_without_a_service_manager_nothing_happens(monkeypatch, address):
+    """No address, or one where nobody listens, is no error."""
+    monkeypatch.setenv("NOTIFY_SOCKET", address)
+    sd_notify("READY=1")
+
+
+def test_the_daemon_tells_when_it_is_ready_and_when_it_stops(world, manager):
+    """The service manager hears READY=1 once katod watches, and STOPPING=1 at the end."""
+    world.variables["NOTIFY_SOCKET"] = manager.getsockname()
+    with Live(world):
+        assert manager.recv(4096).startswith(b"READY=1\nSTATUS=following 0 sessions")
+    until(lambda: manager.recv(4096) == b"STOPPING=1", "STOPPING=1")

@@ -1,0 +1,130 @@
+"""OpenCode: all sessions in one database, rows that change until they are complete."""
+
+import json
+import sqlite3
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any, ClassVar, Self
+
+from katod.model import Cursor as Position
+from katod.tail.source import open_source
+from tests.support.records.base import Home, Maker, Record, Said, milliseconds
+
+
+class OpenCode(Maker):
+    """A session of OpenCode; its owner, who has the database open, is this process."""
+
+    agent = "opencode"
+    ABSENT: ClassVar[dict[str, str]] = {
+        "torn": "a database holds no torn rows",
+        "sub-agent": "a sub-agent is a session that names its parent",
+    }
+
+    def __init__(self, world: Home, session: str = "", **named: Any) -> None:
+        super().__init__(world, session, **named)
+        self.prompt, self.created = "", milliseconds()
+        self.database = sqlite3.connect(self.path, isolation_level=None)
+        self.run(
+            "PRAGMA journal_mode=WAL",
+            "CREATE TABLE IF NOT EXISTS session (id TEXT PRIMARY KEY, parent_id TEXT, directory TEXT, title TEXT,"
+            " version TEXT, revert TEXT, time_created INTEGER, time_updated INTEGER)",
+            "CREATE TABLE IF NOT EXISTS message (id TEXT PRIMARY KEY, session_id TEXT, time_created INTEGER,"
+            " time_updated INTEGER, data TEXT)",
+            "CREATE TABLE IF NOT EXISTS part (id TEXT PRIMARY KEY, message_id TEXT, session_id TEXT,"
+            " time_created INTEGER, time_updated INTEGER, data TEXT)",
+            (
+                "INSERT INTO session VALUES (?,NULL,?,'t','1.18.33',NULL,?,?)",
+                (self.id, self.cwd, self.created, self.created),
+            ),
+        )
+
+    def place(self) -> str:
+        """Return the database; the session is one in it."""
+        self.id = f"ses_{self.session[:8]}"
+        return ".local/share/opencode/opencode.db"
+
+    def run(self, *statements: str | tuple[str, tuple[Any, ...]]) -> None:
+        """Execute statements, each alone or with its values."""
+        for statement in statements:
+            self.database.execute(*([statement] if isinstance(statement, str) else statement))
+
+    def write(self, *records: Record) -> Self:
+        """Insert or update rows: a message with its parts, or one part."""
+        for record in records:
+            table, name, data = record["table"], record["id"], json.dumps(record["data"])
+            self.items.append(record)
+            if table == "message":
+                values = (name, self.id, milliseconds(), milliseconds(), data)
+            else:
+                values = (name, record["message"], self.id, milliseconds(), milliseconds(), data)
+            self.run((f"INSERT OR REPLACE INTO {table} VALUES ({','.join('?' * len(values))})", values))
+        return self
+
+    def document(self) -> list[Record]:
+        """Return the session as katod reads it."""
+        with open_source(f"{self.path}#{self.id}") as file:
+            return [json.loads(line.data) for line in file.read(Position(), 0).lines]
+
+    def age(self) -> Self:
+        """Make everything date from 1970."""
+        for record in self.items:
+            record["data"] |= {"time": {"created": 1, "start": 1, "end": 2, "completed": 2}}
+        self.rewrite()
+        self.run(*(f"UPDATE {table} SET time_updated = 2" for table in ("session", "message", "part")))
+        self.run("UPDATE session SET time_created = 1")
+        return self
+
+    def tells(self, moment: str) -> bool:
+        """Return whether a row holds this time."""
+        told = round(datetime.fromisoformat(moment).timestamp() * 1000)
+        kept = [row[0] for row in self.database.execute("SELECT data FROM message UNION ALL SELECT data FROM part")]
+        return str(told) in " ".join(kept) or told == self.created
+
+    def rewrite(self, keep: Callable[[int, Record], bool] = lambda *_: True) -> Self:
+        """Delete and insert all rows."""
+        kept = [record for n, record in enumerate(self.items) if keep(n, record)]
+        self.items = []
+        self.run("DELETE FROM message", "DELETE FROM part")
+        return self.write(*kept)
+
+    def message(self, role: str, **data: Any) -> Record:
+        """Return the row of a message."""
+        times = {"created": milliseconds()} | data.pop("time", {})
+        name = f"msg_{self.next():08d}"
+        return {"table": "message", "id": name, "data": {"role": role, "time": times} | data}
+
+    def part(self, message: Record, **data: Any) -> Record:
+        """Return the row of a part."""
+        return {"table": "part", "id": f"prt_{self.next():08d}", "message": message["id"], "data": data}
+
+    def records(self, said: Said) -> list[Record]:
+        """Return a message with one part each; a tool's part changes until the tool has ended."""
+        if said.what == "user":
+            row = self.message("user")
+            self.prompt = row["id"]
+            return [row, self.part(row, type="text", text=said.text)]
+        if said.what == "result":
+            state = {"status": "completed", "input": self.tool["data"]["state"]["input"], "output": said.text}
+            done = self.tool | {"data": self.tool["data"] | {"state": state}}
+            row = self.row | {"data": self.row["data"] | {"time": {"created": 1, "completed": milliseconds()}}}
+            return [done, row]
+        tokens = {"input": 10, "output": 5, "cache": {"read": 0, "write": 0}}
+        row = self.message("assistant", parentID=self.prompt, modelID="glm-5", tokens=tokens, finish="tool-calls")
+        if said.what == "call":
+            state = {"status": "running", "input": {"command": said.text}}
+            self.row, self.tool = row, self.part(row, type="tool", tool="bash", callID=said.call, state=state)
+            return [row, self.tool]
+        empty = self.part(row, type="text", text="", time={"start": 1})
+        if said.what == "unknown":
+            empty = self.part(row, type="never-seen", note=said.text)
+            whole = empty
+        else:
+            whole = empty | {"data": empty["data"] | {"text": said.text, "time": {"start": 1, "end": 2}}}
+        ended = row | {"data": row["data"] | {"time": {"created": 1, "completed": milliseconds()}, "finish": "stop"}}
+        return [row, empty, whole, ended]
+
+    def wrapped(self, text: str) -> list[Record]:
+        """Return what the client adds to a prompt."""
+        row = self.message("user")
+        self.prompt = row["id"]
+        return [row, self.part(row, type="text", text=text, synthetic=True)]

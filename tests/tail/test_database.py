@@ -1,0 +1,82 @@
+"""One session in a database: read whole at first, later from the first turn that can still change."""
+
+import json
+
+import pytest
+
+from katod.errors import SourceGone
+from katod.model import Cursor
+from katod.tail.source import open_source
+from tests.support.records import OTHER, OpenCode, says, user
+
+
+@pytest.fixture
+def store(world):
+    """A session with a turn."""
+    return OpenCode(world).say(user("one"), says("first"))
+
+
+def read(store, cursor=None):
+    """Return what one step reads: the texts of all parts, and the cursor after it."""
+    with open_source(f"{store.path}#{store.id}") as file:
+        batch = file.read(cursor or Cursor(), 1)
+    sessions = [json.loads(line.data) for line in batch.lines]
+    return [p.get("text") for s in sessions for m in s["messages"] for p in m["parts"]], batch.cursor
+
+
+def test_a_session_is_read_whole_at_first(store):
+    """All its messages with their parts, and no row of another session."""
+    other = OpenCode(store.world, OTHER)
+    other.count = 100
+    other.say(user("elsewhere"))
+    assert read(store)[0] == ["one", "first"]
+
+
+def test_what_did_not_change_is_not_read_again(store):
+    """A row of another session is no change either."""
+    _, cursor = read(store)
+    other = OpenCode(store.world, OTHER)
+    other.count = 100
+    other.say(user("elsewhere"))
+    assert read(store, cursor)[0] == []
+
+
+def test_settled_turns_are_left_out_later(store):
+    """The last two turns may still change; those before are not read again."""
+    store.say(user("two"), says("second"), user("three"), says("third"))
+    _, cursor = read(store)
+    store.say(says("more"))
+    assert read(store, cursor)[0] == ["two", "second", "three", "third", "more"]
+
+
+def test_an_unanswered_prompt_settles_nothing_after_it(store):
+    """What answers it is still to come, however much follows."""
+    store.say(user("two"))
+    for number in range(5):
+        store.say(user(f"prompt {number}"), says(f"answer {number}"))
+    _, cursor = read(store)
+    store.say(says("more"))
+    assert read(store, cursor)[0][:3] == ["one", "first", "two"]
+
+
+def test_a_settled_row_that_changes_is_read_again(store):
+    """With its whole turn, and all that follows."""
+    part = store.items[1]
+    for number in range(5):
+        store.say(user(f"prompt {number}"), says(f"answer {number}"))
+    _, cursor = read(store)
+    store.put(store.items[0], part | {"data": part["data"] | {"text": "edited"}})
+    assert read(store, cursor)[0][:3] == ["edited", "first", "prompt 0"]
+
+
+def test_a_row_that_is_no_json_is_an_empty_one(store):
+    """The rows around it are read."""
+    store.run("UPDATE part SET data = '{' WHERE id = (SELECT min(id) FROM part)")
+    assert read(store)[0] == [None, "first"]
+
+
+def test_a_deleted_session_is_gone(store):
+    """The database is there and the session is not."""
+    store.run("DELETE FROM session")
+    with pytest.raises(SourceGone):
+        read(store)

@@ -1,0 +1,87 @@
+"""A session that is one JSON document: it comes as one line, when it is complete."""
+
+import json
+
+import pytest
+
+from katod.errors import SourceChanged, SourceError
+from katod.model import Cursor
+from katod.tail import document
+from katod.tail.source import open_source
+
+
+@pytest.fixture
+def path(tmp_path):
+    """Where the document is."""
+    return tmp_path / "session.json"
+
+
+def read(path, cursor=None):
+    """Return what one step reads after a cursor, which has to fit the document."""
+    with open_source(str(path)) as file:
+        file.prove(cursor or Cursor())
+        return file.read(cursor or Cursor(), 1)
+
+
+def test_a_document_is_one_line(path):
+    """However long it is, and however many lines it has; the budget of a step does not cut it."""
+    content = json.dumps({"messages": ["hello\n"] * 100}, indent=2)
+    path.write_text(content)
+    batch = read(path)
+    assert [line.data for line in batch.lines] == [content.encode()]
+    assert batch.cursor.offset == len(content)
+    assert not batch.more
+
+
+def test_what_was_read_is_not_read_again(path):
+    """As long as the document stays the same."""
+    path.write_text('{"a": 1}')
+    assert list(read(path, read(path).cursor).lines) == []
+
+
+@pytest.mark.parametrize("content", ['{"a": 2}', '{"a": 1, "b": 2}', "{}"], ids=["as long", "longer", "shorter"])
+def test_a_document_that_changed_is_a_rewritten_one(path, content):
+    """It is recognised even where its length is the same; read from the start it comes whole."""
+    path.write_text('{"a": 1}')
+    cursor = read(path).cursor
+    path.write_text(content)
+    with pytest.raises(SourceChanged):
+        read(path, cursor)
+    assert [line.data for line in read(path).lines] == [content.encode()]
+
+
+def test_a_half_written_document_waits(path):
+    """Nothing is read and the cursor stays, until the document is complete."""
+    whole = json.dumps({"messages": ["hello"]}, indent=2)
+    for end in range(1, len(whole)):
+        path.write_text(whole[:end])
+        batch = read(path)
+        assert list(batch.lines) == []
+        assert batch.cursor == Cursor()
+    path.write_text(whole)
+    assert len(read(path).lines) == 1
+
+
+def test_objects_one_after_the_other_are_the_sessions_that_they_make_up(path):
+    """Where each message and part is an object of its own, they are put together; a torn one at the end waits."""
+    rows = [{"id": "ses_1"}, {"id": "msg_1", "sessionID": "ses_1"}, {"id": "prt_1", "messageID": "msg_1"}]
+    path.write_text("\n".join(json.dumps(row, indent=1) for row in rows) + '\n{"id": "prt_2", "mess')
+    [session] = [json.loads(line.data) for line in read(path).lines]
+    assert session["info"] == rows[0]
+    assert session["messages"] == [{"info": rows[1], "parts": [rows[2]]}]
+
+
+def test_a_document_that_is_too_large_is_an_error(path, monkeypatch):
+    """It is named with its size, and not read."""
+    monkeypatch.setattr(document, "LINE_CAP", 10)
+    path.write_text('{"a": "longer than that"}')
+    with pytest.raises(SourceError, match=r"too large .*25 bytes"):
+        read(path)
+
+
+def test_history_of_a_document_is_all_of_it(path):
+    """When it is first seen nobody can tell which part is old: the baseline is its end, or 0 where there is none."""
+    path.write_text('{"a": 1}')
+    with open_source(str(path)) as file:
+        assert (file.last_newline(100), file.last_newline(0)) == (8, 0)
+        assert file.rest(0) is None

@@ -1,0 +1,26 @@
+"""Errors: one line that stands alone, and no text of somebody else's."""
+
+import pytest
+
+from katod.errors import KatodError, SourceError, safe_message
+
+
+def test_an_error_is_one_line_that_names_its_file():
+    """The path comes first, where there is one; the way out is kept beside it."""
+    assert str(KatodError("is closed", path="/a", hint="open it")) == "/a: is closed"
+    assert KatodError("is closed", hint="open it").hint == "open it"
+    assert str(SourceError("is closed")) == "is closed"
+
+
+@pytest.mark.parametrize(
+    ("error", "text"),
+    [
+        (OSError(28, "No space left on device", "/a/secret"), "No space left on device"),
+        (ValueError("secret"), "ValueError"),
+        (OSError("secret"), "OSError"),
+        (KeyError("secret"), "KeyError"),
+    ],
+)
+def test_of_a_foreign_error_only_what_the_machine_says_is_shown(error, text):
+    """Messages of libraries may hold what was said in a session."""
+    assert safe_message(error) == text
