@@ -250,9 +250,15 @@ TROUBLES = {
 }
 
 
+def rarely(cases):
+    """Have all cases but the first be slow."""
+    first, *others = cases
+    return [first, *(pytest.param(case, marks=pytest.mark.slow) for case in others)]
+
+
 @pytest.mark.fault("no space, read-only, quota")
-@pytest.mark.parametrize("trouble", TROUBLES)
-@pytest.mark.parametrize("command", ["start", "capture"])
+@pytest.mark.parametrize("trouble", rarely(TROUBLES))
+@pytest.mark.parametrize("command", rarely(["start", "capture"]))
 def test_an_output_on_a_disk_that_takes_nothing_waits(world, trouble, command):
     """It is parked and shown while the other goes on; when the disk takes it, all is there once."""
     options, mended, problem = TROUBLES[trouble]
@@ -284,8 +290,8 @@ def test_a_file_that_may_not_grow_any_more_waits(world):
         pytest.skip("no prlimit (util-linux) here")
     pair = Pair(world)
     limit = ("prlimit", "--fsize=600000:600000")
-    for _ in range(9):
-        pair.sessions[0].append(pair.sessions[0].said(BIG))
+    for _ in range(3):
+        pair.sessions[0].append(pair.sessions[0].said(BIG * 3))
         world.katod("run", "--once", prefix=limit)
     one = pair.outputs[0]
     assert one.path.stat().st_size == 600_000

@@ -110,7 +110,8 @@ def test_a_note_behind_a_whole_recording(quick, name, kill, end):
 @formats
 @kills
 @pytest.mark.parametrize("first", [True, False], ids=["first append", "second append"])
-def test_a_note_between_any_two_lines_of_what_a_kill_left(quick, name, kill, first):
+@pytest.mark.parametrize("step", [pytest.param(1, marks=pytest.mark.slow), 13], ids=["any", "some"])
+def test_a_note_between_any_two_lines_of_what_a_kill_left(quick, name, kill, first, step):
     """Wherever an editor put a line into the file, each event is there once.
 
     A file that the ledger does not know yet, and that does not begin as katod began it, waits until it is moved.
@@ -136,7 +137,7 @@ def test_a_note_between_any_two_lines_of_what_a_kill_left(quick, name, kill, fir
             scene.assert_whole(notes=0)
         else:
             scene.assert_whole()
-        at += 1
+        at += step
 
 
 @pytest.mark.fault("output edited")

@@ -73,7 +73,7 @@ def stopped_at(world, number, signals=1):
 
 def tell_at(number, signals, reached):
     """Have this process told to stop at that event, counted from 1, or else when it has nothing more to do."""
-    say, wait, left = EventLog._say, Hints.wait, iter(range(1, number + 1))
+    say, wait, left = EventLog._emit, Hints.wait, iter(range(1, number + 1))
 
     def telling(*arguments, **fields):
         say(*arguments, **fields)
@@ -90,7 +90,7 @@ def tell_at(number, signals, reached):
         for _ in range(signals):
             os.kill(os.getpid(), signal.SIGTERM)
 
-    EventLog._say, Hints.wait = telling, waiting
+    EventLog._emit, Hints.wait = telling, waiting
 
 
 @pytest.mark.fault("asked to stop at any moment")
@@ -204,12 +204,13 @@ FEWEST = 5  # with fewer the interpreter does not start
 
 
 @pytest.mark.fault("descriptors run out")
-def test_a_run_that_may_open_little_refuses_nothing(quick):
+@pytest.mark.parametrize("numbers", [[9], pytest.param(range(FEWEST, 14), marks=pytest.mark.slow)], ids=["nine", "any"])
+def test_a_run_that_may_open_little_refuses_nothing(quick, numbers):
     """However few descriptors it has, it ends in order, and the next run leaves the outputs as if nothing had been."""
     undisturbed = busy(quick / "undisturbed")
     undisturbed.once()
     prefix = permitted(("prlimit", "--nofile=20"), "no prlimit (util-linux) here")[0]
-    for number in range(FEWEST, 14):
+    for number in numbers:
         world = busy(quick / str(number))
         done = world.katod("run", "--once", check=False, prefix=(prefix, f"--nofile={number}"))
         assert b"Traceback" not in done.stderr
@@ -313,9 +314,10 @@ MOST_KB = 4_000  # a fifth of what is said
 
 
 @pytest.mark.fault("hundreds of sessions")
-def test_two_hundred_recordings_leak_nothing(world):
+@pytest.mark.parametrize("many", [20, pytest.param(MANY, marks=pytest.mark.slow)])
+def test_two_hundred_recordings_leak_nothing(world, many):
     """Once all are recorded, what more is said in them costs neither descriptors nor memory."""
-    sessions = [world.session(number) for number in range(1, MANY + 1)]
+    sessions = [world.session(number) for number in range(1, many + 1)]
     world.once()
     with Live(world) as live:
         say(world, sessions, lambda session: f"::start {session.id}\nbegin.")

@@ -16,6 +16,7 @@ from katod.log import EventLog, stderr_sink
 from katod.record.ledger import Ledger
 from katod.record.render import render_recording
 from katod.record.replay import Stretch
+from tests import program
 
 from .records import Claude, Codex
 
@@ -85,7 +86,11 @@ class World:
         return code == CUT
 
     def katod(self, *arguments, check=True, prefix=()):
-        """Run the program; returns the finished process, its output as bytes."""
+        """Run the program (under `prefix`, if there is one); returns the finished process, its output as bytes."""
+        if not prefix:
+            done = program.run(*arguments, environment=self.environment)
+            assert not check or done.returncode == 0, done.stderr.decode()
+            return done
         command = [*prefix, sys.executable, "-m", "katod", *arguments]
         done = subprocess.run(command, env=self.environment, capture_output=True, timeout=60, check=False)
         assert not check or done.returncode == 0, done.stderr.decode()
