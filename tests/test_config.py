@@ -10,6 +10,7 @@ import pytest
 from katod import config
 from katod.config import AGENTS, Agent, Settings, load, local_zone, parse
 from katod.errors import ConfigError
+from tests.looping import each
 
 FILE = Path("katod.toml")
 REFERENCE = Path(__file__).parent.parent / "config" / "katod.toml"
@@ -87,7 +88,7 @@ def test_every_key_is_optional(text):
     assert read(text) == Settings()
 
 
-@pytest.mark.parametrize(("table", "key", "text", "value"), KEYS)
+@each(("table", "key", "text", "value"), KEYS)
 def test_every_key_can_be_set(table, key, text, value):
     """A key takes its value and leaves all others as they are."""
     name = f"{table}.{key}"
@@ -101,7 +102,7 @@ def test_table_of_keys_is_complete():
     }
 
 
-@pytest.mark.parametrize("agent", AGENTS)
+@each("agent", AGENTS)
 def test_every_agent_can_be_set(agent):
     """One agent's settings leave the others at their defaults."""
     settings = read(f'[agents.{agent}]\nenabled = false\nroots = ["/a"]\n')
@@ -111,7 +112,7 @@ def test_every_agent_can_be_set(agent):
 # -- mistakes ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "line", "key", "near"),
     [
         ("[output]\n\ndirectry = 'x'\n", 3, "output.directry", "directory"),
@@ -138,7 +139,7 @@ def test_key_like_no_other_gets_the_list():
     assert mistake("[watch]\nxyzzy = 1\n").hint == "known here: use_events"
 
 
-@pytest.mark.parametrize(
+@each(
     ("table", "key", "value", "said"),
     [
         ("output", "directory", "5", "a string"),

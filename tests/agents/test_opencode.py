@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from katod.agents.opencode import unquoted
+from tests.looping import each
 from tests.test_pipeline import counts
 from tests.world import World
 
@@ -45,7 +46,7 @@ def test_a_tree_of_files_is_followed(world: World, old: bool) -> None:
     assert counts(world.written()["talk.md"], "hello", "first answer") == [1, 1]
 
 
-@pytest.mark.parametrize(
+@each(
     ("stored", "typed"),
     [
         ('"a b"', "a b"),

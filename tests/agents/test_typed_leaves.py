@@ -19,6 +19,7 @@ from katod.metadata import SessionMetadata
 from katod.model import Identity, Line, SessionKey
 from katod.record.translation import Translation
 from tests.agents.makers import MAKERS, UNKNOWN, Maker, calls, result, says, user
+from tests.looping import each
 from tests.world import World
 
 CORPUS: Final = Path(os.environ.get("KATOD_CORPUS") or Path(__file__).parents[2] / "../shared/corpus")
@@ -158,7 +159,7 @@ def folders() -> list[Any]:
     return [pytest.param(folder, agent, id=f"{name}-{agent}") for name, folder, agent in places if folder.is_dir()]
 
 
-@pytest.mark.parametrize(("folder", "agent"), folders())
+@each(("folder", "agent"), folders())
 def test_only_a_typed_leaf_of_every_kind_commands(folder: Path, agent: str) -> None:
     """In records of every kind that the agent writes."""
     total, wrong = 0, []

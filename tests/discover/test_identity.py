@@ -2,16 +2,15 @@
 
 from pathlib import Path
 
-import pytest
-
 from katod.config import AGENTS
 from katod.discover.identity import SUFFIXES, identify, named
+from tests.looping import each
 
 UUID = "3f0a4c52-9d1e-4b7a-8c66-0123456789ab"
 OTHER = "77777777-9d1e-4b7a-8c66-0123456789ab"
 
 
-@pytest.mark.parametrize(
+@each(
     ("agent", "path", "key"),
     [
         ("claude", f"projects/-a/{UUID}.jsonl", (UUID, "")),
@@ -41,7 +40,7 @@ def test_a_session_file_tells_its_session(agent: str, path: str, key: tuple[str,
     assert found.key == (agent, *key)
 
 
-@pytest.mark.parametrize(
+@each(
     ("agent", "path"),
     [
         ("claude", "projects/-a/notes.md"),
@@ -64,7 +63,7 @@ def test_any_other_file_is_none(agent: str, path: str) -> None:
     assert identify(agent, Path("/home/me") / path) is None
 
 
-@pytest.mark.parametrize("agent", AGENTS)
+@each("agent", AGENTS)
 def test_a_file_that_was_named_has_an_identity(agent: str) -> None:
     """Wherever it lies: its name is the session."""
     assert named(agent, Path(f"/tmp/whatever{SUFFIXES[agent][0]}")).key.agent == agent

@@ -16,6 +16,7 @@ import pytest
 from hypothesis import settings
 
 from tests.examples import most_of
+from tests.looping import cases_of
 
 TESTS = Path(__file__).parents[1]
 README = TESTS.parent / "README.md"
@@ -109,10 +110,9 @@ def node(item):
     return item.nodeid.partition("[")[0]
 
 
-def _cases(item, fault):
-    """Return how many cases of a fault one collected test runs: of a property what `-m slow` runs of it."""
-    looped = [mark.kwargs.get("cases", 1) for mark in item.iter_markers("fault") if fault in mark.args]
-    return sum(looped) * most_of(item)
+def _cases(item):
+    """Return how many cases one collected test runs: of a property what `-m slow` runs of it."""
+    return cases_of(item) * most_of(item)
 
 
 def table():
@@ -121,7 +121,7 @@ def table():
     cases, tests = defaultdict(int), defaultdict(set)
     for item in collected():
         for name in faults_of(item):
-            cases[name] += figures.get(item.nodeid, {}).get("cases") or _cases(item, name)
+            cases[name] += figures.get(item.nodeid, {}).get("cases") or _cases(item)
             tests[name].add(item.nodeid.partition("::")[0])
     lines = ["| fault | katod promises | shown by | cases |", "|---|---|---|---|"]
     for name, promise in FAULTS.items():

@@ -290,8 +290,8 @@ def test_a_file_that_may_not_grow_any_more_waits(world):
         pytest.skip("no prlimit (util-linux) here")
     pair = Pair(world)
     limit = ("prlimit", "--fsize=600000:600000")
-    for _ in range(3):
-        pair.sessions[0].append(pair.sessions[0].said(BIG * 3))
+    for _ in range(5):
+        pair.sessions[0].append(pair.sessions[0].said(BIG * 2))
         world.katod("run", "--once", prefix=limit)
     one = pair.outputs[0]
     assert one.path.stat().st_size == 600_000

@@ -16,7 +16,8 @@ KILLS = {
     "appended": Cut(1, "before", 0),
     "synced": Cut(1, "behind", 0),
 }
-formats = pytest.mark.parametrize("name", ["", LOG], ids=["markdown", "jsonl"])
+formats = pytest.mark.parametrize("name", ["", pytest.param(LOG, marks=pytest.mark.slow)], ids=["markdown", "jsonl"])
+both_formats = pytest.mark.parametrize("name", ["", LOG], ids=["markdown", "jsonl"])
 kills = pytest.mark.parametrize("kill", KILLS.values(), ids=KILLS)
 
 
@@ -141,7 +142,7 @@ def test_a_note_between_any_two_lines_of_what_a_kill_left(quick, name, kill, fir
 
 
 @pytest.mark.fault("output edited")
-@formats
+@both_formats
 @kills
 def test_a_note_far_above_the_same_words_that_were_said_before(quick, name, kill):
     """What was said before, and is said again in the append that a kill met, is no proof that this was written."""

@@ -18,6 +18,7 @@ from katod.model import Options
 from tests.examples import examples
 from tests.formats.conversation import TIMES, answers, asks, call, event, metadata, result, says, show, thinks, user
 from tests.golden.hostile import CONTROLS, page
+from tests.looping import each
 
 NASTY = st.sampled_from(
     [
@@ -163,10 +164,8 @@ def test_no_message_poses_as_a_part_of_the_transcript(messages, thinking):
 
 
 @pytest.mark.fault("text that poses as another speaker")
-@pytest.mark.parametrize("mark", MARKS.values())
-@pytest.mark.parametrize(
-    "form", ["*{}*", "*{} 19:30*", "_{}_", "words\n*{}*", "words\n\n  *{} 19:30*\n\nwords", "# x\n*{}*"]
-)
+@each("mark", MARKS.values())
+@each("form", ["*{}*", "*{} 19:30*", "_{}_", "words\n*{}*", "words\n\n  *{} 19:30*\n\nwords", "# x\n*{}*"])
 def test_no_message_poses_as_a_mark_of_katod(mark, form):
     """What was said in italics and sounds like katod is shown with its asterisks; in code it stays as it is."""
     text = form.format(mark)
