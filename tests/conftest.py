@@ -8,7 +8,7 @@ import pytest
 from hypothesis import settings
 
 from tests import examples
-from tests.world import World
+from tests.support.world import World
 
 examples.register()
 settings.load_profile(examples.QUICK)

@@ -11,9 +11,9 @@ from katod.agents.claude import adapter, tools
 from katod.errors import OutputError
 from katod.record import delivery
 from katod.requests import Request
-from tests.record.test_parked import InProcess
-from tests.test_pipeline import counts, only
-from tests.world import SESSION, Claude, Codex
+from tests.support.inprocess import InProcess
+from tests.support.outputs import counts, only
+from tests.support.records import SESSION, Claude, Codex
 
 DEEP = b"[" * 995 + b"]" * 995
 
@@ -43,7 +43,7 @@ def test_a_failed_step_is_taken_up_again(world, failing_once):
     run.turn(later=1000)
     source.append(make.says("three"))
     run.turn()
-    run.daemon.close()
+    run.stop()
     assert counts(only(world), "one", "two", "three") == [1, 1, 1]
     world.assert_live_is_batch()
 
@@ -86,7 +86,7 @@ def test_a_parked_export_is_tried_again_after_a_failed_step(world, monkeypatch, 
     run.turn()
     monkeypatch.setattr(delivery, "append", real)
     run.turn(later=100_000)
-    run.daemon.close()
+    run.stop()
     assert counts(world.written()["e.md"], "one") == [1]
 
 

@@ -1,52 +1,36 @@
 """The daemon as a process: starting, stopping, settings, watching, and requests."""
 
-import json
-import os
 import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from tests.live import ROOT, Daemon, until
-from tests.world import SESSION, Claude, Codex, World
-
-
-def said(world: World, words: str) -> bool:
-    """Whether some output holds these words."""
-    return any(words in text for text in world.written().values())
+from tests.support.live import Live, until
+from tests.support.outputs import only
+from tests.support.records import SESSION, Claude, Codex
+from tests.support.world import SOURCE, World
 
 
 @pytest.mark.fault("two daemons")
 def test_a_second_daemon_is_refused(world: World) -> None:
     """One state directory has one daemon; the second says who runs and exits with 1."""
-    with Daemon(world) as first:
-        environment = dict(os.environ) | {"PYTHONPATH": str(ROOT)}
-        done = subprocess.run(
-            [sys.executable, "-m", "katod", "run"],
-            env=environment,
-            capture_output=True,
-            text=True,
-            timeout=30,
-            check=False,
-        )
+    with Live(world) as first:
+        done = world.katod("run", check=False)
         assert done.returncode == 1
-        assert first.process is not None
-        assert f"another katod is running (process {first.process.pid})" in done.stderr
-        assert len(done.stderr.strip().splitlines()) == 1
+        (line,) = done.stderr.decode().splitlines()
+        assert f"another katod is running (process {first.process.pid})" in line
 
 
 @pytest.mark.fault("two daemons")
 def test_the_lock_is_free_at_once_after_a_kill(world: World) -> None:
     """However the daemon ends, the next one starts."""
-    with Daemon(world) as daemon:
-        daemon.kill()
-        assert not daemon.running
-    with Daemon(world) as daemon:
-        assert daemon.stop() == 0
+    with Live(world) as live:
+        live.kill()
+        assert not live.running
+    with Live(world) as live:
+        assert live.stop() == 0
 
 
 @pytest.mark.fault("asked to stop at any moment")
@@ -54,12 +38,10 @@ def test_a_signal_ends_it_after_the_step_under_way(world: World) -> None:
     """SIGTERM and SIGINT end the daemon with 0, and what was written is settled in the ledger."""
     make, source = Claude(), world.claude()
     for number in (signal.SIGTERM, signal.SIGINT):
-        with Daemon(world) as daemon:
+        with Live(world) as live:
             source.append(make.user(f"::start\nwords for {number.name}"))
-            until(lambda name=number.name: said(world, f"words for {name}"), "the recording")
-            assert daemon.process is not None
-            daemon.process.send_signal(number)
-            assert daemon.process.wait(20) == 0
+            live.until_written(f"words for {number.name}")
+            assert live.stop(number) == 0
     assert [row.intent for row in world.outputs()] == [None]
     world.assert_live_is_batch()
 
@@ -67,13 +49,13 @@ def test_a_signal_ends_it_after_the_step_under_way(world: World) -> None:
 def test_new_settings_hold_after_a_hang_up_and_bad_ones_do_not(world: World) -> None:
     """SIGHUP reads the file again; a bad file is named in the log and changes nothing."""
     make, source = Claude(), world.claude()
-    with Daemon(world) as daemon:
-        world.config.write_text('[output]\ndirectory = "~/elsewhere"\n')
-        daemon.hang_up()
-        until(lambda: b"settings.reloaded" in daemon.log.read_bytes(), "the new settings")
+    with Live(world) as live:
+        world.configure(directory="~/elsewhere")
+        live.hang_up()
+        live.until_said("settings.reloaded")
         world.config.write_text("[output]\ndirectry = 1\n")
-        daemon.hang_up()
-        until(lambda: b"settings.rejected" in daemon.log.read_bytes(), "the refusal")
+        live.hang_up()
+        live.until_said("settings.rejected")
         source.append(make.user("::start\nhello"))
         until(lambda: list((world.home / "elsewhere").rglob("*.md")) != [], "the recording")
 
@@ -82,14 +64,14 @@ def test_the_shell_reaches_a_running_daemon(world: World) -> None:
     """`katod record` leaves a request that the daemon answers; a refusal exits with 1 and its reason."""
     make, source = Claude(), world.claude()
     source.append(make.user("one"), make.says("two"))
-    with Daemon(world):
+    with Live(world) as live:
         assert "recording to" in world.cli("record", "capture", SESSION, "asked.md")
         assert "two" in world.written()["asked.md"]
         source.append(make.says("three"))
-        until(lambda: said(world, "three"), "the live part")
+        live.until_written("three")
         assert "stopped" in world.cli("record", "stop", SESSION)
         world.cli("record", "start", SESSION, "/etc/x.md", code=1)
-        status = json.loads(world.cli("status", "--json"))
+        status = world.status()
     assert status["daemon"]["running"]
     assert [row["command"] for row in status["refused"]] == ["start"]
     world.assert_live_is_batch()
@@ -100,7 +82,7 @@ def test_a_request_waits_until_a_daemon_or_the_shell_takes_it(world: World) -> N
     make = Claude()
     world.claude().append(make.user("one"))
     world.cli("record", "capture", SESSION)
-    assert said(world, "one")
+    assert "one" in only(world)
     assert list((world.state / "requests").iterdir()) == []
 
 
@@ -114,18 +96,18 @@ def test_a_live_daemon_under_random_writing_equals_the_export(
     @given(st.lists(st.integers(1, 900), min_size=3, max_size=30), st.integers(0, 2))
     def law(sizes: list[int], kills: int) -> None:
         world = World(tmp_path_factory.mktemp("live") / "home", monkeypatch)
-        data = b"".join((ROOT / "fixtures/demo/session.jsonl").read_bytes().splitlines(keepends=True)[:-2])
+        data = b"".join((SOURCE / "fixtures/demo/session.jsonl").read_bytes().splitlines(keepends=True)[:-2])
         source = world.claude()
         at = 0
         for _ in range(kills + 1):
-            with Daemon(world) as daemon:
+            with Live(world) as live:
                 for size in sizes:
                     source.append(data[at : at + size])
                     at += size
-                daemon.kill()
+                live.kill()
         source.append(data[at:])
-        with Daemon(world):
-            until(lambda: said(world, "sessions live in `sessions.db`"), "the whole session")
+        with Live(world) as live:
+            live.until_written("sessions live in `sessions.db`")
         world.once()
         assert world.assert_live_is_batch() == 1
 
@@ -145,10 +127,9 @@ def test_outputs_and_state_are_private(world: World) -> None:
 def test_a_command_in_the_second_file_of_a_session_is_obeyed(world: World) -> None:
     """A session that goes on in another file is recorded from the command there, and from nothing before it."""
     make, rollout = Codex(), "01a1f89e-eea5-7302-86e3-f8e0f7059999"
-    with Daemon(world):
+    with Live(world) as live:
         world.codex().append(make.meta(), make.user("before"))
-        until(lambda: json.loads(world.cli("status", "--json"))["sources"] == 1, "the first file")
+        until(lambda: world.status()["sources"] == 1, "the first file")
         world.codex(rollout=rollout).append(make.meta(), make.user("::start\nin the second"))
-        until(lambda: said(world, "in the second"), "the recording")
-    (text,) = world.written().values()
-    assert "before" not in text.partition("*Recording started")[2], "it may name the conversation, no more"
+        live.until_written("in the second")
+    assert "before" not in only(world).partition("*Recording started")[2], "it may name the conversation, no more"

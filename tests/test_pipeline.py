@@ -6,23 +6,11 @@ import os
 
 import pytest
 
-from tests.world import SESSION, THREAD, Claude, Codex, World, line
+from tests.support.outputs import counts, only
+from tests.support.records import OTHER, SESSION, THREAD, Claude, Codex, CodexLegacy, line
+from tests.support.world import World
 
 PIXEL = base64.b64encode(b"\x89PNG not really").decode()
-FORK = "7a8b9c0d-1111-4222-8333-444455556666"
-
-
-def only(world: World, suffix: str = ".md") -> str:
-    """The only file with this suffix."""
-    found = {name: text for name, text in world.written().items() if name.endswith(suffix)}
-    assert len(found) == 1, list(found)
-    return next(iter(found.values()))
-
-
-def counts(text: str, *names: str) -> list[int]:
-    """How often each name stands in a text as a line of its own."""
-    lines = text.splitlines()
-    return [lines.count(name) for name in names]
 
 
 # -- sources that are not append-only logs ------------------------------------------------------------
@@ -67,7 +55,7 @@ def test_records_that_are_written_again_are_printed_once(world: World) -> None:
 
 def test_a_rewritten_session_without_ids_is_aligned_by_its_words(world: World) -> None:
     """Codex's older form has no ids: known words in their known order show where what is new begins."""
-    make, source = Codex(paginated=False), world.codex()
+    make, source = CodexLegacy(), world.codex()
     records = [
         line(r) for r in (make.meta(), make.user("::start\none"), make.says("ok"), make.user("two"), make.says("ok"))
     ]
@@ -81,7 +69,7 @@ def test_a_rewritten_session_without_ids_is_aligned_by_its_words(world: World) -
 
 def test_a_known_command_with_new_words_is_new(world: World) -> None:
     """A line is known only if all of it is: what was said below a command that was typed before is printed."""
-    make, source = Codex(paginated=False), world.codex()
+    make, source = CodexLegacy(), world.codex()
     records = [line(r) for r in (make.meta(), make.user("::start\none"), make.says("two"), make.user("::start\nthree"))]
     source.append(*records)
     world.once()
@@ -93,10 +81,10 @@ def test_a_known_command_with_new_words_is_new(world: World) -> None:
 
 def test_a_session_that_is_migrated_to_another_form_is_aligned(world: World) -> None:
     """A rollout that is rewritten from legacy to paginated goes on behind the words that are known."""
-    old, source = Codex(paginated=False), world.codex()
+    old, source = CodexLegacy(), world.codex()
     source.append(old.meta(), old.user("::start\none"), old.says("two"))
     world.once()
-    new = Codex(paginated=True)
+    new = Codex()
     source.path.write_bytes(
         b"".join(line(r) for r in (new.meta(), new.user("::start\none"), new.says("two"), new.says("three")))
     )
@@ -106,7 +94,7 @@ def test_a_session_that_is_migrated_to_another_form_is_aligned(world: World) -> 
 
 def test_a_session_in_which_nothing_is_known_any_more_gets_a_mark(world: World) -> None:
     """When nothing aligns, one mark says that a part is missing, and reading goes on at the end."""
-    make, source = Codex(paginated=False), world.codex()
+    make, source = CodexLegacy(), world.codex()
     source.append(make.meta(), make.user("::start\none"), make.says("two"))
     world.once()
     source.path.write_bytes(line(make.meta(id="x", cwd="/else")) + line(make.says("unknown")))
@@ -169,10 +157,10 @@ def test_copied_history_commands_nothing_in_a_fork(world: World) -> None:
     world.once()
     copied = (
         source.path.read_bytes()
-        .replace(SESSION.encode(), FORK.encode())
-        .replace(f'"uuid":"{FORK[:8]}'.encode(), f'"uuid":"{SESSION[:8]}'.encode())
+        .replace(SESSION.encode(), OTHER.encode())
+        .replace(f'"uuid":"{OTHER[:8]}'.encode(), f'"uuid":"{SESSION[:8]}'.encode())
     )
-    world.claude(FORK).append(copied, Claude(FORK, start=50).says("of the fork"))
+    world.claude(OTHER).append(copied, Claude(session=OTHER, start=50).says("of the fork"))
     world.once()
     assert "of the fork" not in only(world)
 
@@ -180,7 +168,7 @@ def test_copied_history_commands_nothing_in_a_fork(world: World) -> None:
 def test_a_copied_turn_commands_nothing_in_an_older_fork(world: World) -> None:
     """A legacy fork copies its parent's turns; their ids are older than the thread, and so they are history."""
     thread = "01a1f8a0-0000-7000-8000-000000000001"
-    make = Codex(thread, paginated=False)
+    make = CodexLegacy(session=thread)
     records = [
         make.meta(forked_from_id=THREAD),
         make.meta(id=THREAD),
@@ -291,7 +279,7 @@ def test_new_sessions_are_recorded_by_rule_until_a_stop(world: World) -> None:
     world.once()
     source.append(make.says("four"), make.user("::start\nfive"))
     world.once()
-    world.claude(FORK, folder="-else").append(Claude(FORK, cwd="/else").user("not here"))
+    world.claude(OTHER, folder="-else").append(Claude(session=OTHER, cwd="/else").user("not here"))
     world.once()
     assert counts(only(world), "one", "two", "three", "four", "five") == [1, 1, 0, 0, 1]
     world.assert_live_is_batch()

@@ -7,12 +7,10 @@ from pathlib import Path
 import orjson
 import pytest
 
-from katod.config import load
-from katod.daemon import start
-from katod.log import EventLog
 from katod.tail.reader import SourceFile
-from tests.live import Daemon, until
-from tests.world import SESSION, Claude, Codex, World
+from tests.support.live import Live, until
+from tests.support.records import SESSION, Claude, CodexLegacy
+from tests.support.world import World
 
 
 def transcript(world: World) -> str:
@@ -103,9 +101,9 @@ def test_an_export_over_an_existing_file_fails_in_its_exit_code(world: World) ->
 def test_a_root_that_appears_later_is_watched(world: World) -> None:
     """Case 7: an agent that is installed while katod runs is followed, its first command included."""
     make = Claude()
-    with Daemon(world):
+    with Live(world) as live:
         world.claude().append(make.user("::start\nhello"), make.says("hi"))
-        until(lambda: any("hi\n" in text for text in world.written().values()), "the first session")
+        live.until_written("hi\n")
 
 
 def test_an_append_costs_new_bytes_only(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -123,14 +121,14 @@ def test_an_append_costs_new_bytes_only(world: World, monkeypatch: pytest.Monkey
 
     monkeypatch.setattr(SourceFile, "_pread", counted)
     source.append(make.says("one more line"))
-    start(load(world.config), world.config, world.state, EventLog(), once=True)
+    world.process()
     assert "one more line" in transcript(world)
     assert sum(read) < 20_000 < source.path.stat().st_size
 
 
 def test_codex_says_each_thing_once_in_its_own_time_and_model(world: World) -> None:
     """Case 9: no doubled final message, recorded times, the present model, long first lines, all kinds of tools."""
-    make = Codex(paginated=False)
+    make = CodexLegacy()
     source = world.codex()
     source.append(make.meta(base_instructions={"text": "x" * 50_000}))
     source.append(make.record("turn_context", {"model": "gpt-5", "cwd": "/home/me/app"}))
@@ -207,11 +205,11 @@ def test_a_session_that_is_written_all_the_time_is_followed_meanwhile(world: Wor
             number += 1
             source.append(make.says(f"reply {number}"))
 
-    with Daemon(world):
+    with Live(world) as live:
         writer = threading.Thread(target=write)
         writer.start()
         try:
-            until(lambda: any("reply 40\n" in text for text in world.written().values()), "text while it is written")
+            live.until_written("reply 40\n")
         finally:
             done.set()
             writer.join()
@@ -257,13 +255,13 @@ def test_broken_control_files_stop_nothing(world: World) -> None:
         (world.state / name).unlink(missing_ok=True)
     (world.state / "requests").mkdir(exist_ok=True)
     (world.state / "requests" / "odd.request").write_text("{")
-    with Daemon(world) as daemon:
+    with Live(world) as live:
         assert (world.state / "ledger.db.damaged-1").exists()
         source.append(make.user("::start\nagain"), make.says("here"))
-        until(lambda: any("here" in text for text in world.written().values()), "the recording")
+        live.until_written("here")
         until((world.state / "requests" / "odd.answer").exists, "the answer")
         assert "katod is running" in world.cli("status")
-        daemon.stop()
+        live.stop()
         assert "katod is not running" in world.cli("status")
 
 

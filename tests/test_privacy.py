@@ -1,17 +1,16 @@
 """Nothing that was said stands where it should not: searched for in every file that katod writes, and in its log."""
 
-import subprocess
-import sys
+import os
+import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
 
 from katod.record.ledger import FILE_NAME
-from tests import program
-from tests.agents.makers import MAKERS, Maker, OpenCode, calls, result, says, user
-from tests.world import World
+from tests.support.records import MAKERS, Maker, OpenCode, calls, result, says, user
+from tests.support.world import World
 
 WORDS = "zanzibar quagga xylophone"
 PIECES = tuple(word.encode() for word in WORDS.split())
@@ -26,22 +25,21 @@ TALK = (
 
 def run(world: World) -> bytes:
     """A daemon that sweeps and ends, with all that it can say; returns its log."""
-    world.config.write_text('[log]\nlevel = "debug"\n[output]\ntime_zone = "UTC"\n')
-    done = program.run("run", "--once")
-    assert done.returncode == 0
-    return done.stdout + done.stderr
+    world.configure(level="debug")
+    umask = os.umask(0o077)
+    try:
+        printed = world.cli("run", "--once")
+    finally:
+        os.umask(umask)
+    return (printed + world.said).encode()
 
 
 @contextmanager
 def log_kept(world: World) -> Iterator[Path]:
     """Have the ledger's write-ahead log stay behind: SQLite removes it when the last reader closes the file."""
-    code = "import sqlite3, sys; db = sqlite3.connect(sys.argv[1]); db.execute('SELECT 1 FROM sqlite_master').fetchone(); print()"
-    command = [sys.executable, "-c", f"{code}; sys.stdout.flush(); sys.stdin.read()", str(world.state / FILE_NAME)]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as reader:
-        assert reader.stdout is not None
-        reader.stdout.readline()
+    with closing(sqlite3.connect(world.state / FILE_NAME)) as reader:
+        reader.execute("SELECT count(*) FROM sqlite_master").fetchone()
         yield world.state / f"{FILE_NAME}-wal"
-        reader.communicate()
 
 
 def told(content: bytes) -> list[bytes]:

@@ -2,8 +2,8 @@
 
 import orjson
 
-from tests.test_pipeline import counts, only
-from tests.world import SESSION, Claude, Codex
+from tests.support.outputs import counts, only
+from tests.support.records import SESSION, Claude, Codex
 
 
 def test_text_beside_a_tool_result_never_commands(world):

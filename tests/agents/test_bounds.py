@@ -13,8 +13,8 @@ from katod.log import EventLog
 from katod.metadata import SessionMetadata
 from katod.model import Identity, Line, Options, SessionKey
 from katod.record.translation import Translation
-from tests.agents.makers import MAKERS, UNKNOWN, Maker, calls, result, says, user
-from tests.world import Claude, Codex, World
+from tests.support.records import MAKERS, UNKNOWN, Claude, Codex, Maker, calls, result, says, user
+from tests.support.world import World
 
 LINES = [make for make in MAKERS if make.__name__ not in ("GeminiDocument", "OpenCode")]
 MANY = 1_500

@@ -12,8 +12,8 @@ import pytest
 
 from katod import events as ev
 from katod.agents import ADAPTERS
-from tests.agents.makers import MAKERS, OTHER, SESSION, UNKNOWN, Maker, Said, calls, result, says, user
-from tests.world import World
+from tests.support.records import MAKERS, OTHER, SESSION, UNKNOWN, Maker, Said, calls, result, says, user
+from tests.support.world import World
 
 TALK = (
     user("::start talk.jsonl\nfirst words"),

@@ -15,9 +15,9 @@ from katod.log import EventLog
 from katod.metadata import SessionMetadata
 from katod.model import Identity, Line, Options, SessionKey
 from katod.record.translation import Translation
-from tests.agents.makers import MAKERS, UNKNOWN, Maker, calls, result, says, user
 from tests.examples import examples
-from tests.world import World
+from tests.support.records import MAKERS, UNKNOWN, Maker, calls, result, says, user
+from tests.support.world import World
 
 LEAVES: Final = st.one_of(
     st.none(),

@@ -9,8 +9,8 @@ import pytest
 
 from katod.agents.opencode import unquoted
 from tests.looping import each
-from tests.test_pipeline import counts
-from tests.world import World
+from tests.support.outputs import counts
+from tests.support.world import World
 
 
 def write(path: Path, value: dict[str, Any]) -> None:

@@ -10,8 +10,8 @@ import orjson
 import pytest
 
 from katod import events as ev
-from tests.agents.makers import SESSION
-from tests.world import World
+from tests.support.records import SESSION
+from tests.support.world import World
 
 CORPUS = Path(os.environ.get("KATOD_CORPUS") or Path(__file__).parents[2] / "../shared/corpus")
 PLACES = {

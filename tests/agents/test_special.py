@@ -11,12 +11,24 @@ import pytest
 
 from katod.agents.opencode import OpenCode as OpenCodeAdapter
 from katod.tail.document import _documents
-from tests.agents.makers import OTHER, SESSION, Maker, OpenCode, says, user
-from tests.agents.makers.base import CWD, milliseconds, moment
-from tests.agents.makers.documents import Gemini, GeminiDocument
-from tests.agents.makers.lines import Claude, Cursor
 from tests.agents.test_compliance import events, words
-from tests.world import Codex, World
+from tests.support.records import (
+    CWD,
+    OTHER,
+    SESSION,
+    Claude,
+    Codex,
+    Cursor,
+    Gemini,
+    GeminiDocument,
+    Maker,
+    OpenCode,
+    milliseconds,
+    moment,
+    says,
+    user,
+)
+from tests.support.world import World
 
 
 def test_opencode_turns_while_katod_was_down_are_recorded(world: World) -> None:

@@ -18,9 +18,9 @@ from katod.log import EventLog
 from katod.metadata import SessionMetadata
 from katod.model import Identity, Line, SessionKey
 from katod.record.translation import Translation
-from tests.agents.makers import MAKERS, UNKNOWN, Maker, calls, result, says, user
 from tests.looping import each
-from tests.world import World
+from tests.support.records import MAKERS, UNKNOWN, Maker, calls, result, says, user
+from tests.support.world import World
 
 CORPUS: Final = Path(os.environ.get("KATOD_CORPUS") or Path(__file__).parents[2] / "../shared/corpus")
 FIXTURES: Final = Path(__file__).parents[2] / "fixtures"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.world import SESSION, Claude, line
+from tests.support.records import SESSION, Claude, line
 
 
 @pytest.fixture

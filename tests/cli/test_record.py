@@ -1,6 +1,6 @@
 """`katod record`: the commands from the shell."""
 
-from tests.world import Claude
+from tests.support.records import Claude
 
 
 def test_without_a_daemon_the_person_is_told_so(world):

@@ -9,7 +9,7 @@ import pytest
 
 from katod.cli import sessions
 from katod.cli.context import Context
-from tests.world import Claude
+from tests.support.records import Claude
 
 
 class Terminal(io.StringIO):

@@ -4,7 +4,7 @@ import orjson
 
 from katod.cli import status
 from katod.cli.context import Context
-from tests.world import Claude
+from tests.support.records import Claude
 
 
 def test_a_bad_configuration_hides_nothing(world):

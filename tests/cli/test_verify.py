@@ -3,7 +3,7 @@
 import os
 
 from katod.cli import verify
-from tests.world import Claude
+from tests.support.records import Claude
 
 
 def test_a_parked_output_is_no_loss(world):

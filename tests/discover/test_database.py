@@ -12,8 +12,8 @@ from katod.errors import SourceError, SourceGone
 from katod.readonly import reading
 from katod.tail.reader import Cursor
 from katod.tail.source import open_source
-from tests.agents.makers import OTHER, OpenCode, says, user
-from tests.world import World
+from tests.support.records import OTHER, OpenCode, says, user
+from tests.support.world import World
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import pytest
 
 from katod.config import AGENTS, Agent, Settings
 from katod.discover.roots import find_roots
-from tests.world import World
+from tests.support.world import World
 
 
 def paths(agent: str) -> list[str]:

@@ -2,4 +2,4 @@
 
 import pytest
 
-pytest.register_assert_rewrite(f"{__name__}.world", f"{__name__}.checks")
+pytest.register_assert_rewrite(f"{__name__}.checks")

@@ -1,17 +1,11 @@
-"""Each test gets a world of its own."""
+"""Fixtures of the tests of faults."""
 
 import tempfile
 from pathlib import Path
 
 import pytest
 
-from .world import MEMORY, World
-
-
-@pytest.fixture
-def world(tmp_path):
-    """A world on the disk."""
-    return World(tmp_path)
+from tests.support.world import MEMORY
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ NUMBER = re.compile(r"-([0-9a-f]{8})[-.]")
 
 def outputs(world):
     """Return all outputs by the end of their names, as the writer tells them."""
-    files = [path for path in world.folder.glob("out*/*/*") if path.suffix in (".md", ".jsonl")]
+    files = [path for path in world.home.glob("katod*/*/*") if path.suffix in (".md", ".jsonl")]
     named = {name_of(path): path for path in files}
     assert len(named) == len(files), "a recording has two outputs"
     return named
@@ -21,7 +21,7 @@ def name_of(path):
 
 
 def is_odd(path):
-    """Say whether the person writes into this output."""
+    """Return whether the person writes into this output."""
     return int(NUMBER.search(name_of(path))[1], 16) % 2 == 1
 
 

@@ -4,8 +4,7 @@ import os
 import shutil
 
 from katod.write import output
-
-from .world import CUT
+from tests.support.world import CUT
 
 # What a disk may have kept of an append.
 FATES = NOTHING, ALL, CUT_OFF, NUL, CUT_OFF_AND_NUL = (

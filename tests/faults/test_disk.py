@@ -3,16 +3,16 @@
 import os
 import shlex
 import shutil
-import signal
 import subprocess
 import sys
 
 import pytest
 
 from katod.record import delivery
+from tests.support.live import Live, until
+from tests.support.records import line
 
 from .checks import marks_of
-from .world import until
 
 BIG = "all work and no play makes one a dull person\n" * 2000
 
@@ -24,8 +24,7 @@ class Pair:
         self._world = world
         self.marks = 0
         self.sessions = [world.session(1), world.session(2)]
-        world.once()
-        world.configure(directory="elsewhere")
+        world.configure(directory=world.home / "elsewhere")
         self.sessions[1].append(self.sessions[1].user("two\n::start"))
         world.once()
         world.configure()
@@ -35,7 +34,7 @@ class Pair:
         """Have both agents say something."""
         self.marks += 1
         for number, session in enumerate(self.sessions, 1):
-            session.append(session.said(f"{text}\nmark-{number:08d}-{self.marks:06d}."))
+            session.append(session.says(f"{text}\nmark-{number:08d}-{self.marks:06d}."))
 
     @property
     def outputs(self):
@@ -49,7 +48,7 @@ class Pair:
         parked = self._world.parked()
         assert list(parked) == [one.path.name]
         assert problem in parked[one.path.name]
-        assert other.path.read_bytes() == self._world.rendered(other)
+        assert other.path.read_bytes() == self._world.export(other)
 
     def assert_whole(self):
         """Nothing is parked, and both have every event once."""
@@ -172,7 +171,7 @@ def test_an_output_that_goes_between_a_look_and_the_append_goes_on_in_a_new_file
     def cut():
         delivery.append = late
 
-    pair.sessions[0].append(pair.sessions[0].said("mark-00000001-000002."))
+    pair.sessions[0].append(pair.sessions[0].says("mark-00000001-000002."))
     assert not world.once_until(cut)
     world.once()
     assert marks_of(path)[0] == ["mark-00000001-000002."]
@@ -186,20 +185,13 @@ def test_the_daemon_takes_up_an_output_by_itself_when_it_can_be_written_again(wo
     world.once()
     path = pair.outputs[0].path
     mend = a_fifo(path)
-    with (world.folder / "daemon.log").open("wb") as log:
-        daemon = subprocess.Popen([sys.executable, "-m", "katod", "run"], env=world.environment, stdout=log, stderr=log)
-    try:
+    with Live(world) as live:
         pair.speak()
-        until(world.parked, "the output is parked", poll=0.2)
+        until(world.parked, "the output to be parked")
         pair.speak()
         mend()
-        until(lambda: "000003" in path.read_text(), "the output is taken up again")
-        until(lambda: not world.parked(), "nothing is parked", poll=0.2)
-        daemon.send_signal(signal.SIGTERM)
-        assert daemon.wait(timeout=10) == 0
-    finally:
-        daemon.kill()
-        daemon.wait()
+        live.until_written("000003", path.name)
+        until(lambda: not world.parked(), "nothing to be parked")
     pair.assert_whole()
 
 
@@ -220,8 +212,8 @@ class Disk:
 
     def append(self, session, *records):
         """Append records at this point of the run."""
-        data = self._world.folder / f"append-{len(self._lines)}"
-        data.write_bytes(b"".join(records))
+        data = self._world.home / f"append-{len(self._lines)}"
+        data.write_bytes(b"".join(map(line, records)))
         self._lines.append(f"cat {shlex.quote(str(data))} >> {shlex.quote(str(session.path))}")
 
     def katod(self, *arguments, to=os.devnull):
@@ -231,7 +223,7 @@ class Disk:
         """Do everything; the outputs stand in a folder of their own afterwards. Skip where that is not permitted."""
         out = shlex.quote(str(self._world.out))
         mount = f"mount -t tmpfs -o {self._options} katod {out} || exit 77"
-        copy = f"cp -r {out} {shlex.quote(str(self._world.folder / 'saved'))}"
+        copy = f"cp -r {out} {shlex.quote(str(self._world.home / 'saved'))}"
         script = "\n".join(["set -e", mount, *self._lines, copy])
         if not shutil.which("unshare"):
             pytest.skip("no unshare (util-linux) here")
@@ -266,23 +258,24 @@ def test_an_output_on_a_disk_that_takes_nothing_waits(world, trouble, command):
     pair.speak(BIG)
     disk = Disk(world, options)
     disk.katod("run", "--once")
-    disk.katod("status", "--json", to=world.folder / "parked.json")
+    disk.katod("status", "--json", to=world.home / "parked.json")
     one, other = pair.sessions
-    disk.append(one, one.said("mark-00000001-000002."))
-    disk.append(other, other.said("mark-00000002-000002."))
+    disk.append(one, one.says("mark-00000001-000002."))
+    disk.append(other, other.says("mark-00000002-000002."))
     disk.katod("run", "--once")
-    disk.katod("status", "--json", to=world.folder / "still.json")
+    disk.katod("status", "--json", to=world.home / "still.json")
     disk.remount(mended)
     disk.katod("run", "--once")
     disk.run()
     shutil.rmtree(world.out)
-    (world.folder / "saved").rename(world.out)
+    (world.home / "saved").rename(world.out)
     for name in ("parked.json", "still.json"):
-        assert problem in (world.folder / name).read_text()
+        assert problem in (world.home / name).read_text()
     pair.marks = 2
     pair.assert_whole()
 
 
+@pytest.mark.slow
 @pytest.mark.fault("no space, read-only, quota")
 def test_a_file_that_may_not_grow_any_more_waits(world):
     """A short write and then an error: the rest is appended when it may be, and what was written is not doubled."""
@@ -290,12 +283,12 @@ def test_a_file_that_may_not_grow_any_more_waits(world):
         pytest.skip("no prlimit (util-linux) here")
     pair = Pair(world)
     limit = ("prlimit", "--fsize=600000:600000")
-    for _ in range(5):
-        pair.sessions[0].append(pair.sessions[0].said(BIG * 2))
+    for _ in range(9):
+        pair.sessions[0].append(pair.sessions[0].says(BIG))
         world.katod("run", "--once", prefix=limit)
     one = pair.outputs[0]
     assert one.path.stat().st_size == 600_000
-    assert world.rendered(one).startswith(one.path.read_bytes())
+    assert world.export(one).startswith(one.path.read_bytes())
     pair.assert_one_waits("File too large")
     pair.speak()
     world.once()

@@ -6,8 +6,7 @@ import json
 import orjson
 import pytest
 
-from tests.agents.makers import MAKERS, Maker, OpenCode, calls, result, says, user
-from tests.world import World
+from tests.support.records import MAKERS, Maker, OpenCode, calls, result, says, user
 
 pytestmark = pytest.mark.fault("hostile record")
 
@@ -29,12 +28,6 @@ BROKEN = [
     b"{", b"}", b"nonsense", b"[1,2]", b"null", b"17", b'"words"', b'{"type":', b'{"type":"user"', b"{'type':'user'}",
     b"\xff\xfe{}", b"\xc3\x28", b"<html>", b"-" * 5000, b"[" * 100_000, b'{"a":' * 100_000, b"\xef\xbb\xbf", b'{"type":"us\xff',
 ]  # fmt: skip
-
-
-@pytest.fixture
-def world(tmp_path, monkeypatch):
-    """A home with the folders of all agents."""
-    return World(tmp_path / "home", monkeypatch)
 
 
 def good(number):
@@ -74,7 +67,7 @@ class Scene:
     def events(self):
         """Have all be processed, and return what was recorded."""
         self.world.once()
-        status = json.loads(self.world.cli("status", "--json"))
+        status = self.world.status()
         assert (status["problems"], status["parked"]) == ([], [])
         self.world.assert_live_is_batch()
         return recorded(self.world)
@@ -208,7 +201,7 @@ def test_a_row_of_a_database_may_hold_anything(world):
     maker.run(("INSERT INTO part VALUES (?,?,?,1,1,CAST(? AS TEXT))", ("prt_no_text", row["id"], maker.id, no_text)))
     maker.say(says(good(1)))
     world.once()
-    assert json.loads(world.cli("status", "--json"))["problems"] == []
+    assert world.status()["problems"] == []
     assert read_good(recorded(world)) == [good(0), good(1)]
 
 
@@ -227,7 +220,7 @@ def test_a_document_may_hold_anything(world, values):
         text = text.replace(f'"MARK{number}"', value)
     maker.path.write_text(text)
     world.once()
-    assert json.loads(world.cli("status", "--json"))["problems"] == []
+    assert world.status()["problems"] == []
     maker.items = [item for item in maker.items if not item.get("id", "").startswith("bad")]
     maker.say(says(good(2)))
     world.once()

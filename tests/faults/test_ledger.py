@@ -9,10 +9,10 @@ import pytest
 
 from katod.record.health import check
 from katod.record.ledger import Ledger
+from tests.support.live import read_only, without_privileges
+from tests.support.world import CUT
 
 from .checks import marks_of
-from .live import read_only, without_privileges
-from .world import CUT
 
 PAGE = 4096
 
@@ -20,9 +20,8 @@ PAGE = 4096
 def recorded(world):
     """Return a session that is recorded to `notes.md`, and one whose recording was stopped; their ledger has a log."""
     session, other = world.session(1), world.session(2)
-    world.once()
-    session.append(session.user("::start notes.md\nmark-00000001-000001."), session.said("mark-00000001-000002."))
-    other.append(other.user("::start other.md\nmark-00000002-000001.\n::stop"), other.said("nobody records this"))
+    session.append(session.user("::start notes.md\nmark-00000001-000001."), session.says("mark-00000001-000002."))
+    other.append(other.user("::start other.md\nmark-00000002-000001.\n::stop"), other.says("nobody records this"))
     assert world.once_until(leave_open)
     return session, other
 
@@ -153,15 +152,15 @@ def test_no_page_of_a_ledger_can_be_lost_unnoticed(world):
     """Whichever page is not what it was, the ledger is set aside."""
     sessions = recorded(world)
     whole = closed(world).read_bytes()
-    outputs = contents(world)
+    outputs = world.contents()
     for session in sessions:
-        session.append(session.said("more"))
+        session.append(session.says("more"))
     for at in range(0, len(whole), PAGE):
         page = bytes(255 - byte for byte in whole[at : at + PAGE])
         restored(world, whole[:at] + page + whole[at + PAGE :], {})
         world.once()
         assert (world.state / "ledger.db.damaged-1").exists(), f"page {at // PAGE + 1}"
-        assert contents(world) == outputs
+        assert world.contents() == outputs
 
 
 @pytest.mark.fault("ledger damaged")
@@ -169,7 +168,7 @@ def test_flipped_bytes_double_nothing(world):
     """Whichever bytes of a page are not what they were: the ledger is set aside, or everything goes on as it should."""
     session, _ = recorded(world)
     whole, lines = closed(world).read_bytes(), {path: path.read_text() for path in world.out.rglob("*.md")}
-    session.append(session.said("mark-00000001-000003."))
+    session.append(session.says("mark-00000001-000003."))
     for at in range(50, len(whole), 1777):
         restored(world, whole[:at] + bytes(255 - byte for byte in whole[at : at + 9]) + whole[at + 9 :], lines)
         world.once()
@@ -194,7 +193,7 @@ def test_a_log_to_which_nothing_was_committed_is_no_damage(world, content):
     session, _ = recorded(world)
     closed(world)
     log_of(world).write_bytes(content)
-    session.append(session.said("mark-00000001-000003."))
+    session.append(session.says("mark-00000001-000003."))
     world.once()
     goes_on(world)
 
@@ -256,27 +255,23 @@ def begins_anew(world, sessions):
 
 def nothing_old_counts(world, sessions):
     """No output changes until somebody asks for one again, and an old one is not asked for again."""
-    outputs = contents(world)
+    outputs = world.contents()
     assert len(outputs) == 2
     world.once()
     for session in sessions:
-        session.append(session.said("nobody asked for this"))
+        session.append(session.says("nobody asked for this"))
     world.once()
-    assert contents(world) == outputs
+    assert world.contents() == outputs
     session = sessions[0]
     session.append(session.user("::start notes.md\nagain"))
     world.once()
-    assert contents(world) == outputs
+    assert world.contents() == outputs
     assert [row["command"] for row in world.status()["refused"]] == ["start"]
     session.append(session.user("::start fresh.md\nmark-00000001-000003."))
     world.once()
     (row,) = world.outputs()
-    assert row.path.read_bytes() == world.rendered(row)
-    assert contents(world) == outputs | {"fresh.md": row.path.read_bytes()}
-
-
-def contents(world):
-    return {path.name: path.read_bytes() for path in world.out.rglob("*") if path.is_file()}
+    assert row.path.read_bytes() == world.export(row)
+    assert world.contents() == outputs | {"fresh.md": row.path.read_bytes()}
 
 
 # -- what is left as it is ---------------------------------------------------------------------------------
@@ -290,18 +285,18 @@ def test_a_ledger_of_a_newer_katod_is_refused(world, command):
     with sqlite3.connect(closed(world)) as ledger:
         ledger.execute("PRAGMA user_version = 999")
     ledger.close()
-    before, outputs = ledger_of(world).read_bytes(), contents(world)
+    before, outputs = ledger_of(world).read_bytes(), world.contents()
     assert "newer katod" in refused(world, *command)
     assert ledger_of(world).read_bytes() == before
     assert sorted(path.name for path in world.state.glob("ledger*")) == ["ledger.db"]
-    assert contents(world) == outputs
+    assert world.contents() == outputs
 
 
 @pytest.mark.fault("ledger damaged")
 def test_a_link_in_the_ledgers_place_is_refused(world):
     """Whatever it leads to is not katod's: it keeps its bytes and its name."""
     recorded(world)
-    target = world.folder / "elsewhere"
+    target = world.home / "elsewhere"
     closed(world).rename(target)
     ledger_of(world).symlink_to(target)
     before = target.read_bytes()
@@ -314,7 +309,7 @@ def test_a_link_in_the_ledgers_place_is_refused(world):
 def test_a_ledger_that_may_not_be_written_is_made_private_and_goes_on(world):
     """Modes that somebody took away are given back: they are no damage, and nothing is set aside."""
     session, _ = recorded(world)
-    session.append(session.said("mark-00000001-000003."))
+    session.append(session.says("mark-00000001-000003."))
     closed(world).chmod(0o400)
     world.state.chmod(0o500)
     world.katod("run", "--once", prefix=without_privileges())
@@ -326,7 +321,7 @@ def test_a_ledger_that_may_not_be_written_is_made_private_and_goes_on(world):
 def test_a_ledger_on_a_read_only_disk_waits(world, name, problem):
     """It is no damage either: katod ends with one line, and goes on when it can write."""
     session, _ = recorded(world)
-    session.append(session.said("mark-00000001-000003."))
+    session.append(session.says("mark-00000001-000003."))
     assert problem in refused(world, "run", "--once", prefix=read_only(closed(world).parent / name))
     world.once()
     goes_on(world)
@@ -336,7 +331,7 @@ def goes_on(world):
     """What was said last is recorded once, and no ledger was set aside."""
     row = world.outputs()[0]
     assert row.path.read_bytes().count(b"mark-00000001-000003.") == 1
-    assert row.path.read_bytes() == world.rendered(row)
+    assert row.path.read_bytes() == world.export(row)
     assert [path for path in world.state.iterdir() if "damaged" in path.name] == []
 
 

@@ -2,9 +2,10 @@
 
 import pytest
 
+from tests.support.world import World
+
 from .checks import OK, marks_of
 from .power import Cut, Disk
-from .world import World
 
 NOTE = "a note of mine"
 LOG = " log.jsonl"
@@ -28,7 +29,6 @@ class Scene:
         self.world, self.session = world, world.session()
         self.marks = []
         self.spoken = 0
-        world.once()
         self.session.append(self.session.user(f"one\n::start{name}"))
 
     def speak(self, count=3):
@@ -36,7 +36,7 @@ class Scene:
         for _ in range(count):
             self.marks.append(f"mark-00000001-{len(self.marks):06d}.")
             self.spoken += 1
-            records = self.session.said(f"some words\n\nand more\n{self.marks[-1]}"), self.session.said("ok")
+            records = self.session.says(f"some words\n\nand more\n{self.marks[-1]}"), self.session.says("ok")
             self.session.append(*records)
 
     def kill(self, kill):
@@ -53,7 +53,7 @@ class Scene:
 
     @property
     def path(self):
-        return next(path for path in self.world.out.rglob("*") if path.is_file())
+        return self.world.files()[0]
 
     def assert_whole(self, notes=1):
         """All is there once: the marks, what was said twice, and the notes."""
@@ -151,7 +151,7 @@ def test_a_note_far_above_the_same_words_that_were_said_before(quick, name, kill
     scene.speak(40)
     world.once()
     scene.spoken += 1
-    scene.session.append(scene.session.said("ok"))
+    scene.session.append(scene.session.says("ok"))
     scene.kill(kill)
     scene.insert(20)
     world.once()

@@ -1,19 +1,15 @@
 """Names and folders that lead elsewhere: katod writes inside its allowed roots, into its own files, or not at all."""
 
 import ctypes
-import json
 import os
 import signal
-import tempfile
 from contextlib import contextmanager
-from pathlib import Path
 
 import pytest
 
-from tests.world import Claude, World
-
-from .turns import Living
-from .world import MEMORY
+from tests.support.inprocess import InProcess
+from tests.support.records import Claude
+from tests.support.world import World
 
 PRECIOUS = "precious\n"
 MANY = 10  # system calls of the smallest step
@@ -21,16 +17,9 @@ AT_FDCWD, RENAME_EXCHANGE = -100, 2
 
 
 @pytest.fixture
-def home():
-    """A folder in memory, where there is one."""
-    with tempfile.TemporaryDirectory(prefix="katod-", dir=MEMORY) as folder:
-        yield Path(folder)
-
-
-@pytest.fixture
-def world(home, monkeypatch):
+def world(quick, monkeypatch):
     """A home, a project in it, and a folder with files that katod must not touch."""
-    return build(home, monkeypatch)
+    return build(quick, monkeypatch)
 
 
 def build(folder, monkeypatch):
@@ -167,7 +156,7 @@ def test_what_stands_at_the_path_already_is_left_alone(world, situation):
     before = tree(world.project, world.home.parent / "outside")
     record(world, name)
     assert tree(world.project, world.home.parent / "outside") == before
-    assert len(json.loads(world.cli("status", "--json"))["refused"]) == 1
+    assert len(world.status()["refused"]) == 1
     assert world.written() == {}
 
 
@@ -180,7 +169,7 @@ def test_a_name_that_steps_out_is_refused(world, name):
     before, known = tree(world.project, outside), files(world)
     record(world, f'"{name.format(outside=outside, home=world.home)}"')
     assert tree(world.project, outside) == before
-    assert len(json.loads(world.cli("status", "--json"))["refused"]) == 1
+    assert len(world.status()["refused"]) == 1
     assert files(world) == known | {world.claude().path}
 
 
@@ -189,7 +178,7 @@ def test_the_output_of_another_session_is_refused(world):
     """Two sessions never share a file."""
     record(world, "shared.md")
     other = world.claude("7a8b9c0d-1111-4222-8333-444455556666")
-    make = Claude(other.path.stem, cwd=str(world.project))
+    make = Claude(session=other.path.stem, cwd=str(world.project))
     before = world.written()["shared.md"]
     other.append(make.user("::start shared.md\nthree"))
     world.once()
@@ -270,15 +259,15 @@ def before_call(number, act):
 @pytest.mark.parametrize("part", ["file", "folder", "folder above"])
 @pytest.mark.parametrize("first", [True, False], ids=["new file", "append"])
 @pytest.mark.parametrize("step", [pytest.param(1, marks=pytest.mark.slow), 7], ids=["any call", "some calls"])
-def test_a_part_of_the_path_that_is_swapped_before_any_call_leads_nowhere(home, monkeypatch, part, first, step):
+def test_a_part_of_the_path_that_is_swapped_before_any_call_leads_nowhere(quick, monkeypatch, part, first, step):
     """Nothing is written outside; a new recording may be refused, one under way is whole when the path is."""
     number = calls = 0
     while number <= calls:
         number += step
-        world = build(home / str(number), monkeypatch)
+        world = build(quick / str(number), monkeypatch)
         outside = world.home.parent / "outside"
         before = tree(outside)
-        katod, stage = Living(world), Stage(world, part)
+        katod, stage = InProcess(world), Stage(world, part)
         if not first:
             katod.turn()
         stage.source.append(stage.make.says("two"))
@@ -291,7 +280,7 @@ def test_a_part_of_the_path_that_is_swapped_before_any_call_leads_nowhere(home, 
         stage.source.append(stage.make.says("three"))
         world.once()
         assert tree(outside) == before
-        refused = first and json.loads(world.cli("status", "--json"))["refused"]
+        refused = first and world.status()["refused"]
         assert stage.said == (None if refused else ["one", "two", "three"])
     assert number > MANY
 

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
 
 from tests.examples import examples
+from tests.support.world import MEMORY, World
 
 from .power import FATES, Cut, Disk, replace
 from .table import note
-from .world import MEMORY, World
 
 TEXTS = st.one_of(
     st.sampled_from(("ok", "ok", "# heading\n\ntext", "```\nopen fence", "grüße 你好 🎉")),
@@ -36,20 +36,21 @@ class LostPower(RuleBasedStateMachine):
         """A session is recorded from its second message on."""
         self._folder = tempfile.TemporaryDirectory(prefix="katod-", dir=MEMORY)
         self.world = World(Path(self._folder.name) / "live")
-        self.world.once()
-        self.session = self.world.session(1, agent)
-        self.session.append(self.session.begin(), self.session.user("before"))
+        self.session, self.calls = self.world.session(1, agent), 0
+        self.session.append(*self.session.opening(), self.session.user("before"))
         self.session.append(self.session.user(f"one\n::start{name}\ntwo"))
 
     @rule(text=TEXTS)
     def say(self, text):
         """The agent says something."""
-        self.session.append(self.session.said(text))
+        self.session.append(self.session.says(text))
 
     @rule(text=TEXTS, failed=st.booleans())
     def call(self, text, failed):
         """The agent calls a tool."""
-        self.session.append(self.session.called("call"), self.session.result(text, failed=failed))
+        self.calls += 1
+        name = f"call-{self.calls}"
+        self.session.append(self.session.runs(name, "make"), self.session.result(name, text, error=failed))
 
     @rule(command=st.sampled_from(("::stop", "::start", "::export", "::stop\n::start")))
     def command(self, command):
@@ -78,14 +79,13 @@ class LostPower(RuleBasedStateMachine):
 
     def _compare(self):
         calm = World(Path(self._folder.name) / "calm")
-        calm.once()
         again = calm.session(1, self.session.agent)
         again.append(self.session.path.read_bytes())
         calm.once()
         wanted = {row.path.name: row for row in calm.outputs()}
         for row in self.world.outputs():
             content = row.path.read_bytes()
-            assert content == self.world.rendered(row)
+            assert content == self.world.export(row)
             assert content == wanted[row.path.name].path.read_bytes()
         assert len(wanted) == len(self.world.outputs())
 
@@ -98,13 +98,12 @@ def test_a_hole_before_bytes_that_arrived(hole, end, before):
     with tempfile.TemporaryDirectory(prefix="katod-", dir=MEMORY) as folder:
         world = World(Path(folder))
         session = world.session()
-        world.once()
-        session.append(session.user("one\n::start"), session.said("two"))
+        session.append(session.user("one\n::start"), session.says("two"))
         if before:
             world.once()
         committed = next(world.out.rglob("*.md")).stat().st_size if before else 0
         for number in range(20):
-            session.append(session.said(f"{number} {'words ' * 20}"))
+            session.append(session.says(f"{number} {'words ' * 20}"))
         assert world.once_until(Cut(1, "before", 0).on(Disk(world.out)))
         path = next(world.out.rglob("*.md"))
         content = bytearray(path.read_bytes())
@@ -113,7 +112,7 @@ def test_a_hole_before_bytes_that_arrived(hole, end, before):
         content[committed + begin : stop] = bytes(max(0, stop - committed - begin))
         replace(path, bytes(content[: max(committed, len(content) - end)]))
         world.once()
-        assert path.read_bytes() == world.rendered(world.outputs()[0])
+        assert path.read_bytes() == world.export(world.outputs()[0])
 
 
 TestLostPower = pytest.mark.fault("power lost")(examples(5, 60, stateful_step_count=15)(LostPower.TestCase))

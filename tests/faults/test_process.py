@@ -13,23 +13,18 @@ from pathlib import Path
 
 import pytest
 
-from katod import config, daemon, requests
+from katod import requests
 from katod.discover.watch import Hints
 from katod.errors import SourceError
 from katod.log import EventLog
 from katod.requests import Request
 from katod.tail.storage import gathered
-from tests.record.test_parked import InProcess
-
-from .live import Live, permitted
-from .world import World, until
+from tests.support.inprocess import InProcess
+from tests.support.live import Live, permitted, until
+from tests.support.world import World
 
 DAY_NS = 86_400 * 10**9
 MARK = "mark-00000001-000001."
-
-
-def contents(world):
-    return {path.name: path.read_bytes() for path in world.out.rglob("*") if path.is_file()}
 
 
 # -- told to stop --------------------------------------------------------------------------------------
@@ -38,9 +33,8 @@ def contents(world):
 def busy(folder):
     """Return a world in which a daemon has something to say of many kinds."""
     world = World(folder)
-    world.once()
     one, two = world.session(1), world.session(2)
-    one.append(one.user("one\n::start\nmark-00000001-000001."), one.said("mark-00000001-000002."))
+    one.append(one.user("one\n::start\nmark-00000001-000001."), one.says("mark-00000001-000002."))
     one.append(b'{"torn": \n', one.user("::export all.jsonl\n::start /etc/passwd"))
     two.append(two.user("::start\nmark-00000002-000001.\n::stop"), two.user("::start\nmark-00000002-000002."))
     return world
@@ -48,7 +42,7 @@ def busy(folder):
 
 def damaged(folder):
     """Return a world with a ledger that is set aside at the start."""
-    world = World(folder)
+    world = World(folder, seen_empty=False)
     world.state.mkdir()
     (world.state / "ledger.db").write_bytes(b"garbage" * 1000)
     session = world.session()
@@ -62,12 +56,12 @@ def stopped_at(world, number, signals=1):
     if child == 0:
         code = 99
         try:
-            tell_at(number, signals, world.folder / "reached")
-            daemon.start(config.load(world.config), world.config, world.state, EventLog(), once=False)
+            tell_at(number, signals, world.home / "reached")
+            world.process(once=False)
             code = 0
         finally:
             os._exit(code)
-    until(lambda: os.waitid(os.P_PID, child, os.WEXITED | os.WNOHANG | os.WNOWAIT), "its end", poll=0.001)
+    until(lambda: os.waitid(os.P_PID, child, os.WEXITED | os.WNOHANG | os.WNOWAIT), "the process to end", poll=0.001)
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
@@ -104,8 +98,8 @@ def test_told_to_stop_at_any_event_it_finishes_its_step(quick, scene):
         assert stopped_at(world, number) == 0, f"event {number}"
         assert [row.path for row in world.outputs() if row.intent is not None or row.problem] == []
         world.once()
-        assert contents(world) == contents(undisturbed), f"event {number}"
-        if not (world.folder / "reached").exists():
+        assert world.contents() == undisturbed.contents(), f"event {number}"
+        if not (world.home / "reached").exists():
             break
     assert number > (10 if scene is busy else 2), "events were told at all"
 
@@ -117,7 +111,7 @@ def test_told_twice_it_ends_at_once(quick):
     undisturbed.once()
     assert stopped_at(world, 6, signals=2) == 1
     world.once()
-    assert contents(world) == contents(undisturbed)
+    assert world.contents() == undisturbed.contents()
 
 
 # -- the clock -----------------------------------------------------------------------------------------
@@ -139,21 +133,20 @@ def assert_recorded(world, words):
     """One output holds these words, and is what an export gives."""
     (row,) = world.outputs()
     assert words in row.path.read_text()
-    assert row.path.read_bytes() == world.rendered(row)
+    assert row.path.read_bytes() == world.export(row)
 
 
 @pytest.mark.fault("clock set, machine asleep")
 @pytest.mark.parametrize("by", [-DAY_NS, DAY_NS])
 def test_a_clock_that_is_set_while_katod_runs_hides_no_session(world, set_clock, by):
     """A session that begins after the clock was set, back or forward, is new: its commands count."""
-    world.once()
     set_clock(-by)
     run = InProcess(world)
     set_clock(0)
     session = world.session()
     session.append(session.user(f"::start\n{MARK}"))
     run.turn()
-    run.daemon.close()
+    run.stop()
     assert_recorded(world, MARK)
 
 
@@ -189,8 +182,8 @@ SLEEPS = "import time, signal; now = time.time; signal.signal(signal.SIGUSR1, la
 @pytest.mark.fault("clock set, machine asleep")
 def test_after_a_sleep_everything_is_looked_at(world):
     """When the wall clock is far from where it should be, a session that no event told of is found at once."""
-    world.once()
-    with Live(world, events=False, also=SLEEPS) as live:
+    world.configure(use_events=False)
+    with Live(world, also=SLEEPS) as live:
         session = world.session()
         session.append(session.user(f"::start\n{MARK}"))
         live.process.send_signal(signal.SIGUSR1)
@@ -216,20 +209,19 @@ def test_a_run_that_may_open_little_refuses_nothing(quick, numbers):
         assert b"Traceback" not in done.stderr
         assert done.returncode in (0, 1)
         world.once()
-        assert contents(world) == contents(undisturbed), f"{number} descriptors"
+        assert world.contents() == undisturbed.contents(), f"{number} descriptors"
 
 
 @pytest.mark.fault("descriptors run out")
 def test_a_daemon_that_may_open_nothing_goes_on_when_it_may(world):
     """What it cannot open is shown as a problem and tried again; no command is refused for it."""
     session, other = world.session(1), world.session(2)
-    world.once()
     with Live(world) as live:
         session.append(session.user("::start\none"))
         live.until_written("one")
         most = resource.prlimit(live.process.pid, resource.RLIMIT_NOFILE)
         resource.prlimit(live.process.pid, resource.RLIMIT_NOFILE, (3, most[1]))
-        session.append(session.said("two"))
+        session.append(session.says("two"))
         other.append(other.user("::start\nthree"))
         closed = {str(session.path), str(other.path)}
         until(lambda: {row["path"] for row in world.status()["problems"]} == closed, "both problems")
@@ -262,18 +254,16 @@ def test_a_request_that_cannot_be_read_now_waits(tmp_path, closed_files):
     assert [request.word for _, request in requests.take(tmp_path)] == ["start"]
 
 
-def test_an_answer_that_cannot_be_written_now_is_given_later(tmp_path, monkeypatch):
+def test_an_answer_that_cannot_be_written_now_is_given_later(world, monkeypatch):
     """It stays what it was: what was refused is never told as done."""
-    World(tmp_path).once()
-    settings = config.load(tmp_path / "katod.toml")
-    katod = daemon.Daemon(settings, tmp_path / "katod.toml", tmp_path / "state", EventLog())
+    katod = InProcess(world)
     moment = "2026-02-10T23:00:00.000Z"
-    answer = requests.leave(tmp_path / "state", Request(("claude", "unknown", ""), "start", "n", moment))
+    answer = requests.leave(world.state, Request(("claude", "unknown", ""), "start", "n", moment))
     with monkeypatch.context() as full:
         full.setattr(requests, "answer", no_space)
         katod._take_requests()
     katod._take_requests()
-    katod.close()
+    katod.stop()
     assert answer.read_text() == "no such session is known"
 
 
@@ -297,7 +287,6 @@ def test_a_session_of_many_files_is_not_read_without_one_of_them(tmp_path, close
 
 def test_a_log_that_cannot_be_written_costs_nothing(world):
     """Where the log's disk is full katod goes on without it."""
-    world.once()
     world.configure(level="debug")
     session = world.session()
     session.append(session.user(f"::start\n{MARK}"))
@@ -318,17 +307,16 @@ MOST_KB = 4_000  # a fifth of what is said
 def test_two_hundred_recordings_leak_nothing(world, many):
     """Once all are recorded, what more is said in them costs neither descriptors nor memory."""
     sessions = [world.session(number) for number in range(1, many + 1)]
-    world.once()
     with Live(world) as live:
-        say(world, sessions, lambda session: f"::start {session.id}\nbegin.")
+        say(world, sessions, lambda session: f"::start {session.session}\nbegin.")
         say(world, sessions, lambda _: f"{TEXT}turn 0.")
-        descriptors, memory = live.descriptors(), resident(live)
+        descriptors, memory = live.descriptors(), live.memory()
         for turn in range(1, TURNS + 1):
             say(world, sessions, lambda _, turn=turn: f"{TEXT}turn {turn}.")
             until(lambda: live.descriptors() <= descriptors, "as few descriptors as before")
-        assert resident(live) - memory < MOST_KB
+        assert live.memory() - memory < MOST_KB
     for row in world.outputs():
-        assert row.path.read_bytes() == world.rendered(row)
+        assert row.path.read_bytes() == world.export(row)
 
 
 def say(world, sessions, text):
@@ -336,11 +324,5 @@ def say(world, sessions, text):
     for session in sessions:
         session.append(session.user(text(session)))
     for session in sessions:
-        path, words = world.out / "app" / f"{session.id}.md", text(session).rpartition("\n")[2]
+        path, words = world.out / "app" / f"{session.session}.md", text(session).rpartition("\n")[2]
         until(lambda path=path, words=words: path.exists() and words in path.read_text(), f"{words} in {path}")
-
-
-def resident(live):
-    """Return how many kB of memory the daemon has."""
-    status = Path(f"/proc/{live.process.pid}/status").read_text()
-    return int(status.partition("VmRSS:")[2].split()[0])

@@ -1,19 +1,10 @@
 """Secrets on their whole way: said, typed, called, printed by tools, of every agent, into every format."""
 
-import json
-
 import pytest
 
-from tests.agents.makers import MAKERS, UNKNOWN, calls, result, says, user
-from tests.world import World
+from tests.support.records import MAKERS, UNKNOWN, calls, result, says, user
 
 KEYS = [f"{number}abcdefghijKLMNOPQRSTUVWXYZ0123456789"[:36] for number in range(10, 20)]
-
-
-@pytest.fixture
-def world(tmp_path, monkeypatch):
-    """A home of its own."""
-    return World(tmp_path / "home", monkeypatch)
 
 
 def token(number):
@@ -49,7 +40,7 @@ def test_no_secret_reaches_a_file_of_katod(world, make, name):
     talk(make(world), name)
     assert told(world.home / "katod") == []
     assert told(world.state) == []
-    status = json.loads(world.cli("status", "--json"))
+    status = world.status()
     assert all(row["redactions"] >= 5 for row in status["recordings"] + status["ended"])
 
 

@@ -2,13 +2,14 @@
 
 import pytest
 
-from .power import Cut, Disk
-from .world import World
+from tests.support.world import World
 
-BEGUN = {"zone": "Europe/Berlin", "thinking": True, "tools": "full"}
+from .power import Cut, Disk
+
+BEGUN = {"thinking": True, "tools": "full"}
 CHANGES = {
-    "where outputs go": {"directory": "elsewhere"},
-    "the zone": {"zone": "Asia/Tokyo"},
+    "where outputs go": {"directory": "~/elsewhere"},
+    "the zone": {"time_zone": "Asia/Tokyo"},
     "thinking": {"thinking": False},
     "less of tools": {"tools": "none"},
     "some of tools": {"tools": "summary"},
@@ -24,15 +25,14 @@ def test_a_recording_keeps_its_settings(quick, change, when, name):
     world, calm = World(quick / "changed"), World(quick / "calm")
     for each in (world, calm):
         each.configure(**BEGUN)
-        each.once()
     session = world.session()
-    session.append(session.user(f"one\n::start{name}"), session.said("two"))
+    session.append(session.user(f"one\n::start{name}"), session.says("two"))
     world.once()
-    session.append(session.called("call"), session.result("output"), session.said("three"))
+    session.append(session.runs("call-1", "make"), session.result("call-1", "output"), session.says("three"))
     assert world.once_until(Cut(1, when, 0.5).on(Disk(world.out)))
     world.configure(**BEGUN | CHANGES[change])
     world.once()
-    session.append(session.called("again"), session.result("more"), session.said("four"))
+    session.append(session.runs("call-2", "again"), session.result("call-2", "more"), session.says("four"))
     world.once()
     calm.session().append(session.path.read_bytes())
     calm.once()

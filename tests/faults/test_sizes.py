@@ -5,14 +5,12 @@ import subprocess
 import sys
 from pathlib import Path
 
-import orjson
 import pytest
 
 from katod.command.grammar import MOST_COMMANDS
 from katod.record.ledger import Ledger
 from katod.tail.reader import LINE_CAP
-
-from .world import World
+from tests.support.world import World
 
 pytestmark = [
     pytest.mark.fault("hostile size"),
@@ -39,11 +37,10 @@ class Scene:
 
     def __init__(self, world: World):
         self.world, self.session = world, world.session()
-        self.run()
-        self.write(self.session.user("::start log.jsonl"), self.session.said("BEFORE"))
+        self.write(self.session.user("::start log.jsonl"), self.session.says("BEFORE"))
         self.run()
 
-    def write(self, *pieces: bytes):
+    def write(self, *pieces):
         """Append to the session's file."""
         self.session.append(*pieces)
 
@@ -56,7 +53,7 @@ class Scene:
 
     def assert_follows(self):
         """What comes now is read once, and the file is read to its end."""
-        self.write(self.session.said("BEHIND"))
+        self.write(self.session.says("BEHIND"))
         peak = self.run()
         (output,) = self.world.outputs()
         written = output.path.read_bytes()
@@ -95,7 +92,7 @@ def test_a_line_of_100_mb_is_passed_over(scene):
 def test_a_line_that_may_just_be_held_is_read(scene):
     """A message of nearly the longest line that katod holds costs a small multiple of itself."""
     size = LINE_CAP - MB
-    scene.write(scene.session.said("x" * size))
+    scene.write(scene.session.says("x" * size))
     assert scene.run() < IDLE + HELD * size
     scene.assert_follows()
     (output,) = scene.world.outputs()
@@ -143,12 +140,12 @@ def test_a_million_commands_in_one_message(scene):
 
 def test_very_many_ids(scene):
     """However many calls stay open, and however long their ids are, what katod remembers of them stays small."""
-    call = orjson.loads(scene.session.called("x"))
+    call = scene.session.runs("", "x")
     for number in range(20_000):
         call["uuid"] = f"call-{number}"
         call["message"]["id"] = call["message"]["content"][0]["id"] = f"{number}{'i' * (number % 300)}"
-        scene.write(orjson.dumps(call) + b"\n")
-    scene.write(*(scene.session.called("y" * MB).replace(b'"toolu', b'"' + b"i" * MB) for _ in range(20)))
+        scene.write(call)
+    scene.write(*(scene.session.runs(f"{'i' * MB}{number}", "y" * MB) for number in range(20)))
     assert scene.run() < IDLE + HELD * 4 * MB  # the longest of these lines has about 3 MB
     scene.assert_follows()
     database = sqlite3.connect(next(scene.world.state.glob("*.db")))

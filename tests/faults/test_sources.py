@@ -8,20 +8,12 @@ import re
 
 import pytest
 
-from tests.world import Claude, World, line
+from tests.support.inprocess import InProcess
+from tests.support.records import OTHER, Claude, line
 
-from .turns import Living
-
-OTHER = "7a8b9c0d-1111-4222-8333-444455556666"
 WEEKS = 21 * 24 * 3600
 NAMES = ("one", "two", "three", "four", "five")
 GAP = "A part of the conversation is missing here"
-
-
-@pytest.fixture
-def world(tmp_path, monkeypatch):
-    """A home on the disk."""
-    return World(tmp_path / "home", monkeypatch)
 
 
 @pytest.fixture(params=["running", "restarted"])
@@ -30,7 +22,7 @@ def look(world, request):
     if request.param == "restarted":
         yield world.once
         return
-    katod = Living(world)
+    katod = InProcess(world)
     yield katod.turn
     katod.stop()
 
@@ -142,7 +134,7 @@ def test_a_session_with_the_inode_of_another_is_its_own(world, look, session):
     other = session.path.with_name(f"{OTHER}.jsonl")
     if not has_inode(other, inode):
         pytest.skip("this file system does not use an inode again")
-    make = Claude(OTHER)
+    make = Claude(session=OTHER)
     world.claude(OTHER).append(make.user("::start other\nfour"), make.says("five"))
     look()
     written = world.written()

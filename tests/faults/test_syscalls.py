@@ -12,9 +12,10 @@ from pathlib import Path
 import pytest
 
 from katod.write import output
+from tests.support.live import until
+from tests.support.world import CUT, World
 
 from .table import note
-from .world import CUT, World, until
 
 pytestmark = pytest.mark.slow
 
@@ -30,7 +31,10 @@ def strace(tmp_path_factory):
     if not shutil.which("strace"):
         pytest.skip("no strace here")
     folder = tmp_path_factory.mktemp("try")
-    if once_traced(World(folder), "-o", str(folder / "log"), "-e", "inject=openat:signal=SIGKILL") == 0:
+    if (
+        once_traced(World(folder, seen_empty=False), "-o", str(folder / "log"), "-e", "inject=openat:signal=SIGKILL")
+        == 0
+    ):
         pytest.skip("strace cannot trace, or not kill, here")
 
 
@@ -43,12 +47,12 @@ def once_traced(world, *options):
         try:
             ctypes.CDLL(None).prctl(PR_SET_PTRACER, ANYONE)
             os.read(waiting, 1)
-            world.once()
+            world.process()
             code = 0
         finally:
             os._exit(code)
     tracer = subprocess.Popen(["strace", "-f", "-qq", "-p", str(child), *options], stderr=subprocess.DEVNULL)
-    until(lambda: tracer.poll() is not None or is_traced(child), "strace is there", poll=0.001)
+    until(lambda: tracer.poll() is not None or is_traced(child), "strace", poll=0.001)
     os.write(release, b".")
     _, status = os.waitpid(child, 0)
     tracer.wait(timeout=10)
@@ -58,15 +62,19 @@ def once_traced(world, *options):
 
 
 def is_traced(process):
-    """Say whether a process has a tracer."""
+    """Return whether a process has a tracer."""
     return "TracerPid:\t0\n" not in Path(f"/proc/{process}/status").read_text()
 
 
 def new(world):
     """A session is recorded to a file that is not there yet, and exported to another one."""
     session = world.session()
-    session.append(session.user("before"), session.user("one\n::start\ntwo"), session.said("three"))
-    session.append(session.called("four"), session.result("no", failed=True), session.user("five\n::export all.jsonl"))
+    session.append(session.user("before"), session.user("one\n::start\ntwo"), session.says("three"))
+    session.append(
+        session.runs("call-1", "four"),
+        session.result("call-1", "no", error=True),
+        session.user("five\n::export all.jsonl"),
+    )
     return session
 
 
@@ -74,7 +82,7 @@ def more(world):
     """What is new goes behind what stands in the output."""
     session = new(world)
     world.once()
-    session.append(session.said("six"), session.user("seven"), session.said("eight"))
+    session.append(session.says("six"), session.user("seven"), session.says("eight"))
 
 
 def torn(world):
@@ -96,13 +104,8 @@ def half_an_append():
 def begun(folder, scene):
     """Return a world in which katod has something to do."""
     world = World(folder)
-    world.once()
     scene(world)
     return world
-
-
-def contents(world):
-    return {path.name: path.read_bytes() for path in world.out.rglob("*") if path.is_file()}
 
 
 def expected(folder, scene):
@@ -113,7 +116,7 @@ def expected(folder, scene):
     calls = Counter(re.findall(r"^\d+ +(\w+)\(", log.read_text(), re.MULTILINE))
     for row in world.outputs():
         assert row.path.read_bytes() == world.export(row)
-    return contents(world), calls
+    return world.contents(), calls
 
 
 SCENES = {new: "a new recording", more: "one that goes on", torn: "one that a kill left half-written"}
@@ -133,8 +136,8 @@ def test_a_kill_at_any_system_call_loses_and_doubles_nothing(quick, scene, reque
             assert code in (0, -signal.SIGKILL)
             kills[name] += code != 0
             world.once()
-            assert contents(world) == wanted, f"killed at {name} number {number}"
-            shutil.rmtree(world.folder)
+            assert world.contents() == wanted, f"killed at {name} number {number}"
+            shutil.rmtree(world.home)
     told = ", ".join(f"{count} at `{name}`" for name, count in kills.most_common() if count)
     note(request.node.nodeid, sum(kills.values()), f"Killed at each system call, {SCENES[scene]}: {told}.")
     assert {name for name, count in kills.items() if count} >= {"write", "pwrite64", "fdatasync", "openat"}

@@ -9,9 +9,8 @@ import pytest
 
 from katod.discover.watch import Hints, Watcher
 from katod.log import EventLog
-
-from .live import Live, with_watches, without_privileges
-from .world import until
+from tests.support.live import Live, until, with_watches, without_privileges
+from tests.support.records import line
 
 # How many events the kernel keeps for a reader that does not read.
 LIMIT = Path("/proc/sys/fs/inotify/max_queued_events")
@@ -35,7 +34,7 @@ def speaks(session, words="mark-00000001-000001."):
 
 def elsewhere(session):
     """Have a session in a folder of its own: nobody looks there because of others."""
-    session.path = session.path.parent.with_name(f"-{session.id}") / session.path.name
+    session.path = session.path.parent.with_name(f"-{session.session}") / session.path.name
     return session
 
 
@@ -65,8 +64,6 @@ def test_a_folder_that_is_made_later_is_watched(watcher, tmp_path):
 @pytest.mark.fault("root made later")
 def test_a_session_in_a_root_that_is_made_later_is_recorded(world):
     """What was written before its watch was set is found at once, and no command in it is missed."""
-    world.once()
-    shutil.rmtree(world.root("claude"))
     with Live(world) as live:
         live.until_written(speaks(world.session()))
 
@@ -88,18 +85,18 @@ def test_a_folder_that_is_made_again_is_watched_again(watcher, tmp_path):
 @pytest.mark.fault("root deleted and made again")
 def test_a_session_in_a_root_that_is_made_again_is_recorded(world):
     """The sessions of the new root are followed, without a word in the log."""
-    world.once()
+    session = world.session(1)
     with Live(world) as live:
-        live.until_written(speaks(world.session(1)))
-        shutil.rmtree(world.root("claude"))
+        live.until_written(speaks(session))
+        shutil.rmtree(world.home / ".claude")
         live.until_written(speaks(elsewhere(world.session(2)), "in the new root"))
 
 
 @pytest.mark.fault("no file events")
 def test_without_events_the_sweep_finds_what_changes(world):
     """With `watch.use_events = false` a new session is found, and then followed, by the clock alone."""
-    world.once()
-    with Live(world, events=False, full=1.0) as live:
+    world.configure(use_events=False)
+    with Live(world, full=1.0) as live:
         live.until_written(speaks(world.session()))
         assert "sweeps only" in live.said()
 
@@ -108,11 +105,11 @@ def test_without_events_the_sweep_finds_what_changes(world):
 def test_without_events_a_session_that_is_active_is_looked_at_often(world):
     """What is said in it is there long before the next full sweep."""
     session = world.session()
-    world.once()
     speaks(session)
-    with Live(world, events=False) as live:
+    world.configure(use_events=False)
+    with Live(world) as live:
         live.until_written("mark-00000001-000001.")
-        session.append(session.said("by the clock"))
+        session.append(session.says("by the clock"))
         live.until_written("by the clock")
 
 
@@ -120,16 +117,15 @@ def test_without_events_a_session_that_is_active_is_looked_at_often(world):
 @pytest.mark.parametrize("watches", [0, 3])
 def test_a_watch_limit_blinds_nobody(world, watches):
     """Where the kernel gives too few watches, sessions in folders new and old are found by the sweep."""
-    world.once()
+    first, second = world.session(1), elsewhere(world.session(2))
     with Live(world, *with_watches(watches=watches), full=1.0) as live:
-        live.until_written(speaks(world.session(1)))
-        live.until_written(speaks(elsewhere(world.session(2)), "in another folder"))
+        live.until_written(speaks(first))
+        live.until_written(speaks(second, "in another folder"))
 
 
 @pytest.mark.fault("no watcher at all")
 def test_without_a_watcher_the_sweep_finds_what_changes(world):
     """It is said in the log and shown as the mode; all sessions are followed."""
-    world.once()
     with Live(world, *with_watches(instances=0), full=1.0) as live:
         live.until_written(speaks(world.session()))
         assert "watch.lost" in live.said()
@@ -141,10 +137,9 @@ def test_without_a_watcher_the_sweep_finds_what_changes(world):
 def test_after_lost_events_everything_is_looked_at(world):
     """A session made while the queue was full is found although the kernel never told of it."""
     session = world.session()
-    world.once()
     with Live(world) as live:
         live.process.send_signal(signal.SIGSTOP)
-        until(lambda: "T" in _state(live.process.pid), "it stands still")
+        until(lambda: "T" in _state(live.process.pid), "it to stop")
         fill_the_queue(session.path.parent)
         speaks(session)
         live.process.send_signal(signal.SIGCONT)
@@ -184,7 +179,6 @@ def test_a_folder_that_may_be_read_later_is_swept(world, above, mode):
     """It is named in the log and in the status; what was typed meanwhile is obeyed when it can be read."""
     session, prefix = world.session(), without_privileges()
     folder = session.path.parents[above]
-    world.once()
     speaks(session)
     folder.chmod(mode)
     with Live(world, *prefix) as live:
@@ -192,7 +186,7 @@ def test_a_folder_that_may_be_read_later_is_swept(world, above, mode):
         assert problems(world, prefix) == {str(folder): "Permission denied"}
         folder.chmod(0o700)
         live.until_written("mark-00000001-000001.")
-        session.append(session.said("and on"))
+        session.append(session.says("and on"))
         live.until_written("and on")
     assert problems(world, prefix) == {}
 
@@ -201,12 +195,11 @@ def test_a_folder_that_may_be_read_later_is_swept(world, above, mode):
 def test_a_source_that_may_be_read_later_is_read(world):
     """It is shown while it is closed, and read as soon as it is not; another session goes on meanwhile."""
     session, other = world.session(1), world.session(2)
-    world.once()
     with Live(world, *without_privileges()) as live:
         live.until_written(speaks(session))
         with session.path.open("ab", buffering=0) as file:
             session.path.chmod(0)
-            file.write(session.said("while it was closed"))
+            file.write(line(session.says("while it was closed")))
         until(lambda: "cannot be opened" in problems(world).get(str(session.path), ""), "the problem")
         live.until_written(speaks(other, "all the same"))
         session.path.chmod(0o600)

@@ -11,12 +11,11 @@ FILLER = "nobody records this\n" * 80_000
 def test_a_recording_that_stops_and_goes_on_in_one_run(world, name):
     """The second range goes into the same output, which is no other one's file, and nothing waits."""
     session = world.session()
-    world.once()
     session.append(session.user(f"one\n::start{name}\nmark-00000001-000001."))
-    session.append(session.user("mark-00000001-000002.\n::stop\nthree"), session.said(FILLER))
+    session.append(session.user("mark-00000001-000002.\n::stop\nthree"), session.says(FILLER))
     session.append(session.user("four\n::start\nmark-00000001-000003."))
     world.once()
     row = world.outputs()[0]
     assert world.parked() == {}
     assert marks_of(row.path)[0] == [f"mark-00000001-{number:06d}." for number in (1, 2, 3)]
-    assert row.path.read_bytes() == world.rendered(row)
+    assert row.path.read_bytes() == world.export(row)

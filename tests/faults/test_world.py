@@ -7,15 +7,14 @@ import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
-from tests.agents.makers import MAKERS, OTHER, SESSION, says, user
 from tests.examples import examples
-from tests.world import World, in_new_process, line
+from tests.support.inprocess import InProcess
+from tests.support.records import MAKERS, OTHER, SESSION, line, says, user
+from tests.support.world import MEMORY, World
 
 from .expected import SAY, START, STOP, Expected
 from .modes import modes_hold
 from .power import Cut, Disk
-from .turns import Living
-from .world import CUT, MEMORY
 
 LINES = [make for make in MAKERS if "torn" not in make.ABSENT]
 KEEP_IDS = ("claude", "copilot", "pi")  # records keep their ids where they are copied to
@@ -171,7 +170,7 @@ class Happenings(RuleBasedStateMachine):
         """The katod that runs looks at everything (one is started, if none does)."""
         with modes_hold():
             if self.katod is None:
-                self.katod = Living(self.world)
+                self.katod = InProcess(self.world)
             self.katod.turn()
         self.killed = False
         self.check()
@@ -187,20 +186,15 @@ class Happenings(RuleBasedStateMachine):
     def kill(self, cut):
         """The next katod is killed while it writes, and the one after it looks."""
         self.end(order=True)
-
-        def run():
-            cut.on(Disk(self.world.home / "katod"))()
-            self.world.process()
-
         with modes_hold():
-            in_new_process(run, ends=(0, CUT))
+            self.world.once_until(cut.on(Disk(self.world.out)))
         self.killed = True  # how much of the source it has seen, nobody knows
 
     def check(self):
         """The output holds what it has to."""
         if self.is_readable():
             self.model.read(self.session.items)
-        outputs = [path for path in (self.world.home / "katod").rglob("*") if path.is_file()]
+        outputs = self.world.files()
         assert len(outputs) == bool(self.model.recorded)
         for path in outputs:
             assert not self.model.difference(text_of(path)), text_of(path)
@@ -210,7 +204,7 @@ class Happenings(RuleBasedStateMachine):
     @property
     def output(self):
         """The output, None if there is none."""
-        return next((path for path in (self.world.home / "katod").rglob("*") if path.is_file()), None)
+        return next(iter(self.world.files()), None)
 
     @rule(end=st.sampled_from(("\n", "")))
     def note(self, end):

@@ -13,13 +13,15 @@ import random
 import select
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
-from .world import World
+from tests.support.records import line
+from tests.support.world import numbered
 
 WORDS = ("alpha", "grüße", "你好", "#", "echo", ">", "foxtrot", "`golf`", "**hotel**", "<india>", "🎉", "juliet")
 SESSIONS = 6
 LONG = 200_000
-SPOKEN = ("user", "said")
+SPOKEN = ("user", "says")
 
 
 class Talk:
@@ -27,7 +29,7 @@ class Talk:
 
     def __init__(self, world, number, rng):
         self.number, self.rng = number, rng
-        self.session = world.session(number, "codex" if number % 3 == 0 else "claude")
+        self.session = numbered(world, number, "codex" if number % 3 == 0 else "claude")
         self.suffix = "jsonl" if number // 2 % 2 else "md"
         self.left = rng.randint(80, 500)
         self.marks = 0
@@ -37,22 +39,23 @@ class Talk:
         self.calling = False
 
     def turn(self):
-        """Return the records of one more thing."""
+        """Return the records of one more thing that happens."""
         self.left -= 1
-        first = self.session.begin() if not self.session.count else b""
+        first = [] if self.session.count else self.session.opening()
         if self.calling:
             self.calling = False
-            return first + self.session.result(self._text("result"), failed=self.rng.random() < 0.3)
-        kinds = {"user": 12, "said": 40, "ok": 4, "thought": 10, "called": 20, "command": 8}
+            return [*first, self.session.result(self.call, self._text("result"), error=self.rng.random() < 0.3)]
+        kinds = {"user": 12, "says": 40, "ok": 4, "thinks": 10, "runs": 20, "command": 8}
         kind = self.rng.choices(list(kinds), kinds.values())[0]
         if kind == "command" or (self.present is None and self.session.count > 2):
-            return first + self._command()
+            return [*first, self._command()]
         if kind == "ok":
             self._note("ok", "ok")
-            return first + self.session.said("ok")
-        self.calling = kind == "called"
-        text = self._text(kind) if kind != "called" else self._mark(kind)
-        return first + getattr(self.session, kind)(text)
+            return [*first, self.session.says("ok")]
+        if kind == "runs":
+            self.calling, self.call = True, f"call-{self.marks}"
+            return [*first, self.session.runs(self.call, f"true {self._mark(kind)}")]
+        return [*first, getattr(self.session, kind)(self._text(kind))]
 
     def _command(self):
         """Return a typed message with a command in its middle."""
@@ -110,8 +113,7 @@ def truth(talks):
 
 def main(folder, seed, target):
     rng = random.Random(seed)
-    world = World.__new__(World)
-    world.folder = Path(folder)
+    world = SimpleNamespace(home=Path(folder))
     talks = []
     while not select.select([sys.stdin], [], [], rng.uniform(0.002, 0.012))[0]:
         busy = [talk for talk in talks if talk.left > 0]
@@ -119,7 +121,7 @@ def main(folder, seed, target):
             talks.append(Talk(world, len(talks) + 1, rng))
             busy.append(talks[-1])
         talk = rng.choice(busy)
-        records = talk.turn()
+        records = b"".join(map(line, talk.turn()))
         cut = rng.randrange(len(records)) if rng.random() < 0.1 else len(records)
         talk.session.append(records[:cut])
         talk.session.append(records[cut:])

@@ -10,7 +10,7 @@ from katod.agents import sniff
 from katod.events import KINDS, from_json
 from tests.golden.cases import FIXTURES, FORMS, GOLDEN, Case, cases
 from tests.looping import each
-from tests.world import World
+from tests.support.world import World
 
 CASES = cases()
 SECRET = b"vq7Lr2"  # what the passwords in the fixtures begin with

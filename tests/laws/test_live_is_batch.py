@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.examples import examples
-from tests.world import SESSION, THREAD, World, line
+from tests.support.records import SESSION, THREAD, line
+from tests.support.world import World
 
 ROOT = Path(__file__).parents[2]
 CORPUS = Path(os.environ.get("KATOD_CORPUS") or ROOT / "../shared/corpus")

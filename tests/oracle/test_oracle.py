@@ -19,6 +19,7 @@ from tests.oracle.update import left_out
 
 CORPUS = corpus_sources()
 WITHOUT_CORPUS = f"no real sessions under {corpus_folder()} (KATOD_CORPUS names another folder)"
+SMALL = 300_000  # bytes; what is larger is slow
 PLACEHOLDER = "[trimmed for fixture]"  # reduced files give one id to many records: nothing to compare by
 
 
@@ -42,9 +43,11 @@ def test_an_export_of_a_fixture_says_what_the_session_says() -> None:
 
 @pytest.mark.skipif(not CORPUS, reason=WITHOUT_CORPUS)
 @pytest.mark.usefixtures("home")
-def test_an_export_of_a_real_session_says_what_the_session_says() -> None:
+@pytest.mark.parametrize("large", [False, pytest.param(True, marks=pytest.mark.slow)], ids=["small", "large"])
+def test_an_export_of_a_real_session_says_what_the_session_says(large: bool) -> None:
     """What real clients wrote does not differ from what katod makes of it, either."""
-    wrong = {source.name: found for source in CORPUS if (found := compared(source))}
+    chosen = [source for source in CORPUS if (source.path.stat().st_size > SMALL) is large]
+    wrong = {source.name: found for source in chosen if (found := compared(source))}
     assert not wrong, listed(wrong)
 
 
@@ -90,6 +93,7 @@ def _some(title: str, counts: Counter[tuple[str, ...]], sets: Sets) -> list[str]
     return [f"{title} {counts.total()}", *shown]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not CORPUS, reason=WITHOUT_CORPUS)
 def test_what_is_left_out_is_written_down() -> None:
     """left_out.json names, per real session, every record type that becomes no event."""

@@ -2,15 +2,14 @@
 
 import os
 
-from tests.test_pipeline import FORK
-from tests.world import SESSION, Claude
+from tests.support.records import OTHER, SESSION, Claude
 
 
 def fork(source, world):
     """A new file with the records of another one, ids and times as they were, and a session id of its own."""
-    records = source.path.read_bytes().replace(SESSION.encode(), FORK.encode())
-    same_ids = records.replace(f'"uuid":"{FORK[:8]}'.encode(), f'"uuid":"{SESSION[:8]}'.encode())
-    return world.claude(FORK).append(same_ids, Claude(FORK, start=50).says("of the fork"))
+    records = source.path.read_bytes().replace(SESSION.encode(), OTHER.encode())
+    same_ids = records.replace(f'"uuid":"{OTHER[:8]}'.encode(), f'"uuid":"{SESSION[:8]}'.encode())
+    return world.claude(OTHER).append(same_ids, Claude(session=OTHER, start=50).says("of the fork"))
 
 
 def test_a_command_of_history_does_not_act_in_a_fork(world):

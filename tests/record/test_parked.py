@@ -3,36 +3,17 @@
 import errno
 import os
 import sqlite3
-import time
 
 import pytest
 
 from katod import requests
-from katod.config import load
-from katod.daemon import Daemon
-from katod.errors import OutputError
-from katod.log import EventLog
+from katod.errors import LedgerError, OutputError
 from katod.record import delivery, outputs
 from katod.record.attach import Attaching
 from katod.requests import Request
-from tests.test_pipeline import counts, only
-from tests.world import SESSION, Claude, Codex, World, line
-
-
-class InProcess:
-    """A daemon in this process, turned by hand."""
-
-    def __init__(self, world: World) -> None:
-        self.daemon = Daemon(load(world.config), world.config, world.state, EventLog())
-        self.daemon._pipeline.resume()
-        self.turn()
-
-    def turn(self, later: float = 0.0) -> None:
-        """Take everything as far as it goes, as if so many seconds had passed."""
-        daemon = self.daemon
-        daemon._queue(daemon._catalog.sweep(daemon._roots))
-        while daemon._due or daemon._pipeline.follow(time.monotonic() + later):
-            daemon._step_due(float("inf"))
+from tests.support.inprocess import InProcess
+from tests.support.outputs import counts, only
+from tests.support.records import SESSION, Claude, Codex, CodexLegacy, line
 
 
 @pytest.fixture
@@ -59,7 +40,7 @@ def test_a_capture_that_waits_and_goes_on_loses_nothing(world, full):
     run.turn(later=1000)
     source.append(make.says("five"))
     run.turn(later=1000)
-    run.daemon.close()
+    run.stop()
     assert counts(only(world), "one", "two", "three", "four", "five") == [1] * 5
     world.assert_live_is_batch()
 
@@ -76,7 +57,7 @@ def test_what_changes_meanwhile_does_not_reach_a_waiting_output_early(world, ful
     run.turn(later=1000)
     source.append(make.says("three", gitBranch="main"))
     run.turn(later=1000)
-    run.daemon.close()
+    run.stop()
     world.assert_live_is_batch()
 
 
@@ -118,7 +99,7 @@ def test_a_waiting_export_costs_nothing_while_it_waits(world, full, monkeypatch)
     for _ in range(5):
         source.append(make.says("more"))
         run.turn()
-    run.daemon.close()
+    run.stop()
     assert sum(translated) == 0
 
 
@@ -139,7 +120,7 @@ def test_a_capture_of_two_files_of_one_session_holds_both(world):
 
 def test_words_said_again_after_a_rewrite_are_new(world):
     """Reading a session without ids again notes nothing twice, so that repeated words stay new ones."""
-    make, source = Codex(paginated=False), world.codex()
+    make, source = CodexLegacy(), world.codex()
     rows = [make.meta(), make.user("::start n\none"), make.says("ok"), make.user("::stop"), make.says("mid")]
     records = [line(row) for row in rows]
     source.append(*records)
@@ -184,10 +165,10 @@ def test_one_bad_session_stops_no_other(world):
     (world.home / "katod").mkdir()
     (world.home / "katod" / "app").symlink_to(world.home)
     bad = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "abcde"}}
-    make, other = Claude(), Claude("7a8b9c0d-1111-4222-8333-444455556666", cwd="/home/me/no\0where")
+    make, other = Claude(), Claude(session="7a8b9c0d-1111-4222-8333-444455556666", cwd="/home/me/no\0where")
     world.claude().append(make.user([{"type": "text", "text": "look"}, bad]))
     world.claude(other.session, folder="-b").append(other.user("::start a/b"), other.user([bad]))
-    third = Claude("8b9c0d1e-1111-4222-8333-444455556666", cwd="/home/me/fine")
+    third = Claude(session="8b9c0d1e-1111-4222-8333-444455556666", cwd="/home/me/fine")
     world.claude(third.session, folder="-c").append(third.user("fine"))
     world.once()
     assert any(counts(text, "fine") == [1] for text in world.written().values())
@@ -212,10 +193,10 @@ def test_a_request_for_a_session_that_was_not_swept_begins_at_its_end(world):
     run = InProcess(world)
     source.append(make.user("private"))
     requests.leave(world.state, Request(("claude", SESSION, ""), "start", "", "2026-02-10T23:00:00.000Z"))
-    run.daemon._take_requests()
+    run._take_requests()
     source.append(make.says("later"))
     run.turn()
-    run.daemon.close()
+    run.stop()
     assert counts(only(world), "private", "later") == [0, 1]
 
 
@@ -269,7 +250,7 @@ def test_an_output_deleted_while_words_wait_for_it_is_begun_anew(world, monkeypa
     run.turn(later=1000)
     source.append(make.says("three"))
     run.turn()
-    run.daemon.close()
+    run.stop()
     text = path.read_text()
     assert text.startswith("---\ntitle:")
     assert text.count("---\ntitle:") == text.count("The file before this one is gone") == 1
@@ -322,7 +303,7 @@ def test_recording_by_rule_outlives_a_restart_before_the_first_words(world):
 
 def test_a_restored_file_gives_its_new_turns(world):
     """Codex went back to a backup and on from there: new turns are no old ones because a turn begins like any other."""
-    make, source = Codex(paginated=False), world.codex()
+    make, source = CodexLegacy(), world.codex()
 
     def turn(number, said, answer):
         ids = {"turn_id": f"t{number}"}
@@ -343,10 +324,10 @@ def test_without_its_file_the_configuration_stays(world):
     world.config.write_text('[recording]\nexclude = ["/home/me/app"]\n')
     run = InProcess(world)
     world.config.unlink()
-    run.daemon._reload()
+    run._reload()
     world.claude().append(Claude().user("::start n\none"))
     run.turn()
-    run.daemon.close()
+    run.stop()
     assert world.written() == {}
 
 
@@ -377,6 +358,6 @@ def test_a_recording_of_a_newer_katod_is_left_as_it_is(world):
     ledger.execute("UPDATE outputs SET options = json_set(options, '$.new', 1)")
     ledger.commit()
     ledger.close()
-    with pytest.raises(AssertionError, match="newer katod"):
+    with pytest.raises(LedgerError, match="newer katod"):
         world.once()
     assert not list(world.state.glob("*.damaged*"))

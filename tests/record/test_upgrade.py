@@ -9,8 +9,9 @@ from katod.agents.claude.adapter import Claude as ClaudeAdapter
 from katod.agents.codex.adapter import Codex as CodexAdapter
 from katod.formats.markdown import Markdown
 from katod.requests import Request
-from tests.test_pipeline import counts, only
-from tests.world import SESSION, Claude, Codex, World, line
+from tests.support.outputs import counts, only
+from tests.support.records import SESSION, Claude, Codex, line
+from tests.support.world import World
 
 
 @pytest.mark.fault("upgraded in mid recording")

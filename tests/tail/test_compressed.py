@@ -8,8 +8,8 @@ import zstandard
 from katod.errors import SourceError
 from katod.tail.reader import Cursor
 from katod.tail.source import open_source
-from tests.test_pipeline import counts, only
-from tests.world import Codex
+from tests.support.outputs import counts, only
+from tests.support.records import Codex
 
 
 def pack(path, content):

@@ -1,0 +1,43 @@
+"""katod in this process, turn by turn: it keeps its memory between two turns, and can end in any way."""
+
+import os
+import time
+
+from katod.config import load
+from katod.daemon import Daemon
+from katod.log import EventLog
+from katod.service.lock import Lock
+from tests.support.world import World
+
+
+class InProcess(Daemon):
+    """A daemon without its loop: it looks when it is told to, the first time when it is made."""
+
+    def __init__(self, world: World) -> None:
+        self._lock = Lock.take(world.state)
+        self._umask = os.umask(0o077)
+        super().__init__(load(world.config), world.config, world.state, EventLog())
+        self._pipeline.resume()
+        self._queue(self._catalog.unread())
+        self.turn()
+
+    def turn(self, later: float = 0.0) -> None:
+        """Look at everything and process it, as if so many seconds had passed."""
+        self._queue(self._catalog.sweep(self._roots))
+        self._queue([row for row in self._catalog.sources.values() if row.problem])
+        while self._due or self._pipeline.follow(time.monotonic() + later):
+            self._step_due(float("inf"))
+
+    def stop(self) -> None:
+        """End in order."""
+        self.close()
+        self._let_go()
+
+    def vanish(self) -> None:
+        """End like a kill: what was not committed is lost."""
+        self._ledger.close()
+        self._let_go()
+
+    def _let_go(self) -> None:
+        os.umask(self._umask)
+        self._lock.release()

@@ -1,0 +1,56 @@
+"""Records as agents write them, one class per agent. A new adapter gets its maker here; the compliance suite runs for it."""
+
+from typing import Final
+
+from tests.support.records.base import (
+    CWD,
+    OTHER,
+    SESSION,
+    THREAD,
+    UNKNOWN,
+    Maker,
+    Said,
+    calls,
+    line,
+    milliseconds,
+    moment,
+    result,
+    says,
+    user,
+)  # fmt: skip
+from tests.support.records.claude import Claude
+from tests.support.records.codex import Codex, CodexLegacy
+from tests.support.records.copilot import Copilot
+from tests.support.records.cursor import Cursor
+from tests.support.records.gemini import Gemini, GeminiDocument
+from tests.support.records.opencode import OpenCode
+from tests.support.records.pi import Pi
+from tests.support.records.zot import Zot
+
+__all__ = [
+    "CWD",
+    "MAKERS",
+    "OTHER",
+    "SESSION",
+    "THREAD",
+    "UNKNOWN",
+    "Claude",
+    "Codex",
+    "Cursor",
+    "Gemini",
+    "GeminiDocument",
+    "Maker",
+    "OpenCode",
+    "Said",
+    "calls",
+    "line",
+    "milliseconds",
+    "moment",
+    "result",
+    "says",
+    "user",
+]  # fmt: skip
+
+MAKERS: Final[tuple[type[Maker], ...]] = (
+    Claude, Codex, CodexLegacy, Copilot, Cursor, Gemini, GeminiDocument, OpenCode, Pi, Zot,
+)  # fmt: skip

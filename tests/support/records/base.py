@@ -1,0 +1,169 @@
+"""What the sessions of all agents have in common: a place below the home, a file that grows, and a neutral language.
+
+`Said` is one thing that happens in a conversation, in terms of no agent; `Maker.records` writes it down as the agent
+does. What an agent's format cannot express is listed in `ABSENT`, with the reason.
+"""
+
+import json
+import os
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, ClassVar, Final, NamedTuple, Protocol, Self
+
+SESSION: Final = "6f1c2c1e-8a53-4c3e-9b5e-0a1d5f8f2c11"
+THREAD: Final = "01a1f89e-eea5-7302-86e3-f8e0f705330a"  # Codex: a UUID of version 7
+OTHER: Final = "77777777-9d1e-4b7a-8c66-0123456789ab"
+CWD: Final = "/home/me/app"
+Record = dict[str, Any]
+
+
+class Home(Protocol):
+    """Whatever has a home directory: a `World`, mostly."""
+
+    home: Path
+
+
+class Said(NamedTuple):
+    """One thing that happens: user, assistant, call, result, or unknown."""
+
+    what: str
+    text: str = ""
+    call: str = ""
+
+
+def user(text: str) -> Said:
+    """The person types."""
+    return Said("user", text)
+
+
+def says(text: str) -> Said:
+    """The assistant answers."""
+    return Said("assistant", text)
+
+
+def calls(call: str, command: str) -> Said:
+    """The assistant runs a command."""
+    return Said("call", command, call)
+
+
+def result(call: str, text: str) -> Said:
+    """The command's result."""
+    return Said("result", text, call)
+
+
+UNKNOWN: Final = Said("unknown", "of a kind that nobody has seen")
+
+
+def line(record: Record | bytes | str) -> bytes:
+    """Return one record as a line of the session file; text and bytes stay as they are."""
+    if isinstance(record, bytes):
+        return record
+    if isinstance(record, str):
+        return record.encode()
+    return json.dumps(record, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
+
+
+def moment() -> str:
+    """Return the present time as agents write it."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def milliseconds() -> int:
+    """Return the present time in milliseconds."""
+    return time.time_ns() // 1_000_000
+
+
+class Maker(ABC):
+    """One session: makes its records and, given a home, writes them where the agent keeps them.
+
+    `append` writes exactly what it is given. `say` and `put` write a whole session: its opening first, and they
+    remember what was written, so that `rewrite` can write it again.
+    """
+
+    agent: ClassVar[str]
+    SESSION: ClassVar[str] = SESSION
+    # What the format has no form for (result, torn, sub-agent, fork, cwd), each with the reason.
+    ABSENT: ClassVar[dict[str, str]] = {}
+    path: Path
+
+    def __init__(
+        self, world: Home | None = None, session: str = "", *, subagent: str = "", cwd: str = CWD, start: int = 0,
+        **place: str,
+    ) -> None:  # fmt: skip
+        self.session, self.subagent, self.cwd, self.count = session or self.SESSION, subagent, cwd, start
+        self.items: list[Record] = []
+        self.opened = False
+        if world is not None:
+            self.world = world
+            self.path = world.home / self.place(**place)
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+
+    @abstractmethod
+    def place(self) -> str:
+        """Return where the file is, below the home."""
+
+    @abstractmethod
+    def records(self, said: Said) -> list[Record]:
+        """Return the native records of one thing that happens."""
+
+    @abstractmethod
+    def wrapped(self, text: str) -> list[Record]:
+        """Return text that the client put there under the person's name: commands in it are ignored."""
+
+    def opening(self) -> list[Record]:
+        """Return what the agent writes before anything is said."""
+        return []
+
+    def next(self) -> int:
+        """Return a running number."""
+        self.count += 1
+        return self.count
+
+    # -- the file -----------------------------------------------------------------------------------
+
+    def append(self, *records: Record | bytes | str) -> Self:
+        """Append records, or raw bytes, as they are."""
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        with self.path.open("ab", buffering=0) as file:
+            file.write(b"".join(map(line, records)))
+        return self
+
+    def say(self, *things: Said) -> Self:
+        """Have things happen, and write them down."""
+        return self.put(*(record for said in things for record in self.records(said)))
+
+    def put(self, *records: Record) -> Self:
+        """Write records, after the opening of the session."""
+        if not self.opened:
+            self.opened = True
+            records = (*self.opening(), *records)
+        return self.write(*records)
+
+    def write(self, *records: Record) -> Self:
+        """Write records and remember them."""
+        self.items += records
+        return self.append(*records)
+
+    def rewrite(self, keep: Callable[[int, Record], bool] = lambda *_: True) -> Self:
+        """Write the whole file again, under a new inode."""
+        self.items = [record for n, record in enumerate(self.items) if keep(n, record)]
+        new = self.path.with_name("new.tmp")
+        new.write_bytes(b"".join(map(line, self.items)))
+        new.replace(self.path)
+        return self
+
+    def age(self) -> Self:
+        """Make the session look very old."""
+        os.utime(self.path, (1, 1))
+        return self
+
+    def document(self) -> list[Record]:
+        """Return the whole session as katod reads it, where it is read as one record."""
+        return []
+
+    def tells(self, moment: str) -> bool:
+        """Return whether the source holds this time."""
+        return moment in self.path.read_text()

@@ -1,0 +1,78 @@
+"""Claude Code: one file a session, one record a line."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from tests.support.records.base import Maker, Record, Said
+
+_BEGAN = datetime(2026, 2, 10, 22, 36, 18, tzinfo=UTC)
+
+
+class Claude(Maker):
+    """A session of Claude Code, a minute between two records."""
+
+    agent = "claude"
+
+    def place(self, folder: str = "-home-me-app") -> str:
+        """Return the file of the session, or of its sub-agent."""
+        base = f".claude/projects/{folder}/{self.session}"
+        return f"{base}/subagents/agent-{self.subagent}.jsonl" if self.subagent else f"{base}.jsonl"
+
+    def record(self, kind: str, **fields: Any) -> Record:
+        """Return a record with the envelope that all have."""
+        number = self.next()
+        time = _BEGAN + timedelta(minutes=number)
+        return {
+            "parentUuid": None, "isSidechain": False, "userType": "external", "cwd": self.cwd,
+            "sessionId": self.session, "version": "2.1.39", "gitBranch": "main", "type": kind,
+            "uuid": f"{self.session[:8]}-0000-4000-8000-{number:012d}",
+            "timestamp": time.strftime("%Y-%m-%dT%H:%M:%S.000Z"),
+        } | fields  # fmt: skip
+
+    def user(self, text: Any, **fields: Any) -> Record:
+        """Return what the person typed, or a list of blocks."""
+        return self.record("user", message={"role": "user", "content": text}, **fields)
+
+    def says(self, *blocks: Any, **fields: Any) -> Record:
+        """Return what the assistant says: texts or blocks."""
+        content = [{"type": "text", "text": block} if isinstance(block, str) else block for block in blocks]
+        message = {
+            "id": f"msg_{self.count + 1}", "type": "message", "role": "assistant", "model": "claude-opus-4-6",
+            "content": content, "stop_reason": "end_turn", "usage": {"input_tokens": 10, "output_tokens": 5},
+        }  # fmt: skip
+        return self.record("assistant", message=message | fields.pop("message", {}), **fields)
+
+    def thinks(self, text: str) -> Record:
+        """Return what the assistant thinks."""
+        return self.says({"type": "thinking", "thinking": text})
+
+    def calls(self, call: str, name: str, **arguments: Any) -> Record:
+        """Return a tool call."""
+        return self.says({"type": "tool_use", "id": call, "name": name, "input": arguments})
+
+    def runs(self, call: str, command: str) -> Record:
+        """Return the call of a shell command."""
+        return self.calls(call, "Bash", command=command)
+
+    def result(self, call: str, content: Any, *, error: bool = False, **fields: Any) -> Record:
+        """Return the result of a tool call."""
+        block = {"type": "tool_result", "tool_use_id": call, "content": content}
+        return self.user([block | ({"is_error": True} if error else {})], **({"toolUseResult": content} | fields))
+
+    def records(self, said: Said) -> list[Record]:
+        """Return one record each."""
+        side = {"isSidechain": True, "agentId": self.subagent} if self.subagent else {}
+        match said.what:
+            case "user":
+                return [self.user(said.text, **side)]
+            case "assistant":
+                return [self.says(said.text, **side)]
+            case "call":
+                return [self.runs(said.call, said.text)]
+            case "result":
+                return [self.result(said.call, said.text)]
+        return [self.record("never-seen", note=said.text)]
+
+    def wrapped(self, text: str) -> list[Record]:
+        """Return the output of a local command."""
+        return [self.user(f"<local-command-stdout>\n{text}\n</local-command-stdout>")]

@@ -1,0 +1,95 @@
+"""Codex: one file a rollout, paginated, or legacy before it numbered its records."""
+
+import json
+from typing import Any, ClassVar
+
+from tests.support.records.base import THREAD, Maker, Record, Said
+
+
+class Codex(Maker):
+    """A thread of Codex, a second between two records."""
+
+    agent = "codex"
+    SESSION = THREAD
+    paginated: ClassVar[bool] = True
+    ABSENT: ClassVar[dict[str, str]] = {"sub-agent": "a thread of its own says so in its first record, not by its path"}
+
+    def place(self, folder: str = "2026/02/10", rollout: str = "") -> str:
+        """Return the file of the thread, or of another rollout of it."""
+        name = f"rollout-2026-02-10T23-36-18-{self.session}{f'_{rollout}' if rollout else ''}.jsonl"
+        return f".codex/sessions/{folder}/{name}"
+
+    def record(self, kind: str, payload: Record) -> Record:
+        """Return a record with its envelope."""
+        row: Record = {"timestamp": f"2026-02-10T22:{36 + self.count // 60:02d}:{self.count % 60:02d}.000Z"}
+        if self.paginated:
+            row["ordinal"] = self.count
+        self.count += 1
+        return row | {"type": kind, "payload": payload}
+
+    def meta(self, **fields: Any) -> Record:
+        """Return the first record of a rollout."""
+        payload = {
+            "id": self.session, "timestamp": "2026-02-10T22:36:00.000Z", "cwd": self.cwd, "originator": "codex-tui",
+            "cli_version": "0.169.0", "source": "cli", "thread_source": "user",
+        }  # fmt: skip
+        mode = {"history_mode": "paginated"} if self.paginated else {}
+        return self.record("session_meta", payload | mode | fields)
+
+    def opening(self) -> list[Record]:
+        """Return the first record."""
+        return [self.meta()]
+
+    def user(self, text: str) -> Record:
+        """Return what the person typed, in the form that counts."""
+        if not self.paginated:
+            return self.record("event_msg", {"type": "user_message", "message": text})
+        return self._item("UserMessage", content=[{"type": "text", "text": text}])
+
+    def says(self, text: str) -> Record:
+        """Return what the assistant says, in the form that counts."""
+        if not self.paginated:
+            block = {"type": "output_text", "text": text}
+            return self.record("response_item", {"type": "message", "role": "assistant", "content": [block]})
+        return self._item("AgentMessage", content=[{"type": "Text", "text": text}])
+
+    def thinks(self, text: str) -> Record:
+        """Return what the assistant thinks (paginated rollouts only)."""
+        return self._item("Reasoning", summary_text=[text], raw_content=[])
+
+    def runs(self, call: str, command: str) -> Record:
+        """Return the call of a shell command."""
+        given = {"type": "function_call", "name": "exec_command", "call_id": call}
+        return self.record("response_item", given | {"arguments": json.dumps({"cmd": command})})
+
+    def result(self, call: str, text: str, *, error: bool = False) -> Record:
+        """Return the result of a command."""
+        output = f"Process exited with code 1\nOutput:\n{text}" if error else text
+        return self.record("response_item", {"type": "function_call_output", "call_id": call, "output": output})
+
+    def _item(self, kind: str, **fields: Any) -> Record:
+        item = {"type": kind, "id": f"item-{self.count}"} | fields
+        return self.record("event_msg", {"type": "item_completed", "thread_id": self.session, "item": item})
+
+    def records(self, said: Said) -> list[Record]:
+        """Return the form that counts, of each."""
+        match said.what:
+            case "user":
+                return [self.user(said.text)]
+            case "assistant":
+                return [self.says(said.text)]
+            case "call":
+                return [self.runs(said.call, said.text)]
+            case "result":
+                return [self.result(said.call, said.text)]
+        return [self.record("never_seen", {"note": said.text})]
+
+    def wrapped(self, text: str) -> list[Record]:
+        """Return the environment that the client describes."""
+        return [self.user(f"<environment_context>\n{text}\n</environment_context>")]
+
+
+class CodexLegacy(Codex):
+    """A thread of Codex before it numbered its records."""
+
+    paginated = False

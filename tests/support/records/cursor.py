@@ -1,0 +1,45 @@
+"""Cursor: one transcript a session, without results or ids."""
+
+from datetime import UTC, datetime
+from typing import ClassVar
+
+from tests.support.records.base import Maker, Record, Said
+
+
+class Cursor(Maker):
+    """A session of Cursor."""
+
+    agent = "cursor"
+    ABSENT: ClassVar[dict[str, str]] = {
+        "result": "results stand nowhere in a transcript",
+        "fork": "no fork of a transcript is known",
+        "cwd": "no record tells it",
+    }
+
+    def place(self) -> str:
+        """Return the transcript in the folder of the session."""
+        folder = f".cursor/projects/home-me-app/agent-transcripts/{self.session}"
+        return f"{folder}/subagents/{self.subagent}.jsonl" if self.subagent else f"{folder}/{self.session}.jsonl"
+
+    def records(self, said: Said) -> list[Record]:
+        """Return a line each, and none for a result."""
+        match said.what:
+            case "user":
+                stamp = datetime.now(UTC).strftime("%A, %b %-d, %Y, %-I:%M %p (UTC+0)")
+                return [_cursor("user", f"<timestamp>{stamp}</timestamp>\n<user_query>\n{said.text}\n</user_query>")]
+            case "assistant":
+                return [_cursor("assistant", said.text)]
+            case "call":
+                block = {"type": "tool_use", "name": "Shell", "input": {"command": said.text}}
+                return [{"role": "assistant", "message": {"content": [block]}}]
+            case "result":
+                return []
+        return [{"type": "never_seen", "note": said.text}]
+
+    def wrapped(self, text: str) -> list[Record]:
+        """Return what the client tells the model."""
+        return [_cursor("user", f"<available_subagent_types>\n{text}\n</available_subagent_types>")]
+
+
+def _cursor(role: str, text: str) -> Record:
+    return {"role": role, "message": {"content": [{"type": "text", "text": text}]}}

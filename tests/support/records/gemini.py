@@ -1,0 +1,87 @@
+"""Gemini CLI: one file of lines a session; before 0.39 one document, rewritten in place."""
+
+import json
+from collections.abc import Callable
+from typing import ClassVar, Self
+
+from tests.support.records.base import Maker, Record, Said, moment
+
+
+class Gemini(Maker):
+    """A session of Gemini CLI."""
+
+    agent = "gemini"
+
+    def place(self) -> str:
+        """Return the file, whose name holds eight digits of the id; a sub-agent has the whole id as its folder."""
+        chats = self.world.home / ".gemini/tmp/app/chats"
+        chats.mkdir(parents=True, exist_ok=True)
+        (chats.parent / ".project_root").write_text(self.cwd)
+        if self.subagent:
+            return f".gemini/tmp/app/chats/{self.session}/{self.subagent}.jsonl"
+        return f".gemini/tmp/app/chats/session-2026-02-10T22-36-{self.session[:8]}.jsonl"
+
+    def opening(self) -> list[Record]:
+        """Return the header."""
+        kind = "subagent" if self.subagent else "main"
+        return [{"sessionId": self.session, "projectHash": "0" * 64, "startTime": moment(), "kind": kind}]
+
+    def records(self, said: Said) -> list[Record]:
+        """Return a message; one with a call comes again when the call has ended."""
+        row: Record = {"id": f"m{self.next()}", "timestamp": moment()}
+        match said.what:
+            case "user":
+                return [row | {"type": "user", "content": [{"text": said.text}]}, {"$set": {"lastUpdated": moment()}}]
+            case "assistant":
+                tokens = {"input": 10, "output": 5, "cached": 0, "thoughts": 0, "tool": 0, "total": 15}
+                return [row | {"type": "gemini", "content": said.text, "tokens": tokens, "model": "gemini-2.5-pro"}]
+            case "call":
+                self.open: Record = row | {"type": "gemini", "content": "", "model": "gemini-2.5-pro"}
+                return [self.open]
+            case "result":
+                response = {"functionResponse": {"id": said.call, "response": {"output": said.text}}}
+                call = {"id": said.call, "name": "run_shell_command", "args": {"command": "make"}, "status": "success"}
+                return [self.open | {"toolCalls": [call | {"result": [response], "timestamp": moment()}]}]
+        return [row | {"type": "never-seen", "note": said.text}]
+
+    def wrapped(self, text: str) -> list[Record]:
+        """Return the preamble."""
+        content = [{"text": f"<session_context>\n{text}\n</session_context>"}]
+        return [{"id": f"m{self.next()}", "timestamp": moment(), "type": "user", "content": content}]
+
+
+class GeminiDocument(Gemini):
+    """A session of Gemini CLI before 0.39."""
+
+    ABSENT: ClassVar[dict[str, str]] = {
+        "torn": "a half-written document is left until it is complete",
+        "sub-agent": "its sub-agents were sessions of their own",
+    }
+
+    def place(self) -> str:
+        """Return the document of the session."""
+        return super().place().removesuffix("l")
+
+    def write(self, *records: Record) -> Self:
+        """Change the document: a message that comes again replaces itself."""
+        for record in records:
+            known = [n for n, item in enumerate(self.items) if "id" in item and item["id"] == record.get("id")]
+            if known:
+                self.items[known[0]] = record
+            elif "$set" not in record:
+                self.items.append(record)
+        return self._save()
+
+    def rewrite(self, keep: Callable[[int, Record], bool] = lambda *_: True) -> Self:
+        """Write the document with what is kept of it, in place."""
+        self.items = [record for n, record in enumerate(self.items) if keep(n, record)]
+        return self._save()
+
+    def document(self) -> list[Record]:
+        """Return the document."""
+        return [json.loads(self.path.read_text())]
+
+    def _save(self) -> Self:
+        head, *messages = self.items
+        self.path.write_text(json.dumps(head | {"lastUpdated": moment(), "messages": messages}, indent=2))
+        return self

@@ -1,0 +1,47 @@
+"""Pi: one file a session, its entries a tree."""
+
+from typing import Any, ClassVar
+
+from tests.support.records.base import Maker, Record, Said, moment
+
+
+class Pi(Maker):
+    """A session of Pi."""
+
+    agent = "pi"
+    ABSENT: ClassVar[dict[str, str]] = {"sub-agent": "Pi has none"}
+
+    def place(self) -> str:
+        """Return the file in the folder of the project."""
+        return f".pi/agent/sessions/--home-me-app--/2026-02-10T22-36-00-000Z_{self.session}.jsonl"
+
+    def opening(self) -> list[Record]:
+        """Return the header."""
+        return [{"type": "session", "version": 3, "id": self.session, "timestamp": moment(), "cwd": self.cwd}]
+
+    def entry(self, kind: str, **fields: Any) -> Record:
+        """Return an entry of the tree."""
+        return {"type": kind, "id": f"{self.next():08x}", "parentId": None, "timestamp": moment()} | fields
+
+    def records(self, said: Said) -> list[Record]:
+        """Return an entry each."""
+        model = {"provider": "x", "model": "glm-5", "stopReason": "stop"}
+        match said.what:
+            case "user":
+                return [self.entry("message", message={"role": "user", "content": said.text})]
+            case "assistant":
+                block, usage = {"type": "text", "text": said.text}, {"input": 10, "output": 5}
+                return [
+                    self.entry("message", message={"role": "assistant", "content": [block], "usage": usage} | model)
+                ]
+            case "call":
+                block = {"type": "toolCall", "id": said.call, "name": "bash", "arguments": {"command": said.text}}
+                return [self.entry("message", message={"role": "assistant", "content": [block]} | model)]
+            case "result":
+                row = {"role": "toolResult", "toolCallId": said.call, "toolName": "bash", "isError": False}
+                return [self.entry("message", message=row | {"content": [{"type": "text", "text": said.text}]})]
+        return [self.entry("never_seen", note=said.text)]
+
+    def wrapped(self, text: str) -> list[Record]:
+        """Return a message of an extension."""
+        return [self.entry("custom_message", customType="hint", content=text, display=True)]

@@ -1,0 +1,219 @@
+"""A world: a home of its own with the agents' folders, katod's configuration, state and outputs, and katod itself."""
+
+import json
+import os
+import subprocess
+import sys
+import traceback
+from collections.abc import Callable, Iterable
+from dataclasses import fields
+from pathlib import Path
+from typing import Any, Final
+from unittest import mock
+
+from click.testing import CliRunner, Result
+from pytest import MonkeyPatch  # noqa: PT013 - the class, for an annotation
+
+import katod
+from katod.cli import app
+from katod.config import Settings, load
+from katod.daemon import start
+from katod.log import EventLog
+from katod.record.ledger import Ledger
+from katod.record.rows import OutputRow
+from tests.support import program
+from tests.support.records import SESSION, THREAD, Claude, Codex, Maker
+
+SOURCE: Final = Path(katod.__file__).parents[1]
+MEMORY: Final = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+CUT: Final = 99  # the exit code of a process that a test ends in the middle of its work
+_OF_AGENTS: Final = (
+    "CLAUDE_CONFIG_DIR", "CODEX_HOME", "COPILOT_HOME", "CURSOR_DATA_DIR", "GEMINI_CLI_HOME", "NOTIFY_SOCKET",
+    "OPENCODE_DB", "PI_CODING_AGENT_DIR", "TZ", "XDG_DATA_HOME", "XDG_STATE_HOME", "ZOT_HOME",
+)  # fmt: skip
+_SECTIONS: Final = {  # every setting by its name: the names of two sections never clash
+    setting.name: section.name
+    for section in fields(Settings)
+    if section.name != "agents"
+    for setting in fields(getattr(Settings(), section.name))
+}
+
+
+class World:
+    """One home, in which katod comes and goes. Nothing outside of it is read or written.
+
+    katod runs here in a process of its own (`once`, `katod`) or in this one (`process`, `cli`). With a `monkeypatch`
+    this process lives in the home too, until the end of the test: what a test calls directly finds the same folders.
+    Unless `seen_empty` is false, katod has run once before the first session, so that no session is history.
+    """
+
+    def __init__(self, home: Path, monkeypatch: MonkeyPatch | None = None, *, seen_empty: bool = True) -> None:
+        self.home = home
+        self.state = home / "state"
+        self.config = home / "katod.toml"
+        self.out = home / "katod"
+        self.project = home / "app"
+        self.said = ""
+        self.variables = {"HOME": str(home), "KATOD_STATE_DIR": str(self.state), "KATOD_CONFIG": str(self.config)}
+        self.project.mkdir(parents=True, exist_ok=True)
+        self.configure()
+        if monkeypatch is not None:
+            for name in _OF_AGENTS:
+                monkeypatch.delenv(name, raising=False)
+            for name, value in self.variables.items():
+                monkeypatch.setenv(name, value)
+        if seen_empty:
+            self.once()
+
+    def configure(self, **settings: Any) -> None:
+        """Write the configuration: these settings by their names, times in Berlin, all others at their defaults."""
+        sections: dict[str, str] = {}
+        for name, value in ({"time_zone": "Europe/Berlin"} | settings).items():
+            given = str(value) if isinstance(value, Path) else value
+            sections[_SECTIONS[name]] = sections.get(_SECTIONS[name], "") + f"{name} = {json.dumps(given)}\n"
+        self.config.write_text("".join(f"[{section}]\n{lines}" for section, lines in sections.items()))
+
+    # -- katod ----------------------------------------------------------------------------------------
+
+    def once(self) -> None:
+        """Sweep and process everything, as a new process does: katod keeps nothing in its modules."""
+        self.process()
+
+    def once_until(self, cut: Callable[[], None]) -> bool:
+        """Do the same in a process that `cut` prepares and may end with CUT; return whether it was ended."""
+
+        def act() -> None:
+            cut()
+            self.process()
+
+        return in_new_process(act, ends=(0, CUT)) == CUT
+
+    def process(self, *, once: bool = True) -> None:
+        """Sweep and process everything in this process; go on until a signal if it is not to be done `once`."""
+        umask = os.umask(0o077)
+        try:
+            with mock.patch.dict(os.environ, self.variables):
+                start(load(self.config), self.config, self.state, EventLog(), once=once)
+        finally:
+            os.umask(umask)
+
+    def cli(self, *arguments: str, code: int = 0) -> str:
+        """Return what a command prints; its exit code is checked, and `said` is what it prints on stderr."""
+        return self._invoke(arguments, code).stdout
+
+    def _invoke(self, arguments: Iterable[str], code: int = 0) -> Result:
+        result = CliRunner().invoke(app, list(arguments), env=self.variables)
+        failed = result.exception if result.exit_code != code else None
+        if code == 0 and failed is not None and not isinstance(failed, SystemExit):
+            raise failed
+        assert result.exit_code == code, result.output
+        self.said = result.stderr + (str(result.exception) if result.exception else "")
+        return result
+
+    def katod(
+        self, *arguments: str, check: bool = True, prefix: Iterable[str] = ()
+    ) -> subprocess.CompletedProcess[bytes]:
+        """Run the program, under another one where there is a prefix; return the finished process."""
+        command = [*prefix, sys.executable, "-m", "katod", *arguments]
+        if prefix:
+            done = subprocess.run(command, env=self.environment, capture_output=True, timeout=60, check=False)
+        else:
+            done = program.run(*arguments, environment=self.environment)
+        assert not check or done.returncode == 0, done.stderr.decode()
+        return done
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """All that a process of this world sees of the machine."""
+        return {"PATH": os.environ["PATH"], "LANG": "C.UTF-8", "PYTHONPATH": str(SOURCE)} | self.variables
+
+    # -- what it wrote ----------------------------------------------------------------------------------
+
+    def status(self) -> dict[str, Any]:
+        """Return what `katod status --json` prints."""
+        found: dict[str, Any] = json.loads(self.cli("status", "--json"))
+        return found
+
+    def parked(self) -> dict[str, str]:
+        """Return the outputs that wait to be written: file name to problem."""
+        return {Path(row["output"]).name: row["problem"] for row in self.status()["parked"]}
+
+    def outputs(self) -> list[OutputRow]:
+        """Return the outputs that the ledger knows, in the order in which they were made."""
+        ledger = Ledger.read(self.state)
+        if ledger is None:
+            return []
+        try:
+            return ledger.outputs()
+        finally:
+            ledger.close()
+
+    def files(self) -> list[Path]:
+        """Return every file below the output directory."""
+        return [path for path in sorted(self.out.rglob("*")) if path.is_file()]
+
+    def contents(self) -> dict[str, bytes]:
+        """Return the content of each of them, by its name."""
+        return {path.name: path.read_bytes() for path in self.files()}
+
+    def written(self) -> dict[str, str]:
+        """Return the same as text."""
+        return {path.name: path.read_text(errors="replace") for path in self.files()}
+
+    def export(self, output: OutputRow) -> bytes:
+        """Return what `katod export` gives for a recording."""
+        return self._invoke(("export", "--recording", str(output.id))).stdout_bytes
+
+    def assert_live_is_batch(self) -> int:
+        """Every output equals the export of its recording, byte for byte; return how many there are."""
+        rows = [row for row in self.outputs() if row.made]
+        for row in rows:
+            assert row.path.read_bytes() == self.export(row), row.path
+        return len(rows)
+
+    # -- sessions -------------------------------------------------------------------------------------
+
+    def claude(self, session: str = SESSION, *, folder: str = "-home-me-app") -> Claude:
+        """Return a session of Claude Code whose file is not there yet."""
+        return Claude(self, session, folder=folder)
+
+    def codex(self, thread: str = THREAD, *, folder: str = "2026/02/10", rollout: str = "") -> Codex:
+        """Return a thread of Codex whose file is not there yet."""
+        return Codex(self, thread, folder=folder, rollout=rollout)
+
+    def session(self, number: int = 1, agent: str = "claude") -> Maker:
+        """Return another session; the number is the first eight digits of its id."""
+        return numbered(self, number, agent)
+
+
+def numbered(world: Any, number: int, agent: str) -> Maker:
+    """Return the session of Claude Code or Codex whose id begins with a number, in hexadecimal digits."""
+    make = {"claude": Claude, "codex": Codex}[agent]
+    return make(world, f"{number:08x}-8a53-4c3e-9b5e-0a1d5f8f2c11")
+
+
+def in_new_process(act: Callable[[], None], ends: tuple[int, ...] = (0,)) -> int:
+    """Do something in a process of its own, which begins with nothing of katod's state; its failure is ours.
+
+    Returns its exit code, one of `ends`.
+    """
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            os.close(reader)
+            sys.stderr = open(os.devnull, "w")  # noqa: SIM115 - the log of the child
+            act()
+            code = 0
+        except BaseException:  # noqa: BLE001 - the parent raises it
+            os.write(writer, traceback.format_exc().encode()[-8000:])
+        finally:
+            os._exit(code)
+    os.close(writer)
+    with os.fdopen(reader, "rb") as pipe:
+        said = pipe.read().decode(errors="replace")
+    _, status = os.waitpid(child, 0)
+    code = os.waitstatus_to_exitcode(status)
+    assert code in ends, said
+    return code
