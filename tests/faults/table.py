@@ -21,6 +21,7 @@ from tests.looping import cases_of
 TESTS = Path(__file__).parents[1]
 README = TESTS.parent / "README.md"
 FIGURES = Path(__file__).with_name("figures.json")
+QUIET = ("-W", "ignore::pytest.PytestAssertRewriteWarning")  # this process has imported what pytest would rewrite
 BEGIN, END = "<!-- faults:begin -->\n", "<!-- faults:end -->"
 
 # Fault: what katod promises. The order is that of the README.
@@ -91,7 +92,7 @@ def collected():
     found, profile = _Collected(), settings.get_current_profile_name()
     out, sys.stdout = sys.stdout, open(os.devnull, "w")  # noqa: SIM115 - for the length of the collection
     try:
-        code = pytest.main(["--collect-only", "-m", "", "-p", "no:cacheprovider", *marked], plugins=[found])
+        code = pytest.main(["--collect-only", "-m", "", "-p", "no:cacheprovider", *QUIET, *marked], plugins=[found])
     finally:
         sys.stdout.close()
         sys.stdout = out

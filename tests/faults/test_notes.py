@@ -20,6 +20,14 @@ KILLS = {
 formats = pytest.mark.parametrize("name", ["", pytest.param(LOG, marks=pytest.mark.slow)], ids=["markdown", "jsonl"])
 both_formats = pytest.mark.parametrize("name", ["", LOG], ids=["markdown", "jsonl"])
 kills = pytest.mark.parametrize("kill", KILLS.values(), ids=KILLS)
+# For what takes a run for each line: within an append, and behind it; the others are slow.
+few_kills = pytest.mark.parametrize(
+    "kill",
+    [
+        pytest.param(kill, id=name, marks=[] if name in ("late", "appended") else pytest.mark.slow)
+        for name, kill in KILLS.items()
+    ],
+)
 
 
 class Scene:
@@ -68,7 +76,7 @@ class Scene:
 @formats
 @kills
 @pytest.mark.parametrize("end", ["\n", ""], ids=["a line", "half a line"])
-@pytest.mark.parametrize("again", [False, True], ids=["once", "twice"])
+@pytest.mark.parametrize("again", [pytest.param(False, marks=pytest.mark.slow), True], ids=["once", "twice"])
 def test_a_note_behind_what_a_kill_left(quick, name, kill, end, again):
     """The note is kept, no event is lost or doubled, even when the run that completes it is killed, too."""
     world = World(quick)
@@ -109,7 +117,7 @@ def test_a_note_behind_a_whole_recording(quick, name, kill, end):
 
 @pytest.mark.fault("output edited")
 @formats
-@kills
+@few_kills
 @pytest.mark.parametrize("first", [True, False], ids=["first append", "second append"])
 @pytest.mark.parametrize("step", [pytest.param(1, marks=pytest.mark.slow), 13], ids=["any", "some"])
 def test_a_note_between_any_two_lines_of_what_a_kill_left(quick, name, kill, first, step):

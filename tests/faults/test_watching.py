@@ -114,7 +114,7 @@ def test_without_events_a_session_that_is_active_is_looked_at_often(world):
 
 
 @pytest.mark.fault("watch limit reached")
-@pytest.mark.parametrize("watches", [0, 3])
+@pytest.mark.parametrize("watches", [0, pytest.param(3, marks=pytest.mark.slow)])
 def test_a_watch_limit_blinds_nobody(world, watches):
     """Where the kernel gives too few watches, sessions in folders new and old are found by the sweep."""
     first, second = world.session(1), elsewhere(world.session(2))
