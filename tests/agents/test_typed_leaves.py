@@ -163,4 +163,4 @@ def test_only_a_typed_leaf_of_every_kind_commands(place: Path, agent: str) -> No
         total += fired
         wrong += found
     assert not wrong
-    assert total
+    assert total or not folder.is_dir()
