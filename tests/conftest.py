@@ -1,19 +1,39 @@
-"""Fixtures for all tests."""
+"""Fixtures for all tests, and how thorough a run is."""
 
+import gc
 import os
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, Phase, settings
+from hypothesis import settings
 
+from tests import examples
 from tests.support.world import World
 
-settings.register_profile("katod", deadline=None, suppress_health_check=list(HealthCheck), print_blob=True)
-# For runs that have to fail, each time in the same way, and need not say how simply.
-settings.register_profile(
-    "unshrunk", settings.get_profile("katod"), phases=[Phase.explicit, Phase.generate], derandomize=True
-)
-settings.load_profile("katod")
+examples.register()
+settings.load_profile(examples.QUICK)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Take many examples where the run is not the default one, and no profile was asked for."""
+    if "not slow" not in config.getoption("markexpr") and not config.getoption("--hypothesis-profile"):
+        settings.load_profile(examples.THOROUGH)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """With many examples every property test is slow: `-m slow` runs it again."""
+    if settings.get_current_profile_name() == examples.THOROUGH:
+        for item in filter(examples.is_property, items):
+            item.add_marker(pytest.mark.slow)
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Spare the garbage collector what lives until the end: each child process would copy it when it collects."""
+    if session.config.option.collectonly:
+        return
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ from katod import config
 from katod.agents import AGENTS
 from katod.config import Agent, Settings, load, local_zone, parse
 from katod.errors import ConfigError
+from tests.looping import each
 
 FILE = Path("katod.toml")
 REFERENCE = Path(__file__).parent.parent / "config" / "katod.toml"
@@ -88,7 +89,7 @@ def test_every_key_is_optional(text):
     assert read(text) == Settings()
 
 
-@pytest.mark.parametrize(("table", "key", "text", "value"), KEYS)
+@each(("table", "key", "text", "value"), KEYS)
 def test_every_key_can_be_set(table, key, text, value):
     """A key takes its value and leaves all others as they are."""
     name = f"{table}.{key}"
@@ -102,7 +103,7 @@ def test_table_of_keys_is_complete():
     }
 
 
-@pytest.mark.parametrize("agent", AGENTS)
+@each("agent", AGENTS)
 def test_every_agent_can_be_set(agent):
     """One agent's settings leave the others at their defaults."""
     settings = read(f'[agents.{agent}]\nenabled = false\nroots = ["/a"]\n')
@@ -112,7 +113,7 @@ def test_every_agent_can_be_set(agent):
 # -- mistakes ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "line", "key", "near"),
     [
         ("[output]\n\ndirectry = 'x'\n", 3, "output.directry", "directory"),
@@ -139,7 +140,7 @@ def test_key_like_no_other_gets_the_list():
     assert mistake("[watch]\nxyzzy = 1\n").hint == "expected one of: use_events"
 
 
-@pytest.mark.parametrize(
+@each(
     ("table", "key", "value", "said"),
     [
         ("output", "directory", "5", "a string"),

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from katod import events as ev
 from katod.events import SCHEMA, Event, SessionRef, from_json, to_json
+from tests.looping import each
 
 WORDS = st.text(max_size=8)
 JSON = st.recursive(
@@ -102,8 +103,8 @@ def test_row_without_a_field_is_no_event(field):
         from_json({name: value for name, value in GOOD.items() if name != field})
 
 
-@pytest.mark.parametrize("field", ["session", "payload", "source"])
-@pytest.mark.parametrize("value", [None, 5, "x", ["ab"], [["a", 1]], True])
+@each("field", ["session", "payload", "source"])
+@each("value", [None, 5, "x", ["ab"], [["a", 1]], True])
 def test_row_with_an_odd_field_is_no_event(field, value):
     """A row whose field is no object is refused as the function says: KeyError or TypeError."""
     with pytest.raises((KeyError, TypeError)):

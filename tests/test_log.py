@@ -13,6 +13,7 @@ import pytest
 
 import katod
 from katod.log import LEVELS, EventLog, stderr_sink
+from tests.looping import each
 
 ROOT = Path(katod.__file__).parent
 METHODS = {name: method for name, method in vars(EventLog).items() if inspect.isfunction(method) and name[0] != "_"}
@@ -61,7 +62,7 @@ class Written:
         return [json.loads(line) for line in self._stream.getvalue().splitlines()]
 
 
-@pytest.mark.parametrize("name", METHODS)
+@each("name", METHODS)
 def test_every_event_has_a_name_and_a_level(name):
     """A method logs exactly one event, `thing.happened`, named like the method."""
     level, event, _ = said(name)
@@ -76,20 +77,20 @@ def test_no_two_events_share_a_name():
     assert len(set(names)) == len(names)
 
 
-@pytest.mark.parametrize("name", METHODS)
+@each("name", METHODS)
 def test_no_event_has_a_field_for_text(name):
     """No event takes a field that could hold what was said."""
     parameters = set(inspect.signature(METHODS[name]).parameters) - {"self"}
     assert parameters | said(name)[2] <= FIELDS
 
 
-@pytest.mark.parametrize("name", METHODS)
+@each("name", METHODS)
 def test_every_event_is_explained(name):
     """What an event means stands in one sentence at its method."""
     assert (METHODS[name].__doc__ or "").strip().endswith(".")
 
 
-@pytest.mark.parametrize("name", METHODS)
+@each("name", METHODS)
 def test_event_is_logged_with_its_fields(name):
     """Calling a method writes one line with its name and fields."""
     log = Written()
@@ -149,7 +150,7 @@ def test_line_breaks_cannot_begin_another_line():
 SOURCES = sorted(path for path in ROOT.rglob("*.py") if path.name != "log.py")
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(ROOT)))
+@each("path", SOURCES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_nothing_is_logged_past_the_event_log(path):
     """No other module logs or prints; the program's answers go through click and rich."""
     tree = ast.parse(path.read_text())
@@ -173,7 +174,7 @@ def test_every_event_is_used():
 TEXTS = {"payload", "text", "title", "raw", "words", "data", "line", "name", "value", "prompt"}
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(ROOT)))
+@each("path", SOURCES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_no_call_of_the_journal_is_given_a_text(path):
     """Wherever something is logged, what is handed over is no text, title, payload or typed name."""
     for call in calls(ast.parse(path.read_text())):

@@ -10,6 +10,7 @@ from katod import events as ev
 from katod.events import Event, SessionRef
 from katod.metadata import SessionMetadata
 from katod.model import SessionKey
+from tests.looping import each
 
 KEY = SessionKey("claude", "s")
 
@@ -118,7 +119,7 @@ def test_calls_that_are_never_answered_do_not_pile_up():
 # -- the title ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each(
     ("words", "title"),
     [
         ("Add auth", "Add auth"),

@@ -2,14 +2,14 @@
 
 import unicodedata
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from katod.slug import slug
+from tests.looping import each
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "words"),
     [
         ("Add authentication to my app", "add-authentication-to-my-app"),

@@ -53,12 +53,13 @@ class Reader:
 
 
 @pytest.mark.fault("hostile size")
+@pytest.mark.parametrize("many", [MANY // 2, pytest.param(MANY, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("make", LINES, ids=lambda make: make.__name__)
-def test_no_number_of_records_makes_a_state_grow(world: World, make: type[Maker]) -> None:
+def test_no_number_of_records_makes_a_state_grow(world: World, make: type[Maker], many: int) -> None:
     """After calls without end and results, of ids of any length, the states that are stored are small."""
     maker, reader = make(world), Reader(make.agent)
     reader.read(*maker.items)
-    for number in range(MANY):
+    for number in range(many):
         call = f"call-{number}-{'i' * (number % 300)}"
         said = (user(f"words {number}"), calls(call, "c" * 300), says("words"), UNKNOWN)
         reader.read(*(record for one in said for record in maker.records(one)))

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import orjson
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from katod.agents.base import Origin
@@ -15,6 +15,7 @@ from katod.log import EventLog
 from katod.metadata import SessionMetadata
 from katod.model import Identity, Line, Options, SessionKey
 from katod.record.stream import Translation
+from tests.examples import examples
 from tests.support.records import MAKERS, UNKNOWN, Maker, calls, result, says, user
 from tests.support.world import World
 
@@ -85,25 +86,32 @@ def run(agent: str, records: list[dict[str, Any]]) -> None:
     assert orjson.dumps(translation.state())
 
 
+Places = list[tuple[int, tuple[Any, ...]]]
+
+
+@pytest.fixture(scope="module", params=MAKERS, ids=lambda maker: maker.__name__)
+def spoken(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[str, list[dict[str, Any]], Places]:
+    """An agent, the records of a conversation that has something of each kind, and every place in them."""
+    with pytest.MonkeyPatch.context() as patch:
+        maker: Maker = request.param(World(tmp_path_factory.mktemp("spoken") / "home", patch, seen_empty=False))
+        maker.say(user("hello"), says("hi"), calls("call-1", "make"), result("call-1", "done"), UNKNOWN, says("bye"))
+        maker.put(*maker.wrapped("wrapped"))
+        records = maker.document() or maker.items
+    return maker.agent, records, [(n, place) for n, record in enumerate(records) for place in places(record)]
+
+
 @pytest.mark.fault("hostile record")
-@pytest.mark.parametrize("make", MAKERS, ids=lambda maker: maker.__name__)
-def test_no_shape_of_a_record_raises(world: World, make: type[Maker]) -> None:
+@examples(10, 2_000)
+@given(data=st.data())
+def test_no_shape_of_a_record_raises(spoken: tuple[str, list[dict[str, Any]], Places], data: st.DataObject) -> None:
     """Anything may stand anywhere: one bad record costs no more than itself."""
-    maker = make(world)
-    maker.say(user("hello"), says("hi"), calls("call-1", "make"), result("call-1", "done"), UNKNOWN, says("bye"))
-    maker.put(*maker.wrapped("wrapped"))
-    records = maker.document() or maker.items
-    every = [(n, place) for n, record in enumerate(records) for place in places(record)]
-
-    @settings(max_examples=250, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck))
-    @given(st.lists(st.tuples(st.sampled_from(every), VALUES), min_size=1, max_size=3))
-    def fuzz(changes: list[tuple[tuple[int, tuple[Any, ...]], Any]]) -> None:
-        hostile = list(records)
-        for (n, place), value in changes:
-            try:
-                hostile[n] = changed(hostile[n], place, value)
-            except (KeyError, IndexError, TypeError):
-                continue  # the place went away with another change
-        run(make.agent, hostile)
-
-    fuzz()
+    agent, records, every = spoken
+    hostile = list(records)
+    for (n, place), value in data.draw(st.lists(st.tuples(st.sampled_from(every), VALUES), min_size=1, max_size=3)):
+        try:
+            hostile[n] = changed(hostile[n], place, value)
+        except (KeyError, IndexError, TypeError):
+            continue  # the place went away with another change
+    run(agent, hostile)

@@ -4,6 +4,7 @@ import pytest
 
 from katod.command.decide import Action, Standing, decide
 from katod.model import Command
+from tests.looping import each
 
 IDLE = Standing()
 STOPPED = Standing(present="/out/a.md")
@@ -38,14 +39,14 @@ TABLE = [
 ]
 
 
-@pytest.mark.parametrize(("word", "standing", "named", "action"), TABLE)
+@each(("word", "standing", "named", "action"), TABLE)
 def test_command_does_what_the_table_says(word, standing, named, action):
     """Each word does one thing in each standing, whether its name means this output, another or none."""
     assert decide(Command(word), standing, named) == action
 
 
-@pytest.mark.parametrize(("word", "standing", "named", "_"), TABLE)
-def test_switches_do_not_change_what_a_command_does(word, standing, named, _):
+@each(("word", "standing", "named", "decision"), TABLE)
+def test_switches_do_not_change_what_a_command_does(word, standing, named, decision):
     """Options hold for the range that a command opens; what it does is the same with them."""
     plain = decide(Command(word), standing, named)
     assert decide(Command(word, switches=(("tools", True),)), standing, named) == plain
@@ -63,8 +64,8 @@ def test_recording_to_another_output_than_the_present_one_goes_on():
     assert decide(Command("start"), Standing("/out/a.md", "/out/b.md"), "/out/a.md") == NOTHING
 
 
-@pytest.mark.parametrize("word", ["start", "stop", "capture", "export"])
-@pytest.mark.parametrize("standing", [IDLE, STOPPED])
+@each("word", ["start", "stop", "capture", "export"])
+@each("standing", [IDLE, STOPPED])
 def test_nothing_is_ended_where_nothing_is_recorded(word, standing):
     """A command ends a recording only if there is one."""
     assert not decide(Command(word), standing, "/out/x.md").end

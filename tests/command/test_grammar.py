@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from katod.command.grammar import WORDS, parse, parse_line
 from katod.model import Command
+from tests.looping import each
 
 SWITCHES = {
     "+thinking": ("thinking", True),
@@ -36,7 +37,7 @@ def test_case_of_the_word_does_not_matter(line):
     assert parse_line(line).word == "start"
 
 
-@pytest.mark.parametrize(
+@each(
     ("typed", "name"),
     [
         ("auth", "auth"),
@@ -60,7 +61,7 @@ def test_case_of_the_word_does_not_matter(line):
         ("[x](my notes.md)", "my notes.md"),
     ],
 )
-@pytest.mark.parametrize("word", ["start", "capture", "export"])
+@each("word", ["start", "capture", "export"])
 def test_name_is_one_bare_word_a_quotation_or_a_link(word, typed, name):
     """A name is taken as it stands, without its quotes, or as the target of a Markdown link."""
     assert parse_line(f"::{word} {typed}") == Command(word, name, (), f"::{word} {typed}")
@@ -73,8 +74,8 @@ def test_blanks_between_the_parts_do_not_matter(blank):
     assert (command.name, command.switches) == ("auth", (("tools", True),))
 
 
-@pytest.mark.parametrize(("option", "switch"), SWITCHES.items())
-@pytest.mark.parametrize("word", WORDS)
+@each(("option", "switch"), SWITCHES.items())
+@each("word", WORDS)
 def test_option_stands_after_any_word(word, option, switch):
     """An option switches thinking or tools on or off."""
     assert parse_line(f"::{word} {option}").switches == (switch,)
@@ -94,7 +95,7 @@ def test_last_of_two_contrary_options_holds():
     assert parse_line("::start +tools -tools").switches == (("tools", False),)
 
 
-@pytest.mark.parametrize(
+@each(
     "line",
     [
         "::start please look",
@@ -175,7 +176,7 @@ def test_crlf_text_commands_like_any_other():
     assert parsed.near_misses == 0
 
 
-@pytest.mark.parametrize(
+@each(
     ("opening", "closing"),
     [
         ("```", "```"), ("```bash", "```"), ("~~~", "~~~"), ("~~~ `x`", "~~~"), ("````", "````"), ("````", "`````"),
@@ -203,7 +204,7 @@ def test_unclosed_fence_holds_all_that_follows():
     assert commands("::start\n```\n::stop\n\n::export") == [("start", "")]
 
 
-@pytest.mark.parametrize("line", ["``` `x`", "```a`b", "    ```", "``", "> ```", "text ```"])
+@each("line", ["``` `x`", "```a`b", "    ```", "``", "> ```", "text ```"])
 def test_what_is_no_fence_hides_nothing(line):
     """Inline code, a deep indent or a fence inside a line opens no fence."""
     assert commands(f"{line}\n::start") == [("start", "")]
@@ -212,7 +213,7 @@ def test_what_is_no_fence_hides_nothing(line):
 # -- near misses -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "count"),
     [
         ("::start please look", 1),
@@ -265,7 +266,7 @@ A paragraph::
 }
 
 
-@pytest.mark.parametrize("text", PASTED.values(), ids=PASTED)
+@each("text", PASTED.values(), ids=PASTED)
 def test_pasted_code_commands_nothing(text):
     """Code and markup that is full of colons is ordinary text, kept as it is."""
     parsed = parse(text)
@@ -273,7 +274,7 @@ def test_pasted_code_commands_nothing(text):
     assert "\n".join(piece.text for piece in parsed.pieces).strip() == text.strip()
 
 
-@pytest.mark.parametrize("text", PASTED.values(), ids=PASTED)
+@each("text", PASTED.values(), ids=PASTED)
 def test_pasted_code_voids_no_command(text):
     """A command beside pasted code acts all the same."""
     assert commands(f"::start auth\n{text}\n::stop") == [("start", "auth"), ("stop", "")]

@@ -9,6 +9,7 @@ from katod.command import scan
 from katod.model import START, Identity, SessionKey
 from katod.tail.framing import frame
 from katod.tail.reader import Batch
+from tests.looping import each
 
 CLAUDE = Identity(SessionKey("claude", "s"))
 CODEX = Identity(SessionKey("codex", "s"))
@@ -57,7 +58,7 @@ def test_line_breaks_of_json_are_line_breaks():
     assert find_command(CLAUDE, lines(b'{"type":"user","message":{"content":"a\\n::stop\\nb"}}\n'))[0] is not None
 
 
-@pytest.mark.parametrize(
+@each(
     "record",
     [
         claude("please ::start it"),

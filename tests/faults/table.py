@@ -9,13 +9,19 @@ import os
 import re
 import sys
 from collections import defaultdict
+from functools import cache
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+from tests.examples import most_of
+from tests.looping import cases_of
 
 TESTS = Path(__file__).parents[1]
 README = Path(__file__).with_name("README.md")
 FIGURES = Path(__file__).with_name("figures.json")
+QUIET = ("-W", "ignore::pytest.PytestAssertRewriteWarning")  # this process has imported what pytest would rewrite
 BEGIN, END = "<!-- faults:begin -->\n", "<!-- faults:end -->"
 
 # Fault: what katod promises. This is the order of the table.
@@ -79,16 +85,18 @@ class _Collected:
         self.items = [item for item in session.items if item.get_closest_marker("fault")]
 
 
+@cache
 def collected():
     """Return the marked tests."""
     marked = [str(path) for path in sorted(TESTS.rglob("test_*.py")) if "mark.fault(" in path.read_text()]
-    found = _Collected()
+    found, profile = _Collected(), settings.get_current_profile_name()
     out, sys.stdout = sys.stdout, open(os.devnull, "w")  # noqa: SIM115 - for the length of the collection
     try:
-        code = pytest.main(["--collect-only", "-m", "", "-p", "no:cacheprovider", *marked], plugins=[found])
+        code = pytest.main(["--collect-only", "-m", "", "-p", "no:cacheprovider", *QUIET, *marked], plugins=[found])
     finally:
         sys.stdout.close()
         sys.stdout = out
+        settings.load_profile(profile)
     assert code == 0, "the tests cannot be collected"
     return found.items
 
@@ -103,12 +111,9 @@ def node(item):
     return item.nodeid.partition("[")[0]
 
 
-def _examples(item):
-    """Return how many cases one collected test runs."""
-    used = getattr(item.obj, "_hypothesis_internal_use_settings", None)
-    stateful = getattr(item.cls, "settings", None) if item.cls else None
-    settings = stateful or used
-    return settings.max_examples if settings else 1
+def _cases(item):
+    """Return how many cases one collected test runs: of a property what `-m slow` runs of it."""
+    return cases_of(item) * most_of(item)
 
 
 def table():
@@ -117,7 +122,7 @@ def table():
     cases, tests = defaultdict(int), defaultdict(set)
     for item in collected():
         for name in faults_of(item):
-            cases[name] += figures.get(item.nodeid, {}).get("cases") or _examples(item)
+            cases[name] += figures.get(item.nodeid, {}).get("cases") or _cases(item)
             tests[name].add(item.nodeid.partition("::")[0])
     lines = ["| fault | katod promises | shown by | cases |", "|---|---|---|---|"]
     for name, promise in FAULTS.items():

@@ -242,9 +242,15 @@ TROUBLES = {
 }
 
 
+def rarely(cases):
+    """Have all cases but the first be slow."""
+    first, *others = cases
+    return [first, *(pytest.param(case, marks=pytest.mark.slow) for case in others)]
+
+
 @pytest.mark.fault("no space, read-only, quota")
-@pytest.mark.parametrize("trouble", TROUBLES)
-@pytest.mark.parametrize("command", ["start", "capture"])
+@pytest.mark.parametrize("trouble", rarely(TROUBLES))
+@pytest.mark.parametrize("command", rarely(["start", "capture"]))
 def test_an_output_on_a_disk_that_takes_nothing_waits(world, trouble, command):
     """It is parked and shown while the other goes on; when the disk takes it, all is there once."""
     options, mended, problem = TROUBLES[trouble]
@@ -269,6 +275,7 @@ def test_an_output_on_a_disk_that_takes_nothing_waits(world, trouble, command):
     pair.assert_whole()
 
 
+@pytest.mark.slow
 @pytest.mark.fault("no space, read-only, quota")
 def test_a_file_that_may_not_grow_any_more_waits(world):
     """A short write and then an error: the rest is appended when it may be, and what was written is not doubled."""

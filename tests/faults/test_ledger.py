@@ -317,7 +317,10 @@ def test_a_ledger_that_may_not_be_written_is_made_private_and_goes_on(world):
 
 
 @pytest.mark.fault("ledger damaged")
-@pytest.mark.parametrize(("name", "problem"), [("", "cannot be used"), ("ledger.db", "cannot be written")])
+@pytest.mark.parametrize(
+    ("name", "problem"),
+    [pytest.param("", "cannot be used", marks=pytest.mark.slow), ("ledger.db", "cannot be written")],
+)
 def test_a_ledger_on_a_read_only_disk_waits(world, name, problem):
     """It is no damage either: katod ends with one line, and goes on when it can write."""
     session, _ = recorded(world)

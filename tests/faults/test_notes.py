@@ -17,8 +17,17 @@ KILLS = {
     "appended": Cut(1, "before", 0),
     "synced": Cut(1, "behind", 0),
 }
-formats = pytest.mark.parametrize("name", ["", LOG], ids=["markdown", "jsonl"])
+formats = pytest.mark.parametrize("name", ["", pytest.param(LOG, marks=pytest.mark.slow)], ids=["markdown", "jsonl"])
+both_formats = pytest.mark.parametrize("name", ["", LOG], ids=["markdown", "jsonl"])
 kills = pytest.mark.parametrize("kill", KILLS.values(), ids=KILLS)
+# For what takes a run for each line: within an append, and behind it; the others are slow.
+few_kills = pytest.mark.parametrize(
+    "kill",
+    [
+        pytest.param(kill, id=name, marks=[] if name in ("late", "appended") else pytest.mark.slow)
+        for name, kill in KILLS.items()
+    ],
+)
 
 
 class Scene:
@@ -67,7 +76,7 @@ class Scene:
 @formats
 @kills
 @pytest.mark.parametrize("end", ["\n", ""], ids=["a line", "half a line"])
-@pytest.mark.parametrize("again", [False, True], ids=["once", "twice"])
+@pytest.mark.parametrize("again", [pytest.param(False, marks=pytest.mark.slow), True], ids=["once", "twice"])
 def test_a_note_behind_what_a_kill_left(quick, name, kill, end, again):
     """The note is kept, no event is lost or doubled, even when the run that completes it is killed, too."""
     world = World(quick)
@@ -108,9 +117,10 @@ def test_a_note_behind_a_whole_recording(quick, name, kill, end):
 
 @pytest.mark.fault("output edited")
 @formats
-@kills
+@few_kills
 @pytest.mark.parametrize("first", [True, False], ids=["first append", "second append"])
-def test_a_note_between_any_two_lines_of_what_a_kill_left(quick, name, kill, first):
+@pytest.mark.parametrize("step", [pytest.param(1, marks=pytest.mark.slow), 13], ids=["any", "some"])
+def test_a_note_between_any_two_lines_of_what_a_kill_left(quick, name, kill, first, step):
     """Wherever an editor put a line into the file, each event is there once.
 
     A file that the ledger does not know yet, and that does not begin as katod began it, waits until it is moved.
@@ -136,11 +146,11 @@ def test_a_note_between_any_two_lines_of_what_a_kill_left(quick, name, kill, fir
             scene.assert_whole(notes=0)
         else:
             scene.assert_whole()
-        at += 1
+        at += step
 
 
 @pytest.mark.fault("output edited")
-@formats
+@both_formats
 @kills
 def test_a_note_far_above_the_same_words_that_were_said_before(quick, name, kill):
     """What was said before, and is said again in the append that a kill met, is no proof that this was written."""

@@ -258,11 +258,12 @@ def before_call(number, act):
 @pytest.mark.fault("path swapped during the write")
 @pytest.mark.parametrize("part", ["file", "folder", "folder above"])
 @pytest.mark.parametrize("first", [True, False], ids=["new file", "append"])
-def test_a_part_of_the_path_that_is_swapped_before_any_call_leads_nowhere(quick, monkeypatch, part, first):
+@pytest.mark.parametrize("step", [pytest.param(1, marks=pytest.mark.slow), 11], ids=["any call", "some calls"])
+def test_a_part_of_the_path_that_is_swapped_before_any_call_leads_nowhere(quick, monkeypatch, part, first, step):
     """Nothing is written outside; a new recording may be refused, one under way is whole when the path is."""
     number = calls = 0
     while number <= calls:
-        number += 1
+        number += step
         world = build(quick / str(number), monkeypatch)
         outside = world.home.parent / "outside"
         before = tree(outside)

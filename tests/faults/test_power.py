@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
 
+from tests.examples import examples
 from tests.support.world import MEMORY, World
 
 from .power import FATES, Cut, Disk, replace
@@ -91,7 +92,7 @@ class LostPower(RuleBasedStateMachine):
 
 @pytest.mark.fault("power lost")
 @given(hole=st.tuples(st.integers(0, 4000), st.integers(1, 4000)), end=st.integers(0, 4000), before=st.booleans())
-@settings(max_examples=60)
+@examples(5, 300)
 def test_a_hole_before_bytes_that_arrived(hole, end, before):
     """A disk may have kept later bytes of an append and not the earlier ones: then NUL bytes stand in between."""
     with tempfile.TemporaryDirectory(prefix="katod-", dir=MEMORY) as folder:
@@ -114,8 +115,7 @@ def test_a_hole_before_bytes_that_arrived(hole, end, before):
         assert path.read_bytes() == world.export(world.outputs()[0])
 
 
-LostPower.TestCase.settings = settings(max_examples=60, stateful_step_count=15)
-TestLostPower = pytest.mark.fault("power lost")(LostPower.TestCase)
+TestLostPower = pytest.mark.fault("power lost")(examples(5, 60, stateful_step_count=15)(LostPower.TestCase))
 
 
 @pytest.mark.slow

@@ -193,12 +193,13 @@ FEWEST = 5  # with fewer the interpreter does not start
 
 
 @pytest.mark.fault("descriptors run out")
-def test_a_run_that_may_open_little_refuses_nothing(quick):
+@pytest.mark.parametrize("numbers", [[9], pytest.param(range(FEWEST, 14), marks=pytest.mark.slow)], ids=["nine", "any"])
+def test_a_run_that_may_open_little_refuses_nothing(quick, numbers):
     """However few descriptors it has, it ends in order, and the next run leaves the outputs as if nothing had been."""
     undisturbed = busy(quick / "undisturbed")
     undisturbed.process()
     prefix = permitted(("prlimit", "--nofile=20"), "no prlimit (util-linux) here")[0]
-    for number in range(FEWEST, 14):
+    for number in numbers:
         world = busy(quick / str(number))
         done = world.katod("run", "--once", check=False, prefix=(prefix, f"--nofile={number}"))
         assert b"Traceback" not in done.stderr
@@ -261,9 +262,10 @@ MOST_KB = 4_000  # a fifth of what is said
 
 
 @pytest.mark.fault("hundreds of sessions")
-def test_two_hundred_recordings_leak_nothing(world):
+@pytest.mark.parametrize("many", [20, pytest.param(MANY, marks=pytest.mark.slow)])
+def test_two_hundred_recordings_leak_nothing(world, many):
     """Once all are recorded, what more is said in them costs neither descriptors nor memory."""
-    sessions = [world.session(number) for number in range(1, MANY + 1)]
+    sessions = [world.session(number) for number in range(1, many + 1)]
     with Live(world) as live:
         say(world, sessions, lambda session: f"::start {session.session}\nbegin.")
         say(world, sessions, lambda _: f"{TEXT}turn 0.")

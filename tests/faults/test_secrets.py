@@ -29,7 +29,11 @@ def told(folder):
 
 
 @pytest.mark.fault("secrets")
-@pytest.mark.parametrize("name", ["", "talk.md", "talk.jsonl"], ids=["named by its title", "markdown", "jsonl"])
+@pytest.mark.parametrize(
+    "name",
+    ["", pytest.param("talk.md", marks=pytest.mark.slow), pytest.param("talk.jsonl", marks=pytest.mark.slow)],
+    ids=["named by its title", "markdown", "jsonl"],
+)
 @pytest.mark.parametrize("make", MAKERS, ids=lambda maker: maker.__name__)
 def test_no_secret_reaches_a_file_of_katod(world, make, name):
     """Not an output, not a name, not the ledger; and each recording says how many were replaced."""
@@ -40,7 +44,7 @@ def test_no_secret_reaches_a_file_of_katod(world, make, name):
     assert all(row["redactions"] >= 5 for row in status["recordings"] + status["ended"])
 
 
-@pytest.mark.parametrize("name", ["talk.md", "talk.jsonl"])
+@pytest.mark.parametrize("name", ["talk.md", pytest.param("talk.jsonl", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("make", MAKERS, ids=lambda maker: maker.__name__)
 def test_what_was_said_stands_there_where_the_person_wants_it(world, make, name):
     """With `content.redact = false`: the test above looks where they would be. A title is redacted all the same."""

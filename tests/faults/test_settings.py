@@ -17,7 +17,7 @@ CHANGES = {
 
 
 @pytest.mark.fault("settings changed before the restart")
-@pytest.mark.parametrize("name", ["", " log.jsonl"], ids=["markdown", "jsonl"])
+@pytest.mark.parametrize("name", ["", pytest.param(" log.jsonl", marks=pytest.mark.slow)], ids=["markdown", "jsonl"])
 @pytest.mark.parametrize("when", ["inside", "before"])
 @pytest.mark.parametrize("change", CHANGES)
 def test_a_recording_keeps_its_settings(quick, change, when, name):

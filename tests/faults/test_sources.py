@@ -215,10 +215,11 @@ def test_a_record_glued_to_a_torn_one_is_read(world, look, session, part):
 
 
 @pytest.mark.fault("half a line")
-def test_a_record_that_comes_byte_by_byte_is_read_once(world, look, session):
+@pytest.mark.parametrize("looks", [b"{\n", pytest.param(b'{}":\n', marks=pytest.mark.slow)], ids=["few", "many"])
+def test_a_record_that_comes_byte_by_byte_is_read_once(world, look, session, looks):
     """However slowly it comes: nothing of it is read before its newline."""
     for byte in session.records[3]:
         session.source.append(bytes([byte]))
-        if byte in b'{}":\n':
+        if byte in looks:
             look()
     assert said(world) == ["one", "two", "three", "four"]

@@ -115,7 +115,7 @@ def test_without_events_a_session_that_is_active_is_looked_at_often(world):
 
 
 @pytest.mark.fault("watch limit reached")
-@pytest.mark.parametrize("watches", [0, 3])
+@pytest.mark.parametrize("watches", [0, pytest.param(3, marks=pytest.mark.slow)])
 def test_a_watch_limit_blinds_nobody(world, watches):
     """Where the kernel gives too few watches, sessions in folders new and old are found by the sweep."""
     first, second = world.session(1), elsewhere(world.session(2))
@@ -172,7 +172,10 @@ CLOSED = {"wholly": (0, 0o000), "names only": (0, 0o400), "no names": (0, 0o300)
 
 
 @pytest.mark.fault("folder may not be read, later it may")
-@pytest.mark.parametrize(("above", "mode"), CLOSED.values(), ids=CLOSED)
+@pytest.mark.parametrize(
+    ("above", "mode"),
+    [pytest.param(*how, id=name, marks=[] if name == "no names" else pytest.mark.slow) for name, how in CLOSED.items()],
+)
 def test_a_folder_that_may_be_read_later_is_swept(world, above, mode):
     """It is named in the log and in the status; what was typed meanwhile is obeyed when it can be read."""
     session, prefix = world.session(), without_privileges()

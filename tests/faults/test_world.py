@@ -1,14 +1,13 @@
 """Everything that may happen to a session, to an output and to katod, in any order, against a small model."""
 
-import os
 import tempfile
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
+from tests.examples import examples
 from tests.support.inprocess import InProcess
 from tests.support.records import MAKERS, OTHER, SESSION, line, says, user
 from tests.support.world import MEMORY, World
@@ -17,12 +16,6 @@ from .expected import SAY, START, STOP, Expected
 from .modes import modes_hold
 from .power import Cut, Disk
 
-# The same cases each time; a wish for another number of them looks for new ones.
-CASES = (
-    {"max_examples": int(os.environ["KATOD_EXAMPLES"])}
-    if "KATOD_EXAMPLES" in os.environ
-    else {"max_examples": 60, "derandomize": True}
-)
 LINES = [make for make in MAKERS if "torn" not in make.ABSENT]
 KEEP_IDS = ("claude", "copilot", "pi")  # records keep their ids where they are copied to
 CUTS = st.builds(Cut, st.integers(1, 2), st.sampled_from(("inside", "before", "behind")), st.floats(0, 0.99))
@@ -263,5 +256,6 @@ class Happenings(RuleBasedStateMachine):
                 self._folder.cleanup()
 
 
-Happenings.TestCase.settings = settings(**CASES, stateful_step_count=25)
-TestHappenings = pytest.mark.fault("anything, in any order")(Happenings.TestCase)
+TestHappenings = pytest.mark.fault("anything, in any order")(
+    examples(5, 1_000, stateful_step_count=25)(Happenings.TestCase)
+)

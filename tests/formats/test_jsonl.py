@@ -3,7 +3,6 @@
 import json
 
 import orjson
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -12,6 +11,7 @@ from katod.events import Event, SessionRef, from_json, to_json
 from katod.formats.jsonl import Jsonl
 from katod.metadata import SessionMetadata
 from katod.model import Mark, Options, SessionKey
+from tests.looping import each
 
 FACTS = SessionMetadata(SessionKey("claude", "s"))
 SECRET = "gh" + "p_" + "a1B2c3D4e5" * 4
@@ -39,7 +39,7 @@ def test_there_are_no_heads_and_no_marks():
     assert (shown.head(FACTS, "2026-02-10T23:36:27.000Z"), shown.mark(Mark("started"))) == ("", "")
 
 
-@pytest.mark.parametrize("kind", ev.KINDS)
+@each("kind", ev.KINDS)
 def test_every_kind_prints(kind):
     """No kind is left out, also not those that a transcript does not show."""
     assert json.loads(lines(event({"text": "x"}, kind)))["kind"] == kind

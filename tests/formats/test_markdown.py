@@ -3,7 +3,6 @@
 import json
 import re
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
@@ -28,6 +27,7 @@ from tests.formats.conversation import (
     thinks,
     user,
 )
+from tests.looping import each
 
 SECRET = "gh" + "p_" + "a1B2c3D4e5" * 4
 
@@ -123,7 +123,7 @@ def test_head_names_what_is_known_and_nothing_else():
     )
 
 
-@pytest.mark.parametrize("title", ['a "b"', "a\\b", "a: b # c", "---", "{x}", "a\nb: c", "- a", "漢字 🙂", "*a* <b>"])
+@each("title", ['a "b"', "a\\b", "a: b # c", "---", "{x}", "a\nb: c", "- a", "漢字 🙂", "*a* <b>"])
 def test_front_matter_is_a_string_whatever_the_title_is(title):
     """A title cannot end the front matter or begin another key, and stands in the heading as text."""
     head = Markdown(OPTIONS).head(metadata(title=title), TIMES["a"])
@@ -223,7 +223,7 @@ def test_long_question_prints_as_text_below_its_key():
     )
 
 
-@pytest.mark.parametrize(
+@each(
     ("kind", "payload", "line"),
     [
         (ev.TURN_END, {"reason": "aborted"}, "*Interrupted*"),

@@ -1,11 +1,12 @@
 """No text can pose as a part of a transcript: laws over messages made of whatever Markdown readers act on."""
 
 import json
+from functools import cache
 from html.parser import HTMLParser
 from itertools import pairwise
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
@@ -14,8 +15,10 @@ from katod.formats.markdown import Markdown
 from katod.formats.mdblocks import MARKS
 from katod.formats.mdtext import clean
 from katod.model import Options
+from tests.examples import examples
 from tests.formats.conversation import TIMES, answers, asks, call, event, metadata, result, says, show, thinks, user
 from tests.golden.hostile import CONTROLS, page
+from tests.looping import each
 
 NASTY = st.sampled_from(
     [
@@ -104,33 +107,35 @@ def whole(text, options):
 
 @pytest.mark.fault("text that poses as another speaker")
 @pytest.mark.parametrize("tools", ["summary", "full"])
-def test_the_outline_is_that_of_plain_words(tools):
+@examples(10, 2_000)
+@given(text=TEXTS, first=st.booleans())
+@example(text="\n## FAKE\n\n<div><script>", first=True)
+@example(text='<div>[x]: y<a href="', first=False)
+def test_the_outline_is_that_of_plain_words(tools, text, first):
     """Whatever every text and name of a conversation holds, the transcript has the outline of one of plain words."""
     options = Options(tools=tools, thinking=True, redact=False, subagents=True, time_zone="Europe/Berlin")
-    plain = [(tag, said.split()[0]) for tag, said in page(whole("x", options)).headings if tag in ("h1", "h2")]
+    plain = plain_heads(options)
+    text = f"x\n{text}" if first else f"{text}\nx"
+    transcript = whole(text, options)
+    seen = page(transcript)
+    heads = [(tag, said) for tag, said in seen.headings if tag in ("h1", "h2")]
+    assert [(tag, said.split()[0]) for tag, said in heads][1:] == plain[1:]
+    assert (heads[0][0], seen.words.split("\n")[-1]) == ("h1", "the next words")
+    assert CONTROLS.findall(transcript) == []
+    head, _, rest = transcript.partition("\n---\n")
+    assert all(json.loads(line.partition(": ")[2]) for line in head.split("\n")[1:] if not line.startswith("tags"))
+    elements = Elements(MARKDOWN.render(rest))
+    assert (elements.acting, elements.around) == ([], [[] for _ in plain])
 
-    @settings(max_examples=300)
-    @given(TEXTS, st.booleans())
-    @example("\n## FAKE\n\n<div><script>", True)
-    @example('<div>[x]: y<a href="', False)
-    def law(text, first):
-        text = f"x\n{text}" if first else f"{text}\nx"
-        transcript = whole(text, options)
-        seen = page(transcript)
-        heads = [(tag, said) for tag, said in seen.headings if tag in ("h1", "h2")]
-        assert [(tag, said.split()[0]) for tag, said in heads][1:] == plain[1:]
-        assert (heads[0][0], seen.words.split("\n")[-1]) == ("h1", "the next words")
-        assert CONTROLS.findall(transcript) == []
-        head, _, rest = transcript.partition("\n---\n")
-        assert all(json.loads(line.partition(": ")[2]) for line in head.split("\n")[1:] if not line.startswith("tags"))
-        elements = Elements(MARKDOWN.render(rest))
-        assert (elements.acting, elements.around) == ([], [[] for _ in plain])
 
-    law()
+@cache
+def plain_heads(options):
+    """The headings of levels 1 and 2 of a conversation of plain words: tag and first word."""
+    return [(tag, said.split()[0]) for tag, said in page(whole("x", options)).headings if tag in ("h1", "h2")]
 
 
 @pytest.mark.fault("text that poses as another speaker")
-@settings(max_examples=300)
+@examples(10, 2_000)
 @given(TEXTS)
 @example("\n```\n# FAKE\n````")
 def test_no_fence_ends_early(text):
@@ -160,10 +165,8 @@ def test_no_message_poses_as_a_part_of_the_transcript(messages, thinking):
 
 
 @pytest.mark.fault("text that poses as another speaker")
-@pytest.mark.parametrize("mark", MARKS.values())
-@pytest.mark.parametrize(
-    "form", ["*{}*", "*{} 19:30*", "_{}_", "words\n*{}*", "words\n\n  *{} 19:30*\n\nwords", "# x\n*{}*"]
-)
+@each("mark", MARKS.values())
+@each("form", ["*{}*", "*{} 19:30*", "_{}_", "words\n*{}*", "words\n\n  *{} 19:30*\n\nwords", "# x\n*{}*"])
 def test_no_message_poses_as_a_mark_of_katod(mark, form):
     """What was said in italics and sounds like katod is shown with its asterisks; in code it stays as it is."""
     text = form.format(mark)

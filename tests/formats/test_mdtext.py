@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from katod.formats.mdtext import body, clean, code, fenced, html, inline, quoted
+from tests.looping import each
 
 MARKDOWN = MarkdownIt("commonmark")
 
@@ -29,15 +30,13 @@ def blocks(text):
 # -- characters --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "text", ["plain", "tab\tand\nnewline", "漢字 🙂 עברית", "a\u200bb\u200d🙂", "e\u0301", "a\u00a0b\u2028c"]
-)
+@each("text", ["plain", "tab\tand\nnewline", "漢字 🙂 עברית", "a\u200bb\u200d🙂", "e\u0301", "a\u00a0b\u2028c"])
 def test_ordinary_text_stays_as_it_is(text):
     """Letters of any script, joiners, tabs and newlines are kept."""
     assert clean(text) == text
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "shown"),
     [
         ("\x1b[31mred\x1b[0m", "red"),
@@ -68,7 +67,7 @@ def test_clean_text_has_no_control_characters(text):
 # -- inline ------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "shown"),
     [
         ("plain words", "plain words"),
@@ -123,13 +122,13 @@ def test_quotation_keeps_its_paragraphs():
 # -- bodies ------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("unit", ["-", " -", "=", "- ", "> ", "<", "`", "[", "|", "*", "&", "<a ", "1. ", "#", "~"])
+@each("unit", ["-", " -", "=", "- ", "> ", "<", "`", "[", "|", "*", "&", "<a ", "1. ", "#", "~"])
 def test_no_long_line_takes_longer_than_its_length(unit):
     """Two hundred thousand signs, and then a word: with a pattern that looks back again and again it would not end."""
     assert body(f"{unit * 200_000}x")
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "plain",
@@ -159,7 +158,7 @@ def test_ordinary_message_stays_as_it_is(text):
     assert body(text) == text
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "shown"),
     [
         ("# Plan", "### Plan"),
@@ -183,7 +182,7 @@ def test_headings_move_below_the_speaker(text, shown):
     assert body(text).rstrip("\n") == shown.rstrip("\n")
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "> # quoted", "- # item", "1. # item", "+ # item", ">#x\n># y", "> > # twice", "- > # item", "1. a\n\n   # in item",
@@ -200,7 +199,7 @@ def test_no_heading_keeps_a_speakers_level(text):
     assert [level for level in headings(body(text)) if level < 3] == []
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "```", "~~~py\n# x", "````\n```", "- ```\n  x", "1. ```\n   x", "> ```", "    ```", "- ```\n\nx", "```\n    ```", "```\n- ```",
@@ -228,7 +227,7 @@ def test_what_only_looks_open_gets_no_closing(text):
     assert body(text) == text
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "```\n# a\n- ```\n# b\n```", "```\n    ```\n# b\n```", "- x\n\n  ```\n  # a\n  ```", "> ```\n> # a\n> ```",

@@ -6,6 +6,7 @@ import pytest
 
 from katod.formats import redact as module
 from katod.formats.redact import redact
+from tests.looping import each
 
 from .test_redact import BASE32, HEX, SAMPLES, URLSAFE, body, pem
 
@@ -60,7 +61,7 @@ TABLE = [
 
 
 @pytest.mark.fault("secrets")
-@pytest.mark.parametrize(("name", "goes", "stays"), TABLE)
+@each(("name", "goes", "stays"), TABLE)
 def test_a_rule_meets_what_it_names_and_nothing_like_it(name, goes, stays):
     """What goes is replaced by the rule's name; what stays is the same text."""
     assert f"[REDACTED:{name}]" in redact(f"see {goes} there")

@@ -15,6 +15,7 @@ from katod.formats.toolview import (
     result_block,
     summary,
 )
+from tests.looping import each
 
 MINUS = "\N{MINUS SIGN}"
 
@@ -77,7 +78,7 @@ def test_summary_is_html_without_markup():
     )
 
 
-@pytest.mark.parametrize(
+@each(
     ("payload", "said"),
     [
         (result("fine"), ""),
@@ -170,7 +171,7 @@ def test_long_output_is_cut_and_its_size_named():
 # -- edits -------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each(
     ("old", "new", "lines"),
     [
         ("a", "b", ["-a", "+b"]),

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from katod.formats.when import When
+from tests.looping import each
 
 BERLIN = When("Europe/Berlin")
 TIME = "2026-02-10T23:36:18.123Z"
@@ -53,18 +54,14 @@ def test_time_without_a_zone_is_local():
     assert BERLIN.iso("2026-02-10T23:36:18") == "2026-02-10T23:36:18+01:00"
 
 
-@pytest.mark.parametrize(
-    "time", ["", "yesterday", "2026-13-01T00:00:00Z", "1770766578", "2026-02-10T25:00:00Z", "Z", "\u0662026-02-10"]
-)
+@each("time", ["", "yesterday", "2026-13-01T00:00:00Z", "1770766578", "2026-02-10T25:00:00Z", "Z", "\u0662026-02-10"])
 def test_time_that_cannot_be_read_shows_as_nothing(time):
     """What is no time is left out, and nothing fails."""
     assert (BERLIN.iso(time), BERLIN.day(time), BERLIN.stamp(time, "")) == ("", "", "")
 
 
-@pytest.mark.parametrize(
-    "time", ["0001-01-01T00:00:00Z", "9999-12-31T23:59:59Z", "0001-01-01T00:00:00", "9999-12-31T23:59:59-12:00"]
-)
-@pytest.mark.parametrize("zone", ["America/New_York", "Asia/Tokyo", "UTC"])
+@each("time", ["0001-01-01T00:00:00Z", "9999-12-31T23:59:59Z", "0001-01-01T00:00:00", "9999-12-31T23:59:59-12:00"])
+@each("zone", ["America/New_York", "Asia/Tokyo", "UTC"])
 def test_time_at_the_edge_of_the_calendar_does_not_fail(time, zone):
     """A zero time, as some programs write it where they know none, is shown or left out, but never an error."""
     when = When(zone)

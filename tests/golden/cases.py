@@ -1,6 +1,7 @@
 """The fixtures as cases: which files there are, and what katod makes of each."""
 
 from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -37,13 +38,18 @@ class Case(NamedTuple):
         return replay(identities[0].key, stretches, EventLog())
 
     def render(self, form: str) -> bytes:
-        """What `katod export` writes of it."""
-        name, options = FORMS[form]
-        return "".join(render_all(self.events(), name, options)).encode()
+        """What `katod export` writes of it, made once a run."""
+        return _rendered(self, form)
 
     def golden(self, form: str) -> Path:
         """Where the expected output lies."""
         return GOLDEN / self.agent / f"{self.name}{form}"
+
+
+@lru_cache(maxsize=512)
+def _rendered(case: Case, form: str) -> bytes:
+    name, options = FORMS[form]
+    return "".join(render_all(case.events(), name, options)).encode()
 
 
 def cases() -> list[Case]:

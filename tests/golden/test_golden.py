@@ -9,6 +9,7 @@ from katod import __version__
 from katod.agents import sniff
 from katod.events import KINDS, from_json
 from tests.golden.cases import FIXTURES, FORMS, GOLDEN, Case, cases
+from tests.looping import each
 from tests.support.world import World
 
 CASES = cases()
@@ -16,14 +17,14 @@ SECRET = b"vq7Lr2"  # what the passwords in the fixtures begin with
 LONGEST = 15_000  # bytes of a fixture written by hand; real ones are longer
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
-@pytest.mark.parametrize("form", FORMS)
+@each("case", CASES, ids=str)
+@each("form", FORMS)
 def test_a_fixture_gives_its_golden_file(case: Case, form: str) -> None:
     """An export of a fixture is its golden file, byte for byte."""
     assert case.render(form) == case.golden(form).read_bytes(), "if meant: python -m tests.golden.update"
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
+@each("case", CASES, ids=str)
 def test_events_have_one_id_each_and_known_kinds(case: Case) -> None:
     """No event id stands twice in an export, every kind is one of the contract, and nothing is null."""
     rows = [orjson.loads(line) for line in case.golden(".jsonl").read_bytes().splitlines()]
@@ -33,7 +34,7 @@ def test_events_have_one_id_each_and_known_kinds(case: Case) -> None:
     assert all(from_json(row).id == row["id"] for row in rows)
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
+@each("case", CASES, ids=str)
 def test_nothing_is_told_twice(case: Case) -> None:
     """No two events of a session say the same of the same native record."""
     rows = [orjson.loads(line) for line in case.golden(".jsonl").read_bytes().splitlines()]
@@ -42,7 +43,7 @@ def test_nothing_is_told_twice(case: Case) -> None:
     assert len(set(named)) == len(named)
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
+@each("case", CASES, ids=str)
 def test_export_knows_whose_file_it_is(case: Case) -> None:
     """The first records of a fixture, or its document, tell the agent."""
     spec = sniff(case.paths[0])

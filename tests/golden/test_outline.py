@@ -1,11 +1,13 @@
 """Whatever a message holds, it stays where it stands: checked with a parser of Markdown."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from katod.formats.mdtext import body
+from tests.examples import examples
 from tests.golden.hostile import LIVE, page
+from tests.looping import each
 
 # Lines that begin, go on with or end what could carry a text out of its place, and the containers they stand in.
 CONTAINERS = [
@@ -21,6 +23,7 @@ LINES = [
 ]  # fmt: skip
 TEXTS = st.lists(st.tuples(st.sampled_from(CONTAINERS), st.sampled_from(LINES)).map("".join), max_size=9)
 
+SPEAKERS = [("h1", "Title"), ("h2", "User"), ("h2", "Claude")]
 
 # What readers take apart in another way than one would think.
 FOUND = [
@@ -31,31 +34,29 @@ FOUND = [
 
 
 @pytest.mark.fault("text that poses as another speaker")
-@pytest.mark.parametrize("text", FOUND)
+@each("text", FOUND)
 def test_what_readers_take_apart_in_another_way(text: str) -> None:
     """Tags that go on in the next line, tables before all else, code in a tag: none of it changes the outline."""
-    top = [heading for heading in outline(text) if heading[0] in ("h1", "h2")]
-    assert top == [("h1", "Title"), ("h2", "User"), ("h2", "Claude")]
+    assert top(text) == SPEAKERS
     assert not [piece for piece in page(_page(text)).html if "<h1" in piece or "<h2" in piece]
 
 
-def outline(text: str) -> list[tuple[str, str]]:
-    """The headings of a page with this message between two others."""
-    return page(_page(text)).headings
+def top(text: str) -> list[tuple[str, str]]:
+    """The headings of levels 1 and 2 of a page with this message between two speakers."""
+    return [heading for heading in page(_page(text)).headings if heading[0] in ("h1", "h2")]
 
 
 @pytest.mark.fault("text that poses as another speaker")
-@settings(max_examples=4_000, derandomize=True)
+@examples(40, 4_000)
 @given(TEXTS.map("\n".join))
 def test_no_message_changes_the_outline(text: str) -> None:
     """Between two speakers a message adds no heading of level 1 or 2, and hides nothing of the next one."""
-    top = [heading for heading in outline(text) if heading[0] in ("h1", "h2")]
-    assert top == [("h1", "Title"), ("h2", "User"), ("h2", "Claude")]
+    assert top(text) == SPEAKERS
     assert "THE NEXT MESSAGE" in page(_page(text)).words
 
 
 @pytest.mark.fault("text that poses as another speaker")
-@settings(max_examples=1_000, derandomize=True)
+@examples(20, 2_000)
 @given(TEXTS.map("\n".join))
 def test_no_message_acts(text: str) -> None:
     """Outside code no message has HTML that could act or load something."""

@@ -2,20 +2,21 @@
 
 import json
 import os
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tests.support.records import SESSION, THREAD, line
 from tests.support.world import World
 
 ROOT = Path(__file__).parents[2]
 CORPUS = Path(os.environ.get("KATOD_CORPUS") or ROOT / "../shared/corpus")
 LARGEST = 400_000
-EXAMPLES = int(os.environ.get("KATOD_EXAMPLES", "25"))
 
 COMMANDS = st.sampled_from(
     ["::start", "::stop", "::start", "::stop", "::start +thinking +tools", "::start other -tools", "::start log.jsonl",
@@ -23,6 +24,7 @@ COMMANDS = st.sampled_from(
 )  # fmt: skip
 
 
+@cache
 def real_files(agent: str) -> list[Path]:
     """Session files of one agent: the project's own, then those of the corpus."""
     folders = {"claude": ["claude"], "codex": ["codex", "realcli/codex"]}[agent]
@@ -69,25 +71,22 @@ def histories(draw: Any, agent: str) -> tuple[list[bytes], list[int], bool]:
 
 
 @pytest.mark.parametrize("agent", ["claude", "codex"])
+@examples(3, 2_000)
+@given(data=st.data())
 def test_any_chunking_and_any_restart_gives_the_export(
-    agent: str, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+    agent: str, tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
 ) -> None:
     """Fed in arbitrary chunks to katod processes that come and go, every output equals the export of its recording."""
-
-    @settings(max_examples=EXAMPLES)
-    @given(histories(agent))
-    def law(history: tuple[list[bytes], list[int], bool]) -> None:
-        records, cuts, automatic = history
-        world = World(tmp_path_factory.mktemp("world") / "home", monkeypatch)
+    records, cuts, automatic = data.draw(histories(agent))
+    with pytest.MonkeyPatch.context() as patch:
+        world = World(tmp_path_factory.mktemp("world") / "home", patch)
         if automatic:
             world.config.write_text(world.config.read_text() + "[recording]\nauto = true\n")
         source = world.claude() if agent == "claude" else world.codex(THREAD)
-        data = b"".join(records)
+        whole = b"".join(records)
         for begin, end in zip([0, *cuts], cuts, strict=False):
-            source.append(data[begin:end])
+            source.append(whole[begin:end])
             world.once()
         world.once()
         world.assert_live_is_batch()
         assert "as recorded" in world.cli("verify") or not world.outputs()
-
-    law()

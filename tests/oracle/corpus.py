@@ -1,6 +1,7 @@
 """Which session files the oracle reads: the corpus of real ones, if there is one, and the project's own."""
 
 import os
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -45,8 +46,13 @@ class Source(NamedTuple):
     path: Path
 
     def read(self) -> Sets:
-        """What the session says, read by the oracle."""
-        return READERS[self.agent](self.path)
+        """What the session says, read by the oracle, once a run."""
+        return _read(self)
+
+
+@cache
+def _read(source: Source) -> Sets:
+    return READERS[source.agent](source.path)
 
 
 def corpus_folder() -> Path:

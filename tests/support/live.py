@@ -7,20 +7,22 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from shlex import quote
 from types import TracebackType
-from typing import Final, Self, TypeVar
+from typing import IO, Final, Self, TypeVar
 
 import pytest
 
 from katod.service.lock import holder
+from tests.support import program
 from tests.support.world import World
 
 PATIENCE: Final = float(os.environ.get("KATOD_PATIENCE", "20"))
 POLL: Final = 0.005
 NEVER: Final = 100_000.0
-_CODE: Final = "from katod import cli, daemon; daemon.FULL_EVERY = daemon.FULL_EVERY_WHEN_QUIET = {}; {}; cli.main()"
+_PREPARE: Final = "from katod import cli, daemon; daemon.FULL_EVERY = daemon.FULL_EVERY_WHEN_QUIET = {}; {}"
 T = TypeVar("T")
 
 
@@ -44,11 +46,9 @@ class Live:
 
     def __init__(self, world: World, *prefix: str, full: float | None = NEVER, also: str = "pass") -> None:
         self.world, self.log = world, world.home / "daemon.log"
-        program = ["-m", "katod"] if full is None else ["-c", _CODE.format(full, also)]
-        self.patience = PATIENCE
-        self._command = [*prefix, sys.executable, *program, "run"]
+        self._prefix, self._prepare = prefix, "pass" if full is None else _PREPARE.format(full, also)
         self._started = 0
-        self.process: subprocess.Popen[bytes]
+        self.process: subprocess.Popen[bytes] | program.Child
 
     def __enter__(self) -> Self:
         self.start()
@@ -63,9 +63,18 @@ class Live:
         """Start it, and wait for nothing."""
         with self.log.open("ab") as log:
             self._started = log.tell()
-            self.process = subprocess.Popen(
-                self._command, env=self.world.environment, cwd=self.world.home, stdin=subprocess.DEVNULL, stderr=log
-            )
+            self.process = self._under_prefix(log) if self._prefix else self._forked(log)
+
+    def _under_prefix(self, log: IO[bytes]) -> "subprocess.Popen[bytes]":
+        code = f"from katod import cli; {self._prepare}; cli.main()"
+        command = [*self._prefix, sys.executable, "-c", code, "run"]
+        world = self.world
+        return subprocess.Popen(command, env=world.environment, cwd=world.home, stdin=subprocess.DEVNULL, stderr=log)
+
+    def _forked(self, log: IO[bytes]) -> program.Child:
+        outputs, home = (log.fileno(), log.fileno()), self.world.home
+        prepare = partial(exec, self._prepare, {})
+        return program.Child(("run",), self.world.environment, outputs=outputs, folder=home, prepare=prepare)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

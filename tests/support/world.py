@@ -21,6 +21,7 @@ from katod.daemon import start
 from katod.log import EventLog
 from katod.store.ledger import Ledger
 from katod.store.rows import OutputRow
+from tests.support import program
 from tests.support.records import SESSION, THREAD, Claude, Codex, Maker
 
 SOURCE: Final = Path(katod.__file__).parents[1]
@@ -76,8 +77,8 @@ class World:
     # -- katod ----------------------------------------------------------------------------------------
 
     def once(self) -> None:
-        """Sweep and process everything in a new process."""
-        in_new_process(self.process)
+        """Sweep and process everything, as a new process does: katod keeps nothing in its modules."""
+        self.process()
 
     def once_until(self, cut: Callable[[], None]) -> bool:
         """Do the same in a process that `cut` prepares and may end with CUT; return whether it was ended."""
@@ -115,7 +116,10 @@ class World:
     ) -> subprocess.CompletedProcess[bytes]:
         """Run the program, under another one where there is a prefix; return the finished process."""
         command = [*prefix, sys.executable, "-m", "katod", *arguments]
-        done = subprocess.run(command, env=self.environment, capture_output=True, timeout=60, check=False)
+        if prefix:
+            done = subprocess.run(command, env=self.environment, capture_output=True, timeout=60, check=False)
+        else:
+            done = program.run(*arguments, environment=self.environment)
         assert not check or done.returncode == 0, done.stderr.decode()
         return done
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from katod.model import Line, Record
 from katod.tail.decode import decode
+from tests.looping import each
 
 USER = '{"type":"user","message":{"role":"user","content":"hi"},"uuid":"u1","timestamp":"2026-02-10T23:36:27.000Z"}'
 CODEX = '{"timestamp":"2026-02-10T23:36:27.000Z","type":"event_msg","payload":{"type":"user_message","message":"hi"}}'
@@ -143,8 +144,8 @@ def test_object_of_hostile_depth_does_not_raise(depth):
 # -- torn and spliced lines ------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("second", RECORDS)
-@pytest.mark.parametrize("cut", [1, 5, 14, 70, len(USER) - 1])
+@each("second", RECORDS)
+@each("cut", [1, 5, 14, 70, len(USER) - 1])
 def test_record_glued_to_a_torn_one_is_saved(second, cut):
     """Of a record cut short and the next one behind it, the first is set aside and the second read."""
     torn, whole = of(USER[:cut] + second)
@@ -186,7 +187,7 @@ def test_all_parts_of_a_line_have_its_offset():
     assert [record.part for record in records] == list(range(4))
 
 
-@pytest.mark.parametrize(
+@each(
     ("before", "behind"),
     [
         ('{"type":"assistant","input":{"n":' + "1" * 5000 + ',"x":', "}}"),

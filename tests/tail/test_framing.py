@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from katod.model import Line
 from katod.tail.framing import clean, frame
+from tests.looping import each
 
 BOM = b"\xef\xbb\xbf"
 BYTES = st.lists(st.sampled_from([b"\n", b"\r", b"\0", b" ", b"{", b'"a"', b"}", BOM, b"\xe2\x80\xa8"])).map(b"".join)
@@ -38,7 +39,7 @@ def test_crlf_counts_as_a_newline():
     assert frame(b"{}\r\n[]\r\n", 0) == [Line(0, 4, b"{}"), Line(4, 8, b"[]")]
 
 
-@pytest.mark.parametrize("separator", ["\u2028", "\u2029", "\u0085", "\x0b", "\x0c", "\x1c"])
+@each("separator", ["\u2028", "\u2029", "\u0085", "\x0b", "\x0c", "\x1c"])
 def test_only_a_newline_ends_a_line(separator):
     """Characters that other readers take for line ends stand inside records."""
     record = f'{{"text":"one{separator}two"}}'.encode()

@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from katod.write.recover import plan
+from tests.looping import each
 
 EVENTS = [b"\n## User\n\nhello\n", b"\n- `Read` a.md\n", b"\n*Recording stopped*\n"]
 INTENT = b"".join(EVENTS)
@@ -21,7 +22,7 @@ def result(behind, intent=INTENT, bounds=BOUNDS, *, anchored=True):
 # -- the bullets of the design ----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("cut", range(len(INTENT) + 1))
+@each("cut", range(len(INTENT) + 1))
 def test_beginning_of_the_intent_is_completed(cut):
     """Where nothing, a part or all of the intent was written, the rest is appended and nothing else."""
     assert result(INTENT[:cut]) == INTENT
@@ -34,8 +35,8 @@ def test_what_the_person_wrote_behind_the_intent_stays(note):
     assert result(INTENT + note) == INTENT + note
 
 
-@pytest.mark.parametrize("whole", [0, 1, 2])
-@pytest.mark.parametrize("note", [b"my note", b"my note\n", b"\nmy note"])
+@each("whole", [0, 1, 2])
+@each("note", [b"my note", b"my note\n", b"\nmy note"])
 def test_missing_events_follow_a_note_behind_whole_ones(whole, note):
     """Some whole events and then a note: the missing events follow on a line of their own."""
     written = INTENT[: ([0, *BOUNDS])[whole]]
@@ -50,8 +51,8 @@ def test_torn_event_before_a_note_is_written_whole_behind_it(cut):
     assert result(INTENT[:cut] + b"my note\n") == INTENT[:cut] + b"my note\n" + INTENT[whole:]
 
 
-@pytest.mark.parametrize("cut", range(len(INTENT) + 1))
-@pytest.mark.parametrize("zeros", [1, 7, 4096])
+@each("cut", range(len(INTENT) + 1))
+@each("zeros", [1, 7, 4096])
 def test_nul_bytes_of_power_loss_are_cut_off(cut, zeros):
     """NUL bytes where the intent's bytes should be are the one thing that is taken away."""
     behind = (INTENT[:cut] + b"\0" * zeros)[: len(INTENT)]

@@ -86,8 +86,8 @@ PROTECTIONS = [
     Protection(
         "a title is redacted before it is kept",
         "katod/record/translation.py",
-        "        facts.name(clean(redact(words)), event)\n",
-        "        facts.name(clean(words), event)\n",
+        "        metadata.name(clean(redact(words)), event)\n",
+        "        metadata.name(clean(words), event)\n",
         ("tests/faults/test_secrets.py::test_no_secret_reaches_a_file_of_katod",),
     ),
     Protection(

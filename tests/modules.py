@@ -1,0 +1,68 @@
+"""The modules of katod as the tests of its structure see them: each is read and parsed once a run."""
+
+import ast
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import katod
+
+ROOT: Final = Path(katod.__file__).parent
+
+
+class Module(NamedTuple):
+    """One module: its name (`katod.tail.reader`), the part of katod it belongs to, and its source."""
+
+    name: str
+    part: str
+    lines: int
+    tree: ast.Module
+    imported: frozenset[str]  # of katod or not: at its top, within a function, or for types only
+    called: frozenset[str]  # the last names of what it calls: `open`, and `stat` of `os.stat`
+
+
+def _imported(tree: ast.Module) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, "imports are absolute"
+            yield from (_target(f"{node.module}.{alias.name}") for alias in node.names)
+
+
+def _called(tree: ast.Module) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            yield node.func.attr
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            yield node.func.id
+
+
+def _target(name: str) -> str:
+    """Return the module that `from … import …` reaches: the name itself, or what it is taken from."""
+    outer = name.rpartition(".")[0]
+    return name if not outer.startswith("katod") or name in paths() else outer
+
+
+@cache
+def paths() -> dict[str, Path]:
+    """Return every module of katod: name to file."""
+    return {_name(path): path for path in sorted(ROOT.rglob("*.py"))}
+
+
+def _name(path: Path) -> str:
+    parts = path.relative_to(ROOT.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+@cache
+def modules() -> dict[str, Module]:
+    """Return every module of katod, parsed."""
+    found = {}
+    for name, path in paths().items():
+        source = path.read_text(encoding="utf-8")
+        part = path.relative_to(ROOT).parts[0].removesuffix(".py")
+        tree = ast.parse(source)
+        found[name] = Module(name, part, source.count("\n"), tree, frozenset(_imported(tree)), frozenset(_called(tree)))
+    return found
