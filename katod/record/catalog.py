@@ -98,7 +98,7 @@ class Catalog:
             self._ledger.save_root(path, root.agent, self._swept[path])
         changed = [row for path, seen in found for row in self._notice(root, path, seen)]
         here = {path for path, _ in found}
-        prefix = f"{root.path}/"
+        prefix = root.prefix
         for path in [str(root.path), *(path for path in self._swept if path.startswith(prefix))]:
             if path not in closed:
                 self._swept[path] = began

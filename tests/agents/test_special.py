@@ -214,7 +214,7 @@ def test_a_deep_part_in_the_tree_ends_nobody(world: World) -> None:
 def test_a_document_of_many_small_objects_takes_no_minutes(world: World) -> None:
     text = "{}\n" * 400_000
     began = time.monotonic()
-    assert len(list(_objects_in(text))) == 400_000
+    assert sum(1 for _ in _objects_in(text)) == 400_000
     assert time.monotonic() - began < 2  # 12 s for 1.2 MB, quadratic
 
 
