@@ -170,8 +170,8 @@ class CopilotAdapter(Adapter):
         data = record.value["data"]
         self.new.turn = text_of(data.get("interactionId")) or self.new.turn
         number = text_of(data.get("turnId"))
-        told = number.isdecimal() and len(number) <= _MOST_DIGITS
-        return [self.new.event(ev.TURN_START, {"number": int(number)} if told else {}, record)]
+        counted = number.isdecimal() and len(number) <= _MOST_DIGITS
+        return [self.new.event(ev.TURN_START, {"number": int(number)} if counted else {}, record)]
 
     @handles("assistant.turn_end")
     def _turn_end(self, record: Record) -> list[Event]:

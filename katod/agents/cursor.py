@@ -164,7 +164,7 @@ class Said(NamedTuple):
 
 
 def unwrap(text: str) -> Said:
-    """Take the words that a person typed out of their wrapper, the last one: what stands before may quote others."""
+    """Take the words that a person typed out of their wrapper, the last one: the text before it may quote others."""
     at = text.rfind(_OPENING)
     match = _QUERY.match(text, at) if at >= 0 else None
     if match is None:

@@ -85,7 +85,7 @@ class Messages:
     def _user(self, record: Record, *, typed: bool) -> list[Event]:
         parts = dicts_of(record.value.get("content"))
         if parts and all("functionResponse" in part for part in parts):
-            return []  # the echo of results that are told with their calls
+            return []  # the echo of results that come with their calls
         text, appended = _typed_of(record.value)
         if subtype := _context(text):
             return [self._event(ev.SYSTEM_MESSAGE, {"text": text, "subtype": subtype}, record)]

@@ -24,7 +24,7 @@ _TELLING: Final = (
     "command", "cmd", "file_path", "path", "notebook_path", "url", "query", "pattern", "description",
     "prompt", "subject", "skill", "question", "input", "name",
 )  # fmt: skip
-# Much more than a line shows: what is cut off here can no longer be told to be a secret.
+# Much more than a line shows: a secret that is cut here could no longer be recognised.
 LONGEST: Final = 1000
 _REFUSALS: Final = ("the user said:", "User feedback:")
 _MOST_OPEN: Final = 256

@@ -27,6 +27,11 @@ class Root:
         return path.startswith(f"{self.path}/{self.database}#" if self.database else f"{self.path}/")
 
     @property
+    def prefix(self) -> str:
+        """What the paths of its sources begin with, and those of no other root's beside it."""
+        return f"{self.path}/{self.database}#" if self.database else f"{self.path}/"
+
+    @property
     def folders(self) -> tuple[Path, ...]:
         """The folders with session files, at any depth; they need not exist yet."""
         return () if self.database else tuple(self.path / name for name in self.spec.folders)

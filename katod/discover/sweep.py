@@ -17,8 +17,7 @@ def sweep(root: Root, problems: dict[str, str]) -> Iterator[tuple[str, Stat]]:
     """Yield every source below a root that may hold a session. `problems` gains what cannot be read."""
     if root.spec.container is not None:
         found = sweep_folder(root.spec, str(root.path), problems, deep=False)
-        mine = str(root.path / root.database) + "#" if root.database else ""
-        yield from (item for item in found if item[0].startswith(mine))
+        yield from (item for item in found if item[0].startswith(root.prefix))
     for folder in root.folders:
         yield from sweep_folder(root.spec, str(folder), problems, deep=True)
 

@@ -50,3 +50,12 @@ def test_every_agent_has_a_root_and_can_be_switched_off(world: World, agent: str
     [root] = find_roots(Settings(agents={agent: Agent(roots=("/x/own",))}), AGENTS)
     assert (root.agent, str(root.path)) == (agent, "/x/own")
     assert root.folders
+
+
+def test_a_single_database_claims_nothing_beside_it() -> None:
+    """The folder that it lies in may be the home directory, with the roots of all other agents."""
+    settings = Settings(agents={"opencode": Agent(roots=("/x/home/mine.db",))})
+    [root] = find_roots(settings, AGENTS)
+    assert (root.prefix, root.folders) == ("/x/home/mine.db#", ())
+    [whole] = find_roots(Settings(agents={"opencode": Agent(roots=("/x/home",))}), AGENTS)
+    assert whole.prefix == "/x/home/"

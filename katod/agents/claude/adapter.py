@@ -84,7 +84,9 @@ class ClaudeAdapter(Adapter):
 
     @handles("user")
     def _user(self, record: Record) -> list[Event]:
-        return self._envelope(record) + self._users.translate(record)
+        out = self._envelope(record)
+        out += self._users.translate(record)
+        return out
 
     @handles("assistant")
     def _assistant(self, record: Record) -> list[Event]:

@@ -23,6 +23,8 @@ class ClaudeBuilder(EventBuilder):
 
     def take_up(self, fields: dict[str, Any]) -> None:
         """Make the next events belong to the prompt of a record, and to the sub-agent whose words it quotes."""
+        if self._pending:  # data of images that no event showed
+            self._pending.clear()
         turn = fields.get("promptId")
         self.turn = turn if isinstance(turn, str) else ""
         self.ref = self.main
@@ -62,7 +64,7 @@ class ClaudeBuilder(EventBuilder):
         for name, key in COUNTS:
             if isinstance(count := waiting.usage.get(key), int):
                 payload[name] = count
-        return Event(f"{self._prefix}{waiting.id}:usage", ev.USAGE, ref, payload, source, time, model=waiting.model)
+        return Event(f"{self._prefix}{waiting.id}:usage", ev.USAGE, ref, payload, source, time, "", "", waiting.model)
 
     def _describe(self, record: Record, part: int | str, kind: str, payload: dict[str, Any], /) -> Described:
         fields = record.value or {"uuid": f"@{record.offset}.{record.part}"}

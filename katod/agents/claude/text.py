@@ -105,7 +105,7 @@ def _slash_command(text: str) -> str:
 
 
 def _element(text: str, name: str) -> str | None:
-    """Return what stands in the first element of a name, None where there is none."""
+    """Return the text of the first element of a name, None where there is none."""
     inner = text.partition(f"<{name}>")[2]
     said, end, _ = inner.partition(f"</{name}>")
     return said if end else None

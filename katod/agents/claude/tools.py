@@ -64,10 +64,11 @@ class Tools:
             payload["attachments"] = images
         out = [self._new.event(ev.TOOL_RESULT, payload, record, n)]
         call = self._calls.close(call_id) or {}
-        if "plan" in call or isinstance(extra, dict):
-            answers = _answers(call, payload, dict_of(extra))
-            out += [self._new.event(ev.DECISION_RESPONSE, answer, record, f"{n}a{i}") for i, answer in answers]
-            out += self._agent(record, dict_of(extra), n)
+        if isinstance(extra, dict) or "plan" in call:
+            row = dict_of(extra)
+            for i, answer in _answers(call, payload, row):
+                out.append(self._new.event(ev.DECISION_RESPONSE, answer, record, f"{n}a{i}"))
+            out += self._agent(record, row, n)
         return out
 
     def _content(self, content: Any) -> tuple[str, list[dict[str, Any]]]:

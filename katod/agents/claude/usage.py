@@ -7,7 +7,7 @@ record with a stop reason.
 
 from typing import Any, NamedTuple
 
-from katod.agents.fields import dicts_of, text_of
+from katod.agents.fields import list_of, text_of
 from katod.agents.toolcalls import OpenCalls
 
 _KEPT = ("timestamp", "requestId", "isSidechain", "agentId")
@@ -49,6 +49,11 @@ def belongs(waiting: Waiting, fields: dict[str, Any], calls: OpenCalls[dict[str,
         return False
     if fields.get("type") == "assistant":
         return bool(message.get("id") == waiting.id)
-    blocks = dicts_of(message.get("content"))
-    owners = [(calls.get(text_of(block.get("tool_use_id"))) or {}).get("message") for block in blocks]
-    return bool(owners) and all(owner == waiting.id for owner in owners)
+    owner = None
+    for block in list_of(message.get("content")):
+        if isinstance(block, dict):
+            call = calls.get(text_of(block.get("tool_use_id")))
+            owner = call.get("message") if call else None
+            if owner != waiting.id:
+                return False
+    return bool(owner == waiting.id)

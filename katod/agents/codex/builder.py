@@ -54,8 +54,8 @@ class CodexBuilder(EventBuilder):
                 source["providerEventId"] = source["messageId"] = native
         source["offset"] = record.offset
         at = self._place(record) if self.paginated or record.part else record.offset
-        name, time = f"{at}:{part}", fields.get("timestamp")
-        return name, name, source, time if isinstance(time, str) else ""
+        name = f"{at}:{part}"
+        return name, name, source, text_of(fields.get("timestamp"))
 
     def _place(self, record: Record) -> str:
         """Return what names a record within its rollout: its ordinal where that rises, else its offset as well."""

@@ -36,7 +36,7 @@ def reading(path: str) -> Iterator[sqlite3.Connection]:
         connection = sqlite3.connect(f"{Path(path).as_uri()}?{mode}", uri=True, isolation_level=None, timeout=_WAIT)
         connection.text_factory = lambda data: data.decode("utf-8", "replace")
         yield connection
-    except sqlite3.Error as error:  # its words may hold what stands in a row
+    except sqlite3.Error as error:  # its message may quote a row
         name = getattr(error, "sqlite_errorname", type(error).__name__)
         raise SourceError(f"cannot be read: {name}", path=path) from error
     finally:

@@ -102,7 +102,7 @@ PROTECTIONS = [
         "katod/agents/opencode/readonly.py",
         """        connection.text_factory = lambda data: data.decode("utf-8", "replace")
         yield connection
-    except sqlite3.Error as error:  # its words may hold what stands in a row
+    except sqlite3.Error as error:  # its message may quote a row
         name = getattr(error, "sqlite_errorname", type(error).__name__)
         raise SourceError(f"cannot be read: {name}", path=path) from error
 """,
