@@ -83,9 +83,10 @@ class Coverage:
         known = self._times.get(str(root.path), 0)
         for place in closed:  # what is written there meanwhile is new when it can be read again
             self._save(root, place, self._times.get(place, known))
-        opened = [place for place in self._times if place[-1] in "#/" and root.covers(place) and place not in closed]
-        for place in (str(root.path), *opened):
-            self._save(root, place, began)
+        inside = [place for place in self._times if place[-1] in "#/" and place.startswith(root.prefix)]
+        for place in (str(root.path), *inside):
+            if place not in closed:
+                self._save(root, place, began)
         return closed
 
     def at(self, root: Root, path: str) -> int:
@@ -204,7 +205,7 @@ class Catalog:
         closed = self._coverage.note(root, problems, began)
         here = {path for path, _ in found}
         for path, source in self._by_path.items():
-            if root.covers(path) and path not in here and not source.gone and not path.startswith(closed):
+            if path.startswith(root.prefix) and path not in here and not source.gone and not path.startswith(closed):
                 source.gone = True
                 self._log.source_vanished(path)
         return changed

@@ -22,10 +22,6 @@ class Root:
         """The agent's name."""
         return self.spec.name
 
-    def covers(self, path: str) -> bool:
-        """Return whether a source, or a place in which there are sources, belongs to this root."""
-        return path.startswith(f"{self.path}/{self.database}#" if self.database else f"{self.path}/")
-
     @property
     def prefix(self) -> str:
         """What the paths of its sources begin with, and those of no other root's beside it."""

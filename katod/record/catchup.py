@@ -99,7 +99,7 @@ class Follower:
         self.output.printer.interrupt("gap")
         self.offsets[source.id] = source.cursor.offset
 
-    def print(self, source: Source, batch: Batch) -> None:
+    def take(self, source: Source, batch: Batch) -> None:
         """Take what a batch of a source holds, up to the last range's end."""
         translation = self.stream.open(source, self.states.get(str(source.id)))
         for event in self.stream.events(source, batch.lines):
@@ -245,5 +245,5 @@ class CatchUp:
         if batch is None or not batch.lines or beyond:
             follower.skip(source)
             return
-        follower.print(source, batch)
+        follower.take(source, batch)
         follower.offsets[source.id] = min(batch.cursor.offset, source.cursor.offset)
