@@ -145,7 +145,7 @@ def _with_evil(record: dict[str, Any], path: Path) -> Iterator[dict[str, Any]]:
     old = _at(record, path)
     every = (f"{old}\n{EVIL}", f"{EVIL}\n{old}", EVIL)
     first = len(path) + len(old)  # by default one of them, chosen by what is the same in each run
-    for new in (every[(first + n) % len(every)] for n in range(number(1, len(every)))):
+    for new in (every[(first + n) % len(every)] for n in range(min(number(1, len(every)), len(every)))):
         changed = deepcopy(record)
         holder = _at(changed, path[:-1])
         holder[path[-1]] = new
