@@ -17,7 +17,7 @@ def test_init_never_overwrites(world):
     """An existing file is refused by name and keeps its content."""
     before = world.config.read_bytes()
     world.cli("config", "init", code=1)
-    assert f"{world.config}: exists already" in world.said
+    assert f"{world.config}: already exists" in world.said
     assert world.config.read_bytes() == before
 
 

@@ -41,7 +41,7 @@ def test_the_latest_session_is_the_one_that_changed_last(context):
 
 def test_an_ambiguous_prefix_names_who_is_meant(context):
     """No session is chosen where two begin alike; an empty text means none in particular."""
-    with pytest.raises(SelectionError, match="2 sessions begin with '6f1c'") as caught:
+    with pytest.raises(SelectionError, match="2 sessions match '6f1c'") as caught:
         context.select("6f1c")
     assert f"claude:{ONE}" in str(caught.value)
     assert f"claude:{TWO}" in str(caught.value)

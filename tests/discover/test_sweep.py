@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from katod.agents import AGENTS
 from katod.config import Settings
 from katod.discover.roots import find_roots
 from katod.discover.sweep import look, sweep
@@ -14,7 +15,7 @@ from tests.support.records import MAKERS, OTHER, SESSION, Claude, OpenCode, user
 def found(agent):
     """Return the paths that the sweep finds for an agent, with their stats, and the problems."""
     problems = {}
-    roots = [root for root in find_roots(Settings()) if root.agent == agent]
+    roots = [root for root in find_roots(Settings(), AGENTS) if root.agent == agent]
     return dict(item for root in roots for item in sweep(root, problems)), problems
 
 
@@ -26,7 +27,7 @@ def test_the_session_of_every_agent_is_found(world, make):
     assert problems == {}
     [(path, stat)] = files.items()
     assert path.startswith(str(maker.path))
-    identity, same = look(maker.agent, path)
+    identity, same = look(AGENTS[maker.agent], path)
     assert identity.key.agent == maker.agent
     assert same == stat
 
@@ -51,14 +52,14 @@ def test_other_files_and_hidden_folders_are_passed_over(world):
     folder.with_name("link").symlink_to(folder)
     os.mkfifo(folder / "fifo.jsonl")
     assert list(found("claude")[0]) == [str(session.path)]
-    assert look("claude", str(folder / f"{OTHER}.jsonl")) is None
-    assert look("claude", str(folder / "fifo.jsonl")) is None
+    assert look(AGENTS["claude"], str(folder / f"{OTHER}.jsonl")) is None
+    assert look(AGENTS["claude"], str(folder / "fifo.jsonl")) is None
 
 
 def test_a_missing_folder_is_no_problem(world):
     """An agent that is not installed has none."""
     assert found("claude") == ({}, {})
-    assert look("claude", str(world.home / ".claude/projects/-a" / f"{SESSION}.jsonl")) is None
+    assert look(AGENTS["claude"], str(world.home / ".claude/projects/-a" / f"{SESSION}.jsonl")) is None
 
 
 def test_a_folder_that_cannot_be_read_is_named_and_hides_no_other(world, monkeypatch):
@@ -94,4 +95,4 @@ def test_a_damaged_database_is_named_and_hides_no_other(world):
     files, problems = found("opencode")
     assert list(files) == [f"{store.path}#{store.id}"]
     assert list(problems) == [str(damaged)]
-    assert look("opencode", f"{damaged}#ses_1") is None
+    assert look(AGENTS["opencode"], f"{damaged}#ses_1") is None

@@ -237,7 +237,7 @@ def test_an_answer_that_cannot_be_written_now_is_given_later(world, monkeypatch)
         katod._take_requests()
     katod._take_requests()
     katod.stop()
-    assert answer.read_text() == "no such session is known"
+    assert answer.read_text() == "no session matches"
 
 
 def no_space(*_):

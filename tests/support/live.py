@@ -22,7 +22,9 @@ from tests.support.world import World
 PATIENCE: Final = float(os.environ.get("KATOD_PATIENCE", "20"))
 POLL: Final = 0.005
 NEVER: Final = 100_000.0
-_PREPARE: Final = "from katod import cli, daemon; daemon.FULL_EVERY = daemon.FULL_EVERY_WHEN_QUIET = {}; {}"
+_PREPARE: Final = (
+    "from katod.discover import discovery; discovery.FULL_EVERY = discovery.FULL_EVERY_WHEN_QUIET = {}; {}"
+)
 T = TypeVar("T")
 
 
@@ -47,6 +49,7 @@ class Live:
     def __init__(self, world: World, *prefix: str, full: float | None = NEVER, also: str = "pass") -> None:
         self.world, self.log = world, world.home / "daemon.log"
         self._prefix, self._prepare = prefix, "pass" if full is None else _PREPARE.format(full, also)
+        self.patience = PATIENCE
         self._started = 0
         self.process: subprocess.Popen[bytes] | program.Child
 

@@ -62,15 +62,6 @@ def test_a_half_written_document_waits(path):
     assert len(read(path).lines) == 1
 
 
-def test_objects_one_after_the_other_are_the_sessions_that_they_make_up(path):
-    """Where each message and part is an object of its own, they are put together; a torn one at the end waits."""
-    rows = [{"id": "ses_1"}, {"id": "msg_1", "sessionID": "ses_1"}, {"id": "prt_1", "messageID": "msg_1"}]
-    path.write_text("\n".join(json.dumps(row, indent=1) for row in rows) + '\n{"id": "prt_2", "mess')
-    [session] = [json.loads(line.data) for line in read(path).lines]
-    assert session["info"] == rows[0]
-    assert session["messages"] == [{"info": rows[1], "parts": [rows[2]]}]
-
-
 def test_a_document_that_is_too_large_is_an_error(path, monkeypatch):
     """It is named with its size, and not read."""
     monkeypatch.setattr(document, "LINE_CAP", 10)

@@ -9,6 +9,7 @@ import pytest
 from katod.agents import AGENTS
 from katod.agents.opencode.tree import TreeSession, gathered, packed, sessions_of_objects
 from katod.errors import SourceError
+from katod.model import Cursor
 
 SESSION, OTHER = {"id": "ses_1", "directory": "/a"}, {"id": "ses_2"}
 MESSAGES = [{"id": "msg_1", "sessionID": "ses_1"}, {"id": "msg_2", "sessionID": "ses_1"}]
@@ -104,3 +105,13 @@ def test_a_part_that_is_nested_too_deep_is_named():
     session = {"info": SESSION, "messages": [{"info": MESSAGES[0], "parts": [PARTS[0], PARTS[0] | {"x": deep}]}]}
     [message] = json.loads(packed(session))["messages"]
     assert message == {"info": MESSAGES[0], "parts": [PARTS[0], PARTS[0] | {"type": "too-deep"}]}
+
+
+def test_objects_one_after_the_other_are_the_sessions_that_they_make_up(tmp_path):
+    """Where each message and part is an object of its own, they are put together; a torn one at the end waits."""
+    path = tmp_path / "s.json"
+    rows = [{"id": "ses_1"}, {"id": "msg_1", "sessionID": "ses_1"}, {"id": "prt_1", "messageID": "msg_1"}]
+    path.write_text("\n".join(json.dumps(row, indent=1) for row in rows) + '\n{"id": "prt_2", "mess')
+    with AGENTS["opencode"].open(str(path)) as file:
+        [session] = [json.loads(line.data) for line in file.read(Cursor(), 0).lines]
+    assert session == {"info": rows[0], "messages": [{"info": rows[1], "parts": [rows[2]]}]}

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Any, ClassVar, Self
 
+from katod.agents import AGENTS
 from katod.model import Cursor as Position
-from katod.tail.source import open_source
 from tests.support.records.base import Home, Maker, Record, Said, milliseconds
 
 
@@ -62,7 +62,7 @@ class OpenCode(Maker):
 
     def document(self) -> list[Record]:
         """Return the session as katod reads it."""
-        with open_source(f"{self.path}#{self.id}") as file:
+        with AGENTS["opencode"].open(f"{self.path}#{self.id}") as file:
             return [json.loads(line.data) for line in file.read(Position(), 0).lines]
 
     def age(self) -> Self:

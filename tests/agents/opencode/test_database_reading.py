@@ -4,9 +4,9 @@ import json
 
 import pytest
 
+from katod.agents import AGENTS
 from katod.errors import SourceGone
 from katod.model import Cursor
-from katod.tail.source import open_source
 from tests.support.records import OTHER, OpenCode, says, user
 
 
@@ -18,7 +18,7 @@ def store(world):
 
 def read(store, cursor=None):
     """Return what one step reads: the texts of all parts, and the cursor after it."""
-    with open_source(f"{store.path}#{store.id}") as file:
+    with AGENTS["opencode"].open(f"{store.path}#{store.id}") as file:
         batch = file.read(cursor or Cursor(), 1)
     sessions = [json.loads(line.data) for line in batch.lines]
     return [p.get("text") for s in sessions for m in s["messages"] for p in m["parts"]], batch.cursor
