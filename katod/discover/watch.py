@@ -13,7 +13,18 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Final
 
-from watchdog.events import FileSystemEvent, FileSystemEventHandler
+from watchdog.events import (
+    DirAttribEvent,
+    DirCreatedEvent,
+    DirMovedEvent,
+    FileAttribEvent,
+    FileCreatedEvent,
+    FileDeletedEvent,
+    FileModifiedEvent,
+    FileMovedEvent,
+    FileSystemEvent,
+    FileSystemEventHandler,
+)
 from watchdog.observers import Observer
 from watchdog.observers.api import BaseObserver, ObservedWatch
 
@@ -21,10 +32,11 @@ from katod.agents.base import AgentSpec
 from katod.discover.roots import Root
 from katod.log import EventLog
 
-# What reading a file causes: watching that would have katod wake itself.
-_IGNORED: Final = frozenset({"opened", "closed_no_write"})
-# What reading a container causes: a database is opened for writing all the same.
-_BY_READERS: Final = frozenset({"closed", "attrib"})
+# The kernel is asked for these alone: opens and closes are mostly katod's own, two for each line it reads.
+_EVENTS: Final[list[type[FileSystemEvent]]] = [
+    FileCreatedEvent, FileModifiedEvent, FileMovedEvent, FileDeletedEvent, FileAttribEvent,
+    DirCreatedEvent, DirMovedEvent, DirAttribEvent,
+]  # fmt: skip
 # What tells that a folder holds more than is known: it came, or may be read now.
 _NEW_INSIDE: Final = frozenset({"created", "moved", "attrib"})
 _REQUEST: Final = ".request"  # how the names of requests from the shell end
@@ -51,10 +63,8 @@ class Hints(FileSystemEventHandler):
 
     def on_any_event(self, event: FileSystemEvent) -> None:
         """Take one event of the watcher: both names of a move count."""
-        if event.event_type in _IGNORED:
-            return
         paths = {os.fsdecode(path) for path in (event.src_path, event.dest_path) if path}
-        if event.event_type in _BY_READERS:
+        if event.event_type == "attrib":  # so does reading a container: a database is opened for writing all the same
             paths = {path for path in paths if not path.endswith(self._containers)}
         if event.is_directory:
             if event.event_type in _NEW_INSIDE:
@@ -147,7 +157,7 @@ class Watcher:
     def _watch(self, folder: Path, deep: bool, identity: Identity) -> bool:
         assert self._observer is not None
         try:
-            watch = self._observer.schedule(self._hints, str(folder), recursive=deep)
+            watch = self._observer.schedule(self._hints, str(folder), recursive=deep, event_filter=_EVENTS)
         except OSError as error:
             if folder not in self._lost:
                 self._lost.add(folder)

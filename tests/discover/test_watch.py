@@ -1,10 +1,14 @@
 """Hints: which events of the watcher wake the loop."""
 
+from pathlib import Path
+
 import pytest
 from watchdog.events import FileSystemEvent
 
 from katod.agents import AGENTS
-from katod.discover.watch import Hints
+from katod.discover.watch import Hints, Watcher
+from katod.log import EventLog
+from tests.support.live import until
 
 
 def hinted(kind: str, path: str) -> set[str]:
@@ -15,10 +19,9 @@ def hinted(kind: str, path: str) -> set[str]:
     return hints.take()[0]
 
 
-@pytest.mark.parametrize("kind", ["opened", "closed_no_write", "closed", "attrib"])
-def test_reading_a_database_wakes_nobody(kind: str) -> None:
-    """A reader opens and closes the log of a database like a writer: katod would wake itself for ever."""
-    assert not hinted(kind, "/a/opencode.db-wal")
+def test_reading_a_database_wakes_nobody() -> None:
+    """A reader changes the attributes of a database's log like a writer: katod would wake itself for ever."""
+    assert not hinted("attrib", "/a/opencode.db-wal")
 
 
 @pytest.mark.parametrize("kind", ["modified", "created", "deleted"])
@@ -28,7 +31,27 @@ def test_writing_to_a_database_is_a_hint(kind: str) -> None:
 
 
 @pytest.mark.parametrize("path", ["/a/s.jsonl", "/a/s.json", "/a/s.jsonl.zst"])
-def test_a_session_file_that_is_closed_is_a_hint(path: str) -> None:
-    """Agents close their files after each record."""
-    assert hinted("closed", path) == {path}
-    assert not hinted("closed", "/a/notes.txt")
+def test_a_session_file_that_is_written_is_a_hint(path: str) -> None:
+    """Other files in the same folder are not."""
+    assert hinted("modified", path) == {path}
+    assert not hinted("modified", "/a/notes.txt")
+
+
+def test_opens_and_closes_are_not_heard(tmp_path: Path) -> None:
+    """Reading a file makes no event at all: the kernel is asked for changes alone."""
+    path = tmp_path / "s.jsonl"
+    path.write_text("{}\n")
+    heard: list[str] = []
+    hints = Hints(AGENTS.values())
+    hints.dispatch = lambda event: (heard.append(event.event_type), Hints.on_any_event(hints, event))  # type: ignore[method-assign]
+    watcher = Watcher(hints, EventLog())
+    assert watcher.start()
+    try:
+        watcher.renew([(tmp_path, True)])
+        path.read_bytes()
+        with path.open("a") as file:
+            file.write("{}\n")
+        until(lambda: str(path) in hints.take()[0], "the hint")
+    finally:
+        watcher.stop()
+    assert set(heard) == {"modified"}
