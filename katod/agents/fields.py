@@ -1,6 +1,7 @@
 """Values of a decoded record, which may be of any type: each reader returns what is there, or an empty value."""
 
-from hashlib import blake2b
+import base64
+from hashlib import blake2b, sha256
 from typing import Any, Final
 
 _LONGEST_TIME: Final = 10**15  # seconds
@@ -64,8 +65,6 @@ def digest(*parts: str) -> str:
 
 def decoded(data: str) -> bytes:
     """Return the bytes of base64 data; text that is not base64 is kept as it is."""
-    import base64  # noqa: PLC0415 - images are rare
-
     try:
         return base64.b64decode(data, validate=False)
     except ValueError:
@@ -74,8 +73,6 @@ def decoded(data: str) -> bytes:
 
 def attachment(kind: str, media_type: str, data: str, name: str = "") -> dict[str, Any]:
     """Describe base64 data as an attachment: its decoded size in bytes and its SHA-256, never the data."""
-    from hashlib import sha256  # noqa: PLC0415 - images are rare
-
     content = decoded(data)
     row: dict[str, Any] = {"type": kind}
     if media_type:

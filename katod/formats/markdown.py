@@ -1,7 +1,7 @@
 """Markdown: a transcript to read in an editor, on a forge or in a notes app."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Final, NamedTuple
 
 from katod import events as ev
@@ -98,7 +98,7 @@ class Markdown:
         """Return the text of one event; a sub-agent's words are not part of its parent's transcript."""
         if event.session.subagent != metadata.key.subagent:
             return ""
-        printer = _PRINTERS.get(event.kind)
+        printer = self._PRINTERS.get(event.kind)
         return printer(self, event, metadata) if printer is not None else ""
 
     # -- one kind each ----------------------------------------------------------------------------
@@ -259,6 +259,22 @@ class Markdown:
         link = f"{self._options.assets}/{asset_name(row)}"
         return f"![{shown}](<{link}>)" if row["type"] == "image" else f"[{shown}](<{link}>)"
 
+    _PRINTERS: ClassVar[Mapping[str, Callable[["Markdown", Event, SessionMetadata], str]]] = {
+        ev.USER_MESSAGE: _user,
+        ev.ASSISTANT_MESSAGE: _assistant,
+        ev.ASSISTANT_THINKING: _thinking,
+        ev.TOOL_CALL: _call,
+        ev.TOOL_RESULT: _result,
+        ev.DECISION_PROMPT: _prompt,
+        ev.DECISION_RESPONSE: _answer,
+        ev.SYSTEM_MESSAGE: _system,
+        ev.TURN_END: _turn_end,
+        ev.ERROR: _error,
+        ev.COMPACTION: _compaction,
+        ev.CONFIG_CHANGE: _change,
+        ev.AGENT_END: _agent_end,
+    }
+
 
 def asset_name(row: dict[str, Any]) -> str:
     """Return the file name of a saved attachment: its hash, and a suffix for its media type."""
@@ -275,20 +291,3 @@ def _size(count: Any) -> str:
 
 def _yaml(value: str) -> str:
     return json.dumps(" ".join(clean(value).split()), ensure_ascii=False)
-
-
-_PRINTERS: Final = {
-    ev.USER_MESSAGE: Markdown._user,  # noqa: SLF001 - the table belongs to the class
-    ev.ASSISTANT_MESSAGE: Markdown._assistant,  # noqa: SLF001
-    ev.ASSISTANT_THINKING: Markdown._thinking,  # noqa: SLF001
-    ev.TOOL_CALL: Markdown._call,  # noqa: SLF001
-    ev.TOOL_RESULT: Markdown._result,  # noqa: SLF001
-    ev.DECISION_PROMPT: Markdown._prompt,  # noqa: SLF001
-    ev.DECISION_RESPONSE: Markdown._answer,  # noqa: SLF001
-    ev.SYSTEM_MESSAGE: Markdown._system,  # noqa: SLF001
-    ev.TURN_END: Markdown._turn_end,  # noqa: SLF001
-    ev.ERROR: Markdown._error,  # noqa: SLF001
-    ev.COMPACTION: Markdown._compaction,  # noqa: SLF001
-    ev.CONFIG_CHANGE: Markdown._change,  # noqa: SLF001
-    ev.AGENT_END: Markdown._agent_end,  # noqa: SLF001
-}

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Iterable
+from hashlib import sha256
 from typing import Final
 
 from katod.agents.fields import decoded
@@ -55,7 +56,7 @@ class Delivery:
         assets, output.assets = output.assets, []
         for media, data in assets:
             content = decoded(data)
-            name = asset_name({"sha256": _sha256(content), "mediaType": media})
+            name = asset_name({"sha256": sha256(content).hexdigest(), "mediaType": media})
             try:
                 save_asset(_place(output.row), output.row.options.assets, name, content)
             except OutputError as error:
@@ -176,9 +177,3 @@ def _known(row: OutputRow) -> Known:
 
 def _adopt(row: OutputRow, known: Known) -> None:
     row.dev, row.ino, row.committed, row.tail = known
-
-
-def _sha256(content: bytes) -> str:
-    from hashlib import sha256  # noqa: PLC0415 - only for outputs that save attachments
-
-    return sha256(content).hexdigest()
