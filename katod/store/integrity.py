@@ -61,7 +61,8 @@ def connect_read_only(path: Path) -> sqlite3.Connection | None:
         return connection
     connection.close()
     refuse_newer(identity, path)
-    raise LedgerError("was not written by this katod", path=path, hint="`katod run` quarantines it")
+    writer = "an unreleased version of katod" if identity[1] in _UNRELEASED else "another program"
+    raise LedgerError(f"was written by {writer}", path=path, hint="`katod run` quarantines it")
 
 
 def create(path: Path, schema: str) -> sqlite3.Connection:
