@@ -16,29 +16,12 @@ INTENT = b"".join(EVENTS)
 BOUNDS = [len(b"".join(EVENTS[: n + 1])) for n in range(len(EVENTS))]
 
 
+pytestmark = pytest.mark.usefixtures("no_descriptor_is_left")
+
+
 @pytest.fixture
 def place(tmp_path):
     return Place(tmp_path / "out", ("app", "auth.md"))
-
-
-@pytest.fixture(autouse=True)
-def no_descriptor_is_left(monkeypatch):
-    """Whatever the code under test opens it closes; what the interpreter collects meanwhile does not count."""
-    held, opening, closing = set(), os.open, os.close
-
-    def opened(*arguments, **named):
-        fd = opening(*arguments, **named)
-        held.add(fd)
-        return fd
-
-    def closed(fd):
-        closing(fd)
-        held.discard(fd)
-
-    monkeypatch.setattr(os, "open", opened)
-    monkeypatch.setattr(os, "close", closed)
-    yield
-    assert not held
 
 
 def append_new(place, data):
