@@ -152,7 +152,7 @@ class Pipeline:
     def _verify(self, source: Source, file: SourceFile, session: ActiveSession | None) -> None:
         """Check that what was read is unchanged; resync the source where it is not."""
         try:
-            file.prove(source.cursor)
+            file.verify_anchor(source.cursor)
         except SourceChanged as change:
             self._resync(source, file, session, change.what)
             if session is not None:

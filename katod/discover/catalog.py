@@ -14,7 +14,7 @@ from typing import Final
 from katod.agents import AGENTS
 from katod.agents.base import AgentSpec
 from katod.discover.roots import Root
-from katod.discover.sweep import look, sweep, sweep_folder
+from katod.discover.sweep import stat_source, sweep, sweep_folder
 from katod.log import EventLog
 from katod.model import Cursor, Identity, Partial, Stat
 from katod.store.ledger import Ledger
@@ -191,7 +191,7 @@ class Catalog:
         container = root.spec.container
         if container is not None and path.endswith(container.suffixes):
             return self.sweep_folders([(root, os.path.dirname(path))])
-        found = look(root.spec, path)
+        found = stat_source(root.spec, path)
         if found is None:
             return []
         known = self._by_path.get(path)
@@ -228,7 +228,7 @@ class Catalog:
     def _moved(self, path: str, identity: Identity) -> Source | None:
         """Return the source that this file was under another name (archived, restored), None if it is a new one."""
         source = self._by_identity.get(identity)
-        if source is None or look(source.spec, source.path) is not None:
+        if source is None or stat_source(source.spec, source.path) is not None:
             return None
         del self._by_path[source.path]
         source.path = path

@@ -42,7 +42,7 @@ def sweep_folder(spec: AgentSpec, folder: str, problems: dict[str, str], *, deep
                 pending.append(entry.path)
 
 
-def look(spec: AgentSpec, path: str) -> tuple[Identity, Stat] | None:
+def stat_source(spec: AgentSpec, path: str) -> tuple[Identity, Stat] | None:
     """Return what one path is now, None when it is no session file (any more)."""
     identity = spec.identify(Path(path)) if _has_a_name(path) else None
     if identity is None:

@@ -43,7 +43,7 @@ class Backfill:
         try:
             with source.spec.open(source.path) as file:
                 try:
-                    file.prove(source.cursor)
+                    file.verify_anchor(source.cursor)
                 except SourceChanged as change:  # its content now was never read: it is no history
                     self._resync(source, file, session, change.what)
                     return source.translated >= source.cursor.offset

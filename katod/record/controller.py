@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Literal
 
 from katod.agents.base import SPAWNED
-from katod.command.decide import Action, Standing, decide
+from katod.command.decide import Action, RecordingState, decide
 from katod.command.split import command_of
 from katod.discover.catalog import Catalog, Source
 from katod.errors import TargetRefused
@@ -18,7 +18,7 @@ from katod.record.policy import Policy
 from katod.record.session import ActiveSession, LiveOutput
 from katod.store.ledger import Ledger
 from katod.store.rows import OutputRow
-from katod.write.safe import is_passing
+from katod.write.safe import is_transient
 
 Notify = Callable[[str, str], None]
 Follow = Callable[[OutputRow], None]
@@ -66,7 +66,7 @@ class Controller:
             self._notify("katod: refused", f"::{command.word} was refused: {reason}")
             return f"{refusal.path}: {reason}" if refusal.path else reason
         except OSError as error:
-            if is_passing(error):
+            if is_transient(error):
                 raise
             reason = error.strerror or str(error)
             self._refuse(session, command.word, time, reason)
@@ -108,7 +108,7 @@ class Controller:
         try:
             return self._chosen_target(session.row.key, session.metadata)
         except (TargetRefused, OSError) as error:
-            if isinstance(error, OSError) and is_passing(error):
+            if isinstance(error, OSError) and is_transient(error):
                 raise
             reason = error.what if isinstance(error, TargetRefused) else error.strerror or str(error)
             self._refuse(session, "start", session.metadata.time, reason, "auto-record: ")
@@ -185,8 +185,8 @@ class _Act:
             raise TargetRefused("this project is excluded by the configuration")
         target = naming.named(command.name, session.metadata) if command.name else None
         recording = session.recording
-        standing = Standing(_path(recording), _path(session.present))
-        action = decide(command, standing, str(target.path) if target else "")
+        state = RecordingState(_path(recording), _path(session.present))
+        action = decide(command, state, str(target.path) if target else "")
         output = self._output(action, target)
         if command.word == "stop":
             session.row.auto = "off"

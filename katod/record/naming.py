@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Final
 
 from katod.agents import AGENTS
-from katod.command.target import Places, generated, numbered, resolve
+from katod.command.target import TargetScope, generated, numbered, resolve
 from katod.errors import TargetRefused
 from katod.formats.registry import FORMATS
 from katod.formats.when import When
@@ -28,10 +28,10 @@ class OutputNaming:
         self._ledger = ledger
         self.policy = policy
 
-    def places(self, metadata: SessionMetadata) -> Places:
+    def scope(self, metadata: SessionMetadata) -> TargetScope:
         """Return where outputs of a session may lie."""
         output = self.policy.settings.output
-        return Places(
+        return TargetScope(
             output=Path(output.directory).expanduser(),
             project=Path(metadata.cwd) if metadata.cwd else None,
             project_folder=self._folder(metadata.cwd),
@@ -43,12 +43,12 @@ class OutputNaming:
 
     def named(self, name: str, metadata: SessionMetadata) -> Target:
         """Return the target of a typed name; raises TargetRefused."""
-        return resolve(name, self.places(metadata))
+        return resolve(name, self.scope(metadata))
 
     def generated(self, metadata: SessionMetadata) -> Target:
         """Return the first free target of the template."""
         template = self.policy.settings.output.filename
-        return self._free(generated(template, self._fields(metadata), self.places(metadata)))
+        return self._free(generated(template, self._fields(metadata), self.scope(metadata)))
 
     def of_subagent(self, parent: OutputRow, subagent: str) -> Target:
         """Return where a sub-agent of a recorded session is recorded: beside its parent's output."""

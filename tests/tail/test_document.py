@@ -19,7 +19,7 @@ def path(tmp_path):
 def read(path, cursor=None):
     """Return what one step reads after a cursor, which has to fit the document."""
     with open_source(str(path)) as file:
-        file.prove(cursor or Cursor())
+        file.verify_anchor(cursor or Cursor())
         return file.read(cursor or Cursor(), 1)
 
 

@@ -28,7 +28,7 @@ def opened(path):
 
 def read(path, cursor=START, budget=BUDGET, partial=None):
     with opened(path) as file:
-        file.prove(cursor)
+        file.verify_anchor(cursor)
         return file.read(cursor, budget, partial)
 
 
@@ -92,7 +92,7 @@ def test_lines_are_the_same_whatever_the_writes_and_the_budget_were(writes, budg
             more = True
             while more:
                 file = SourceFile(handle.fileno(), "session")
-                file.prove(cursor)
+                file.verify_anchor(cursor)
                 batch = file.read(cursor, budget, partial)
                 lines += batch.lines
                 cursor, partial, more = batch.cursor, batch.partial, batch.more
@@ -264,10 +264,10 @@ def test_any_byte_changed_within_the_anchor_is_noticed(size, draw):
         handle.write(b"x" * size)
         file = SourceFile(handle.fileno(), "session")
         cursor = Cursor(size, file.anchor(size))
-        file.prove(cursor)
+        file.verify_anchor(cursor)
         os.pwrite(handle.fileno(), b"y", at)
         with pytest.raises(SourceChanged):
-            file.prove(cursor)
+            file.verify_anchor(cursor)
 
 
 def test_cursor_of_a_read_is_that_of_the_anchor(path):

@@ -38,7 +38,7 @@ class DatabaseSession(Document):
         """Promise nothing: what was read is known by its ids."""
         return NO_ANCHOR
 
-    def prove(self, cursor: Cursor) -> None:
+    def verify_anchor(self, cursor: Cursor) -> None:
         """Rows that went away take nothing back: there is nothing to prove."""
 
     def read(self, cursor: Cursor, _budget: int, _partial: Partial | None = None) -> Batch:
