@@ -15,7 +15,7 @@ from katod.record.ranges import head_metadata
 from katod.record.session import LiveOutput
 from katod.store.ledger import Ledger
 from katod.store.rows import OutputRow
-from katod.write.output import Known, Place, append, compare, complete, make, save_asset
+from katod.write.output import Known, Place, append, complete, detect_change, make, save_asset
 
 _FIRST_RETRY: Final = 1.0
 _LONGEST_RETRY: Final = 300.0
@@ -40,7 +40,7 @@ class Delivery:
             self._foreign.discard(row.id)
             output.printer.interrupt("edited")
         try:
-            seen = compare(_place(row), _known(row))
+            seen = detect_change(_place(row), _known(row))
         except OutputError:
             return  # the append will fail in the same way, and park it
         if seen.change == "same":
@@ -80,7 +80,7 @@ class Delivery:
         if row.intent is None:
             return True
         try:
-            if compare(_place(row), _known(row)).change == "gone":
+            if detect_change(_place(row), _known(row)).change == "gone":
                 self._recreate(row, row.intent)
             self._make(row)
             known, foreign = complete(_place(row), _known(row), row.intent, row.bounds)

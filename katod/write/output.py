@@ -51,7 +51,7 @@ class Comparison(NamedTuple):
     known: Known
 
 
-def compare(place: Place, known: Known) -> Comparison:
+def detect_change(place: Place, known: Known) -> Comparison:
     """Compare an output with its known state. Raises OutputError if it cannot be opened.
 
     An edited output is adopted: `known` is its present state.
