@@ -14,7 +14,7 @@ from katod.service import control
 from katod.service.control import Request
 from katod.service.lock import holder
 from katod.store.integrity import quarantined
-from katod.store.ledger import FILE_NAME, Ledger
+from katod.store.ledger import LEDGER_NAME, Ledger
 
 _PATIENCE = 10.0
 
@@ -55,7 +55,7 @@ def capture(context: Context, session: str, name: str) -> None:
 
 def _ask(context: Context, session: str, word: Literal["start", "stop", "capture"], name: str) -> None:
     found = context.select(session)
-    aside = quarantined(context.state, FILE_NAME)
+    aside = quarantined(context.state, LEDGER_NAME)
     recorded = _is_recorded(context, found.key)
     moment = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
     request = Request((found.key.agent, found.key.id, found.key.subagent), word, name, moment)
@@ -63,7 +63,7 @@ def _ask(context: Context, session: str, word: Literal["start", "stop", "capture
     refusal = _answered(context, answer)
     if refusal:
         raise TargetRefused(refusal)
-    for path in quarantined(context.state, FILE_NAME)[len(aside) :]:
+    for path in quarantined(context.state, LEDGER_NAME)[len(aside) :]:
         click.echo(f"katod: the ledger was damaged; quarantined as {path}, all before it is history", err=True)
     click.echo(_result(context, request) if recorded or word != "stop" else f"{request.key} is not being recorded")
     if word != "stop" and holder(context.state) is None:

@@ -14,7 +14,7 @@ from katod.errors import ConfigError
 from katod.formats.when import When
 from katod.service.lock import holder
 from katod.store.integrity import quarantined
-from katod.store.ledger import FILE_NAME, Ledger
+from katod.store.ledger import LEDGER_NAME, Ledger
 from katod.store.rows import OutputRow, SessionRow, SourceRow
 
 _LAST = 10
@@ -43,7 +43,7 @@ def collect(context: Context) -> dict[str, Any]:
     pid = holder(context.state)
     row: dict[str, Any] = {"daemon": {"running": pid is not None} | ({"pid": pid} if pid else {})}
     row |= {"sources": 0, "recordings": [], "ended": [], "parked": [], "refused": [], "problems": [], "nearMisses": 0}
-    row["problems"] += [_quarantined(path) for path in quarantined(context.state, FILE_NAME)]
+    row["problems"] += [_quarantined(path) for path in quarantined(context.state, LEDGER_NAME)]
     ledger = context.ledger()
     if ledger is not None:
         try:

@@ -7,7 +7,7 @@ import click
 
 from katod.cli.context import Context
 from katod.errors import KatodError, SelectionError, SourceError
-from katod.formats.redact import VERSION
+from katod.formats.redact import RULES_VERSION
 from katod.record.export import Stretch, render_recording
 from katod.store.ledger import Ledger
 from katod.store.rows import OutputRow
@@ -63,7 +63,7 @@ def _verify_made(ledger: Ledger, row: OutputRow, context: Context) -> Verdict:
     stretches = [Stretch(s.path, s.identity, row.reached(s)) for s in ledger.sources_of(row.session)]
     content, intent = row.path.read_bytes(), row.intent or b""
     verdict = compare(content + intent, render_recording(row, key, stretches, context.log))
-    if not verdict.good and row.options.redact and row.options.rules != VERSION:
+    if not verdict.good and row.options.redact and row.options.rules != RULES_VERSION:
         return Verdict(good=False, text=f"{verdict.text} (its secrets were redacted by an older set of rules)")
     if content.endswith(intent):
         return verdict

@@ -23,7 +23,7 @@ from typing import Any, Final, NamedTuple
 from katod.formats.mdtext import clean
 
 # Rises when a rule is added or changed; a recording keeps the version it started with.
-VERSION: Final = 1
+RULES_VERSION: Final = 1
 # The beginning of every replacement.
 REDACTED: Final = "[REDACTED:"
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from katod import __version__
 from katod.config import Settings, local_zone
-from katod.formats.redact import VERSION
+from katod.formats.redact import RULES_VERSION
 from katod.model import Options
 
 
@@ -50,5 +50,5 @@ class Policy:
         content, recording = self.settings.content, self.settings.recording
         return Options(
             content.thinking, content.tools, content.attachments, content.redact, self.zone,
-            recording.subagents, recorder=f"katod {__version__}", rules=VERSION,
+            recording.subagents, recorder=f"katod {__version__}", rules=RULES_VERSION,
         )  # fmt: skip

@@ -30,7 +30,7 @@ from katod.store.tables import (
     to_json,
 )
 
-FILE_NAME: Final = "ledger.db"
+LEDGER_NAME: Final = "ledger.db"
 _MOST_REFUSALS: Final = 200
 S = TypeVar("S", bound=SourceRow)
 
@@ -52,7 +52,7 @@ class Ledger:
 
         Raises LedgerError when a newer katod wrote it, and when it cannot be used for now.
         """
-        path = directory / FILE_NAME
+        path = directory / LEDGER_NAME
         try:
             found = cls._existing(path, log)
             return found if found is not None else cls(integrity.create(path, SCHEMA))
@@ -104,7 +104,7 @@ class Ledger:
     @classmethod
     def read(cls, directory: Path) -> "Ledger | None":
         """Open the ledger for reading while a daemon may write; None when there is none yet. Raises LedgerError."""
-        path = directory / FILE_NAME
+        path = directory / LEDGER_NAME
         connection = integrity.connect_read_only(path)
         return None if connection is None else cls(connection)
 

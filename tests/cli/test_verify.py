@@ -36,5 +36,5 @@ def test_a_part_that_older_rules_redacted_is_said_to_be_one(world, monkeypatch):
     world.once()
     path = world.home / "katod" / "app" / "n.md"
     path.write_text(path.read_text().replace("some", "other"))
-    monkeypatch.setattr(verify, "VERSION", 99)
+    monkeypatch.setattr(verify, "RULES_VERSION", 99)
     assert "older set of rules" in world.cli("verify", code=1)
