@@ -1,4 +1,4 @@
-"""`katod record`: the chat's commands, from the shell."""
+"""`katod record`: the commands of the chat, from the shell."""
 
 import time
 from datetime import UTC, datetime
@@ -71,7 +71,7 @@ def _ask(context: Context, session: str, word: Literal["start", "stop", "capture
 
 
 def _is_recorded(context: Context, key: SessionKey) -> bool:
-    """Say whether a session is recorded now; a ledger that cannot be read says no."""
+    """Return whether a session is being recorded, False if the ledger cannot be read."""
     try:
         ledger = Ledger.read(context.state)
     except LedgerError:
@@ -85,7 +85,7 @@ def _is_recorded(context: Context, key: SessionKey) -> bool:
 
 
 def _answered(context: Context, answer: Path) -> str:
-    """Wait for the daemon's answer; without a daemon, act here."""
+    """Wait for the daemon's answer; without a daemon, carry out the request here."""
     from katod.daemon import start as run_daemon  # noqa: PLC0415 - the watcher's libraries load only here
 
     deadline = time.monotonic() + _PATIENCE
@@ -94,7 +94,7 @@ def _answered(context: Context, answer: Path) -> str:
             try:
                 run_daemon(context.settings, context.config_path, context.state, context.log, once=True)
             except AlreadyRunning:
-                continue  # a daemon came up meanwhile: it answers
+                continue  # a daemon has started in the meantime and will answer
         elif time.monotonic() > deadline:
             raise KatodError("timed out waiting for the daemon; the request stays queued", hint="see `katod status`")
         else:

@@ -1,4 +1,4 @@
-"""`katod status`: what katod does, and what went wrong."""
+"""`katod status`: what katod is doing, and what went wrong."""
 
 import time
 from contextlib import suppress
@@ -33,13 +33,13 @@ def status(context: Context, as_json: bool, watch: bool) -> None:
             click.clear()
         click.echo(orjson.dumps(row) if as_json else "\n".join(_lines(row)))
         if not watch:
-            _ = context.settings  # reported last, so that a bad configuration hides nothing
+            _ = context.settings  # checked last, so that an invalid configuration hides nothing
             return
         time.sleep(2)
 
 
 def collect(context: Context) -> dict[str, Any]:
-    """Return the status as plain data; the shape of `--json` (see README.md)."""
+    """Return the status as plain data, in the shape of `--json` (see README.md)."""
     pid = holder(context.state)
     row: dict[str, Any] = {"daemon": {"running": pid is not None} | ({"pid": pid} if pid else {})}
     row |= {"sources": 0, "recordings": [], "ended": [], "parked": [], "refused": [], "problems": [], "nearMisses": 0}
