@@ -285,7 +285,7 @@ class Pipeline:
             self.delivery.retry(rows[output_id])
         more = False
         for output_id, row in rows.items():
-            more |= self._catch_up.contained_step(output_id, budget)
+            more |= self._catch_up.isolated_step(output_id, budget)
             if row.open and row.intent is None and output_id in self._catch_up.rows():
                 self._isolated(row.session, partial(self._join, output_id, row))
         return more

@@ -1,4 +1,4 @@
-"""Which output a command means: the session's own, a named one, a generated one; and how a new one is made."""
+"""Which output a command means: the session's own, a named one, a generated one; and how a new one is created."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -22,14 +22,14 @@ _IN_HEAD: Final = frozenset({"title", "cwd", "branch", "version", "model", "pare
 
 
 class OutputNaming:
-    """Finds and makes outputs in the ledger; writes no file."""
+    """Finds and creates outputs in the ledger; writes no file."""
 
     def __init__(self, ledger: Ledger, policy: Policy) -> None:
         self._ledger = ledger
         self.policy = policy
 
     def scope(self, metadata: SessionMetadata) -> TargetScope:
-        """Return where outputs of a session may lie."""
+        """Return where outputs of a session may be created."""
         output = self.policy.settings.output
         return TargetScope(
             output=Path(output.directory).expanduser(),
@@ -42,7 +42,7 @@ class OutputNaming:
         )
 
     def named(self, name: str, metadata: SessionMetadata) -> Target:
-        """Return the target of a typed name; raises TargetRefused."""
+        """Return the target of a typed name. Raises TargetRefused."""
         return resolve(name, self.scope(metadata))
 
     def generated(self, metadata: SessionMetadata) -> Target:
@@ -63,15 +63,15 @@ class OutputNaming:
         raise TargetRefused("all generated names are taken")
 
     def recorded(self, key: SessionKey) -> OutputRow | None:
-        """Return the output that a session is recorded to now, None if it is not recorded."""
+        """Return the output that a session is being recorded to, None if it is not recorded."""
         session = self._ledger.find_session(key)
         rows = self._ledger.outputs(session.id) if session else []
         return next((row for row in rows if row.open), None)
 
     def claim(self, session: SessionRow, target: Target, *, fresh: bool) -> OutputRow | None:
-        """Return the session's own output at a target, None where a new one may be made; raises TargetRefused.
+        """Return the session's own output at a target, None if a new one may be created. Raises TargetRefused.
 
-        `fresh` asks for a new or empty file even where the output is the session's own.
+        `fresh` requires a new or empty file, even if the output is the session's own.
         """
         row = self._ledger.output_at(target.path)
         if row is not None and row.session != session.id:
@@ -83,7 +83,7 @@ class OutputNaming:
         return None
 
     def make(self, session: SessionRow, target: Target, metadata: SessionMetadata) -> OutputRow:
-        """Store a new output with its options and its head frozen, and its project's folder for good."""
+        """Store a new output with its options and head fixed, and the folder of its project permanently."""
         if metadata.cwd:
             self._ledger.add_project(self._folder(metadata.cwd), metadata.cwd)
         stem = target.parts[-1].rpartition(".")[0]
