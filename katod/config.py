@@ -112,10 +112,10 @@ def load(path: Path, *, required: bool = False) -> Settings:
         return Settings()
     except OSError as error:
         raise ConfigError(f"cannot be read: {error.strerror}", path=path) from error
-    return parse(data, path)
+    return parse_settings(data, path)
 
 
-def parse(data: bytes, path: Path) -> Settings:
+def parse_settings(data: bytes, path: Path) -> Settings:
     """Parse TOML into settings. Raises ConfigError, naming file, line, key and the nearest valid name."""
     try:
         text = data.decode()

@@ -199,7 +199,7 @@ class Daemon:
             desktop.notify(title, text)
 
 
-def start(settings: Settings, config_path: Path, state: Path, log: EventLog, *, once: bool) -> None:
+def run_daemon(settings: Settings, config_path: Path, state: Path, log: EventLog, *, once: bool) -> None:
     """Run katod in the foreground. Raises AlreadyRunning, LedgerError."""
     os.umask(0o077)
     signals = None if once else Signals.install()

@@ -33,7 +33,7 @@ class Nature(Enum):
 
     NATIVE_IDS = "each record has an id of its own, which it keeps when it is written again"
     POSITIONS = "a record is known only by its place in an append-only file; each message has a time"
-    UNTIMED = "a record is known only by its place, and nothing tells when it was written"
+    UNTIMED = "a record is known only by its place, and has no time"
 
     @property
     def has_native_ids(self) -> bool:

@@ -86,7 +86,7 @@ def _is_recorded(context: Context, key: SessionKey) -> bool:
 
 def _answered(context: Context, answer: Path) -> str:
     """Wait for the daemon's answer; without a daemon, carry out the request here."""
-    from katod.daemon import start as run_daemon  # noqa: PLC0415 - the watcher's libraries load only here
+    from katod.daemon import run_daemon  # noqa: PLC0415 - the watcher's libraries load only here
 
     deadline = time.monotonic() + _PATIENCE
     while not answer.exists():

@@ -57,11 +57,11 @@ def _listed(
 ) -> list[dict[str, Any]]:
     """Return the rows of the matching sessions; reads no more sessions than necessary."""
     chosen = (found for found in sessions if found.changed_ns >= oldest and agent in (None, found.key.agent))
-    rows = (row for row in map(describe, chosen) if not project or project in row.get("project", ""))
+    rows = (row for row in map(describe_session, chosen) if not project or project in row.get("project", ""))
     return list(islice(rows, most))
 
 
-def describe(found: Found) -> dict[str, Any]:
+def describe_session(found: Found) -> dict[str, Any]:
     """Return what is shown of a session: ids, project, title, size in bytes, time of the last change (UTC)."""
     metadata = peek(found)
     row: dict[str, Any] = {

@@ -42,7 +42,7 @@ class Parsed(NamedTuple):
         return "\n".join(piece.text for piece in self.pieces if not piece.command)
 
 
-def parse(text: str) -> Parsed:
+def parse_message(text: str) -> Parsed:
     """Split typed text at its command lines; text without any is one piece."""
     if "::" not in text:
         return Parsed((Piece(text),), 0)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from katod.agents import AGENTS
-from katod.command.grammar import parse
+from katod.command.grammar import parse_message
 from katod.model import Identity, Line
 from katod.tail.decode import decode
 from katod.tail.framing import strip_record
@@ -26,7 +26,7 @@ def find_command(identity: Identity, batch: Batch) -> tuple[Line | None, int]:
         return None, 0
     for raw in _candidates(batch):
         line = raw._replace(records=tuple(decode(raw)))
-        parsed = [parse(text) for text in _typed_texts(identity.key.agent, line)]
+        parsed = [parse_message(text) for text in _typed_texts(identity.key.agent, line)]
         if any(message.commands for message in parsed):
             return line, near_misses
         near_misses += sum(message.near_misses for message in parsed)

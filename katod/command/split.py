@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from katod import events as ev
-from katod.command.grammar import Parsed, parse
+from katod.command.grammar import Parsed, parse_message
 from katod.events import Event
 from katod.model import Command
 
@@ -21,7 +21,7 @@ def split(event: Event) -> Split:
     text = event.payload["text"]
     if not event.typed or "::" not in text:
         return Split([event], text, 0)
-    parsed = parse(text)
+    parsed = parse_message(text)
     if not parsed.commands:
         return Split([event], text, parsed.near_misses)
     return Split(_parts(event, parsed), parsed.words, parsed.near_misses)

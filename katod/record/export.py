@@ -18,7 +18,7 @@ from katod.record.ranges import RangePrinter
 from katod.record.stream import NeverSeen, SeenHere, SessionStream, set_title
 from katod.store.rows import OutputRow, SourceRow
 
-CHUNK: Final = 512 * 1024
+_READ_BYTES: Final = 512 * 1024
 _LOOK_AHEAD: Final = 400
 Replay = Iterable[tuple[Event, SessionMetadata]]
 
@@ -50,7 +50,7 @@ def _events(stream: SessionStream, stretch: Stretch) -> Iterator[Event]:
     with AGENTS[stretch.identity.key.agent].open(stretch.path) as file:
         cursor, limit = Cursor(), stretch.limit
         while limit is None or cursor.offset < limit:
-            batch = file.read(cursor, CHUNK if limit is None else min(CHUNK, limit - cursor.offset))
+            batch = file.read(cursor, _READ_BYTES if limit is None else min(_READ_BYTES, limit - cursor.offset))
             yield from stream.events(stretch, batch.lines)
             cursor = batch.cursor
             if not batch.more or not batch.lines:

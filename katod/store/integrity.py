@@ -56,7 +56,7 @@ def connect_read_only(path: Path) -> sqlite3.Connection | None:
         identity = _identity(connection)
     except sqlite3.DatabaseError as error:
         hint = HOW_TO_MEND if is_damage(error) else ""
-        raise LedgerError(f"cannot be read: {safe_message(error)}", path=path, hint=hint) from error
+        raise LedgerError(f"cannot be read: {safe_database_message(error)}", path=path, hint=hint) from error
     if identity == (APPLICATION_ID, TABLES_VERSION):
         return connection
     connection.close()
@@ -144,7 +144,7 @@ def is_damage(error: Exception) -> bool:
     return isinstance(error, LedgerDamaged | UnicodeDecodeError) or _code(error) & 0xFF in _DAMAGE
 
 
-def safe_message(error: Exception) -> str:
+def safe_database_message(error: Exception) -> str:
     """Return what may be shown of an error: if text cannot be decoded, the message of SQLite contains all of it."""
     return (
         str(error)
@@ -159,7 +159,7 @@ def _code(error: Exception) -> int:
     return int(found) if isinstance(error, sqlite3.Error) else sqlite3.SQLITE_OK
 
 
-def check(connection: sqlite3.Connection, path: Path) -> None:
+def check_database(connection: sqlite3.Connection, path: Path) -> None:
     """Check that an open ledger is intact and of this version.
 
     Raises LedgerDamaged, LedgerUnreleased, or SQLite's own error.

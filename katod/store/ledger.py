@@ -27,7 +27,7 @@ from katod.store.tables import (
     SEEN,
     SESSIONS,
     SOURCES,
-    to_json,
+    encode_json,
 )
 
 LEDGER_NAME: Final = "ledger.db"
@@ -57,7 +57,7 @@ class Ledger:
             found = cls._existing(path, log)
             return found if found is not None else cls(integrity.create(path, SCHEMA))
         except (OSError, sqlite3.Error) as error:
-            reason = error.strerror if isinstance(error, OSError) else integrity.safe_message(error)
+            reason = error.strerror if isinstance(error, OSError) else integrity.safe_database_message(error)
             raise LedgerError(f"cannot be used: {reason}", path=path) from error
 
     @classmethod
@@ -76,7 +76,7 @@ class Ledger:
         except Exception as error:
             if not integrity.is_damage(error):
                 raise
-            integrity.quarantine(path, LedgerDamaged(integrity.safe_message(error)), log)
+            integrity.quarantine(path, LedgerDamaged(integrity.safe_database_message(error)), log)
         return None
 
     @classmethod
@@ -84,7 +84,7 @@ class Ledger:
         """Open a ledger after checking that its pages are consistent and its rows readable."""
         connection = integrity.connect(path)
         try:
-            integrity.check(connection, path)
+            integrity.check_database(connection, path)
             integrity.create_tables(connection, SCHEMA)
             ledger = cls(connection)
             ledger.read_all()
@@ -125,7 +125,7 @@ class Ledger:
             if isinstance(error, sqlite3.Error) and not isinstance(error, sqlite3.IntegrityError):
                 hint = "" if integrity.is_damage(error) else "is the disk full?"
                 raise LedgerError(
-                    f"the ledger cannot be written: {integrity.safe_message(error)}", hint=hint
+                    f"the ledger cannot be written: {integrity.safe_database_message(error)}", hint=hint
                 ) from error
             raise
 
@@ -151,7 +151,7 @@ class Ledger:
 
     def find_session(self, key: SessionKey) -> SessionRow | None:
         """Return the session with this key, None if katod does not know it."""
-        row = self.db.execute(f"{SESSIONS.select} WHERE key = ?", (to_json(key),)).fetchone()
+        row = self.db.execute(f"{SESSIONS.select} WHERE key = ?", (encode_json(key),)).fetchone()
         return SESSIONS.read(row) if row else None
 
     def add_session(self, key: SessionKey) -> SessionRow:

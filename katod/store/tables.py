@@ -125,7 +125,7 @@ def _codec(hint: Any) -> tuple[Codec | None, Codec | None]:
     if hint in _PLAIN:
         return None, None
     build = _builder(hint)
-    return to_json, lambda text: None if text is None else build(orjson.loads(text))
+    return encode_json, lambda text: None if text is None else build(orjson.loads(text))
 
 
 def _path(text: str | None) -> Path | None:
@@ -136,7 +136,7 @@ def _same(value: Any) -> Any:
     return value
 
 
-def to_json(value: Any) -> str:
+def encode_json(value: Any) -> str:
     """Return a value as JSON; named tuples become arrays."""
     return orjson.dumps(value, default=list).decode()
 

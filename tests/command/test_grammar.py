@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from katod.command.grammar import WORDS, parse, parse_line
+from katod.command.grammar import WORDS, parse_line, parse_message
 from katod.model import Command
 from tests.looping import each
 
@@ -19,7 +19,7 @@ SWITCHES = {
 
 
 def commands(text):
-    return [(command.word, command.name) for command in parse(text).commands]
+    return [(command.word, command.name) for command in parse_message(text).commands]
 
 
 # -- one line --------------------------------------------------------------------------------------
@@ -150,7 +150,7 @@ def test_several_commands_act_in_their_order():
 
 def test_text_stands_in_pieces_around_the_commands():
     """What is said before, between and after the commands is kept in its place."""
-    parsed = parse("one\n\n::start\ntwo\n  three\n\n\n::stop\n\nfour\n")
+    parsed = parse_message("one\n\n::start\ntwo\n  three\n\n\n::stop\n\nfour\n")
     assert [piece.text or piece.command.word for piece in parsed.pieces] == [
         "one", "start", "two\n  three", "stop", "four",
     ]  # fmt: skip
@@ -159,19 +159,19 @@ def test_text_stands_in_pieces_around_the_commands():
 
 def test_blank_lines_around_commands_are_no_piece():
     """Nothing but blank lines between two commands is nothing said."""
-    assert len(parse("\n\n::start\n \n\t\n::stop\n").pieces) == 2
+    assert len(parse_message("\n\n::start\n \n\t\n::stop\n").pieces) == 2
 
 
 @pytest.mark.parametrize("text", ["", "\n", "hello", "a\n\nb\n", "std::cout << 1;\n"])
 def test_text_without_commands_is_one_piece_as_it_is(text):
     """A text that commands nothing is not changed, blank lines at its ends included."""
-    assert "".join(piece.text for piece in parse(text).pieces).strip() == text.strip()
-    assert parse(text).commands == []
+    assert "".join(piece.text for piece in parse_message(text).pieces).strip() == text.strip()
+    assert parse_message(text).commands == []
 
 
 def test_crlf_text_commands_like_any_other():
     """A text with carriage returns holds the same commands, and their lines end before the return."""
-    parsed = parse("one\r\n::start auth\r\ntwo\r\n::stop\r\n")
+    parsed = parse_message("one\r\n::start auth\r\ntwo\r\n::stop\r\n")
     assert [command.line for command in parsed.commands] == ["::start auth", "::stop"]
     assert parsed.near_misses == 0
 
@@ -228,7 +228,7 @@ def test_what_is_no_fence_hides_nothing(line):
 )
 def test_lines_that_look_like_commands_are_counted(text, count):
     """A line that begins like a command and is none is counted, for the status to tell."""
-    assert parse(text).near_misses == count
+    assert parse_message(text).near_misses == count
 
 
 PASTED = {
@@ -269,7 +269,7 @@ A paragraph::
 @each("text", PASTED.values(), ids=PASTED)
 def test_pasted_code_commands_nothing(text):
     """Code and markup that is full of colons is ordinary text, kept as it is."""
-    parsed = parse(text)
+    parsed = parse_message(text)
     assert parsed.commands == []
     assert "\n".join(piece.text for piece in parsed.pieces).strip() == text.strip()
 
@@ -300,14 +300,14 @@ def solid(text):
 @given(TEXTS)
 def test_pieces_together_are_the_text(text):
     """Text and command lines in their order are the lines that were typed: nothing is lost or moved."""
-    pieces = parse(text).pieces
+    pieces = parse_message(text).pieces
     assert solid("\n".join(piece.command.line if piece.command else piece.text for piece in pieces)) == solid(text)
 
 
 @given(TEXTS)
 def test_pieces_are_parsed_to_themselves(text):
     """A command line is a command also alone, and two texts never stand side by side."""
-    pieces = parse(text).pieces
+    pieces = parse_message(text).pieces
     for piece in pieces:
         assert (piece.command is None) != (piece.text == "") or text.strip() == ""
         assert piece.command is None or parse_line(piece.command.line) == piece.command

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from katod import events as ev
-from katod.command.grammar import parse
+from katod.command.grammar import parse_message
 from katod.command.split import command_of, split
 from katod.events import Event, SessionRef
 from katod.model import Command
@@ -83,7 +83,7 @@ def test_command_event_holds_the_parse_only():
 def test_command_is_read_back_from_its_event(line):
     """From a command's event the same command comes back that was parsed."""
     [event] = split(message(line)).events
-    assert command_of(event) == parse(line).commands[0]
+    assert command_of(event) == parse_message(line).commands[0]
 
 
 def test_command_without_argument_is_read_back():

@@ -62,6 +62,6 @@ SPEC: Final = AgentSpec(
     open=_open,
     decision_tools=frozenset({QUESTION}),
     short_id=lambda session: session.removeprefix(_PREFIX),
-    container=Container(_DATABASE, (f"{_DATABASE}-wal",), sweep.sessions),
+    container=Container(_DATABASE, (f"{_DATABASE}-wal",), sweep.sessions_in),
     stat_of=tree.changed,
 )

@@ -21,7 +21,7 @@ _PARTS: Final = (
 )
 
 
-def sessions(path: str) -> Iterator[tuple[str, Stat]]:
+def sessions_in(path: str) -> Iterator[tuple[str, Stat]]:
     """Yield every session with a stat that changes when it does: its latest time (ms, as size and time) and a count.
 
     The cost depends on the number of sessions, not on their size. Raises SourceError.
