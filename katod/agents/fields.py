@@ -34,7 +34,7 @@ def texts_in(row: dict[str, Any]) -> dict[str, str]:
 def name_of(value: Any) -> str:
     """Return the value if it is a string, otherwise an empty one. Raises TypeError for an object or an array."""
     if isinstance(value, dict | list):
-        raise TypeError("an object or an array is no name")
+        raise TypeError("an object or an array is not a name")
     return text_of(value)
 
 

@@ -60,7 +60,7 @@ def export(
         raise click.UsageError("give exactly one of SESSION, FILE, --recording ID or --all")
     if recording is not None:
         if format_name or thinking or tools or no_redact:
-            raise click.UsageError("--recording exports a recording as it was made: it takes no other options than -o")
+            raise click.UsageError("--recording exports a recording as it was made: it takes no options other than -o")
         row, pieces = _recording(context, recording)
         _write(output, pieces, row.path.name)
         return

@@ -18,7 +18,7 @@ from katod.store.ledger import LEDGER_NAME, Ledger
 from katod.store.rows import OutputRow, SessionRow, SourceRow
 
 _LAST = 10
-_QUARANTINED = "quarantined: all before it is history. Type ::start again, then delete this file"
+_QUARANTINED = "quarantined: everything before that is history. Type ::start again, then delete this file"
 
 
 @click.command()

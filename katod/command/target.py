@@ -113,7 +113,7 @@ def _check_part(part: str) -> None:
     if part.startswith("."):
         raise TargetRefused("katod does not write to hidden files or folders", hint="use a name without a leading dot")
     if part.startswith(("-", "+", "~")) or part.split(".", maxsplit=1)[0].lower() in _RESERVED:
-        raise TargetRefused("invalid file name", hint="begin with none of - + ~, and avoid con, nul and the like")
+        raise TargetRefused("invalid file name", hint="do not begin it with -, + or ~, and avoid con, nul and the like")
     if len(part.encode()) > _LONGEST_PART:
         raise TargetRefused("the name is too long", hint=f"use at most {_LONGEST_PART} bytes")
 

@@ -89,7 +89,7 @@ def render_recording(output: OutputRow, key: SessionKey, stretches: Iterable[Str
     for event, metadata in replay(key, stretches, log):
         yield printer.take(event, metadata)
     if not printer.active and printer.index < len(output.ranges):
-        raise SourceError("the sources no longer hold where this recording begins", path=output.path)
+        raise SourceError("the sources no longer contain the start of this recording", path=output.path)
 
 
 def reprint(output: OutputRow, key: SessionKey, sources: Iterable[SourceRow], log: EventLog) -> dict[str, Any]:
@@ -113,7 +113,7 @@ def read_katod(lines: Iterable[bytes], path: Path) -> Iterator[tuple[Event, Sess
         try:
             event = ev.from_json(orjson.loads(line))
         except (orjson.JSONDecodeError, KeyError, TypeError) as error:
-            raise SourceError(f"line {number} is no katod event", path=path) from error
+            raise SourceError(f"line {number} is not a katod event", path=path) from error
         if metadata is None:
             metadata = SessionMetadata(SessionKey(event.session.agent, event.session.id, event.session.subagent))
         if event.kind == ev.USER_MESSAGE:

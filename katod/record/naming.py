@@ -79,7 +79,7 @@ class OutputNaming:
         if row is not None and not fresh:
             return row
         if row is not None or examine(target.root, target.parts) == "taken":
-            raise TargetRefused("the file already exists", path=target.path, hint="name a new one")
+            raise TargetRefused("the file already exists", path=target.path, hint="choose another name")
         return None
 
     def make(self, session: SessionRow, target: Target, metadata: SessionMetadata) -> OutputRow:

@@ -210,7 +210,7 @@ def _opened(place: Place, *, create: bool) -> Iterator[int]:
     except FileExistsError:
         raise
     except TargetRefused as error:
-        raise OutputError(error.what, path=place.path, hint="katod writes only to plain files of yours") from error
+        raise OutputError(error.what, path=place.path, hint="katod writes only to regular files you own") from error
     except OSError as error:
         raise OutputError(f"cannot be written: {error.strerror}", path=place.path) from error
 

@@ -77,8 +77,8 @@ class OpenCodeAdapter(Adapter):
         self._turns = turns_of(fields["messages"])
         out = [self._start(info), *self._said()]
         if revert := dict_of(info.get("revert")):
-            taken_back = {"text": "Messages taken back", "subtype": "rollback"}
-            out.append(self._event(f"revert-{text_of(revert.get('messageID'))}", ev.SYSTEM_MESSAGE, taken_back))
+            reverted = {"text": "Messages reverted", "subtype": "rollback"}
+            out.append(self._event(f"revert-{text_of(revert.get('messageID'))}", ev.SYSTEM_MESSAGE, reverted))
         return out
 
     def _start(self, info: Value) -> Event:
