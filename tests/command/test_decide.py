@@ -1,4 +1,4 @@
-"""What a command does, given where its session stands: the whole table."""
+"""What a command does, given the state of its session: the whole table."""
 
 import pytest
 
@@ -47,7 +47,7 @@ def test_command_does_what_the_table_says(word, state, named, action):
 
 @each(("word", "state", "named", "decision"), TABLE)
 def test_switches_do_not_change_what_a_command_does(word, state, named, decision):
-    """Options hold for the range that a command opens; what it does is the same with them."""
+    """Options apply to the range that a command opens; what it does is the same with them."""
     plain = decide(Command(word), state, named)
     assert decide(Command(word, switches=(("tools", True),)), state, named) == plain
 
@@ -60,7 +60,7 @@ def test_started_recording_is_started_once(state):
 
 
 def test_recording_to_another_output_than_the_present_one_goes_on():
-    """A bare `::start` while something is recorded does nothing, whatever the session's present output is."""
+    """A bare `::start` while something is recorded does nothing, whatever the session's current output is."""
     assert decide(Command("start"), RecordingState("/out/a.md", "/out/b.md"), "/out/a.md") == NOTHING
 
 

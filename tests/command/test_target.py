@@ -1,4 +1,4 @@
-"""From a typed name to a path: where an output may lie, and everything that is refused."""
+"""From a typed name to a path: where an output may be, and everything that is refused."""
 
 import unicodedata
 from dataclasses import replace
@@ -49,18 +49,18 @@ def refused(name, scope):
 
 
 def test_bare_name_lies_in_the_project_folder_of_the_output_directory(scope):
-    """A name without a slash is a file among those of the project."""
+    """A name without a slash is a file in the project's folder."""
     assert resolve("auth", scope) == Target(scope.output, ("app", "auth.md"), "markdown")
 
 
 def test_path_with_a_slash_is_relative_to_the_project(scope):
-    """A name with a slash lies in the session's own project directory."""
+    """A name with a slash is in the session's own project directory."""
     assert resolve("docs/auth", scope) == Target(scope.project, ("docs", "auth.md"), "markdown")
 
 
 @pytest.mark.parametrize("form", ["{home}/notes/a/b.md", "~/notes/a/b.md"])
 def test_absolute_path_lies_in_an_allowed_root(scope, form):
-    """An absolute path, or one from the home directory, is taken where the configuration allows its root."""
+    """An absolute path, or one from the home directory, is accepted if the configuration allows its root."""
     assert resolve(form.format(home=scope.home), scope) == Target(scope.home / "notes", ("a", "b.md"), "markdown")
 
 
@@ -72,7 +72,7 @@ def test_absolute_path_lies_in_the_output_directory_or_the_project(scope, folder
 
 
 def test_absolute_path_may_name_a_root_by_its_real_path(scope, tmp_path):
-    """A root that is reached through a link is the same root under its real path."""
+    """A root reached through a link is also recognised by its real path."""
     (tmp_path / "link").symlink_to(scope.home / "notes")
     linked = replace(scope, allowed=(tmp_path / "link",))
     assert resolve(f"{scope.home}/notes/a.md", linked).root == tmp_path / "link"
@@ -93,19 +93,19 @@ def test_absolute_path_may_name_a_root_by_its_real_path(scope, tmp_path):
     ],
 )
 def test_suffix_chooses_the_format(scope, name, file, form):
-    """A known suffix, in any case, says what is written; without one it is the configured format."""
+    """A known suffix, in any case, chooses the format; without one it is the configured format."""
     target = resolve(name, scope)
     assert (target.parts[-1], target.format) == (file, form)
 
 
 def test_configured_format_gives_the_suffix(scope):
-    """Where JSONL is configured, a name without a suffix becomes a JSONL file."""
+    """If JSONL is configured, a name without a suffix becomes a JSONL file."""
     target = resolve("auth", replace(scope, format="jsonl"))
     assert (target.parts[-1], target.format) == ("auth.jsonl", "jsonl")
 
 
 def test_format_that_is_not_offered_is_refused(scope):
-    """A suffix is refused where its format cannot be written."""
+    """A suffix is refused if its format cannot be written."""
     with pytest.raises(TargetRefused, match="suffix"):
         resolve("a.jsonl", scope, formats=("markdown",))
 
@@ -120,19 +120,19 @@ def test_name_is_composed(scope):
 
 @pytest.mark.parametrize("suffix", ["txt", "html", "py", "2", "", "md~", "md.bak"])
 def test_unknown_suffix_is_refused(scope, suffix):
-    """Another suffix than those of the formats is refused, and the known ones are named."""
+    """A suffix that is not that of a format is refused, and the known ones are named."""
     assert "jsonl" in refused(f"auth.{suffix}", scope)
 
 
 @pytest.mark.parametrize("name", [".git/hooks/x", "docs/.hidden/a.md", ".auth.md", ".md", ".", "..", "..."])
 def test_hidden_component_is_refused(scope, name):
-    """No part of a path may begin with a dot, whatever comes behind it."""
+    """No part of a path may begin with a dot, whatever follows it."""
     refused(name, scope)
 
 
 @pytest.mark.parametrize("name", ["../a.md", "docs/../../a.md", "docs/./a.md", "docs//a.md", "docs/", "docs/..", ""])
 def test_path_that_steps_up_or_is_empty_is_refused(scope, name):
-    """Parts that are empty, `.` or `..` are refused, also where they would lead to a good place."""
+    """Parts that are empty, `.` or `..` are refused, even if they would lead to an allowed place."""
     refused(name, scope)
 
 
@@ -141,7 +141,7 @@ def test_path_that_steps_up_or_is_empty_is_refused(scope, name):
     "way", ["/notes/../x.md", "/notes/a/../../x.md", "/notes//x.md", "/notes/.ssh/x.md", "/notes/", "/notes"]
 )
 def test_absolute_path_is_checked_part_by_part(scope, root, way):
-    """Behind an allowed root the same parts are refused as in any name."""
+    """Below an allowed root, the same parts are refused as in any name."""
     refused(f"{root.format(home=scope.home)}{way}", scope)
 
 
@@ -156,13 +156,13 @@ def test_path_outside_the_roots_is_refused(scope, name):
 
 @pytest.mark.parametrize("name", ["~", "~bob/x.md", "~bob"])
 def test_home_of_another_user_is_refused(scope, name):
-    """A tilde means the own home directory with a slash behind it, and nothing else."""
+    """A tilde followed by a slash means the user's own home directory, and nothing else."""
     refused(name, scope)
 
 
 @pytest.mark.parametrize("odd", ["\0", "\n", "\r", "\t", "\x1b", "\x7f", "\x85", "\x9b", "\\", "$"])
 def test_control_characters_and_shell_signs_are_refused(scope, odd):
-    """A name holds no control character, backslash or dollar sign."""
+    """A name contains no control character, backslash or dollar sign."""
     refused(f"a{odd}b", scope)
     refused(f"docs/a{odd}b/c.md", scope)
 
@@ -175,7 +175,7 @@ def test_characters_that_turn_text_around_are_refused(scope, odd):
 
 @pytest.mark.parametrize("name", ["c:/x.md", "z:\\x.md"])
 def test_drive_letters_are_refused(scope, name):
-    """A Windows path is no name."""
+    """A Windows path is not a valid name."""
     refused(name, scope)
 
 
@@ -189,7 +189,7 @@ def test_reserved_names_are_refused(scope, name):
 
 @pytest.mark.parametrize("name", ["-rf", "-a.md", "docs/-x/a.md", "--help"])
 def test_parts_that_look_like_options_are_refused(scope, name):
-    """A file that begins with a hyphen would be taken for an option by other programs."""
+    """Other programs would take a file name that begins with a hyphen for an option."""
     refused(name, scope)
 
 
@@ -202,13 +202,13 @@ def test_long_names_are_refused(scope, name):
 
 
 def test_name_of_200_bytes_is_taken(scope):
-    """The longest part that is allowed is taken."""
+    """A part of the maximum length is accepted."""
     assert resolve("x" * 200, scope).parts[-1] == "x" * 200 + ".md"
 
 
 @pytest.mark.parametrize("project", [None, "relative/app", "/", "home", "around an agent", "an agent"])
 def test_path_is_refused_where_the_session_has_no_good_project(scope, project):
-    """A relative path needs a project that is not the root, the home directory or around an agent's folder."""
+    """A relative path needs a project that is not the root, the home directory or a parent of an agent's folder."""
     there = {"home": scope.home, "around an agent": scope.home / "x", "an agent": scope.home / ".claude"}
     moved = replace(scope, agents=(scope.home / "x/.claude", scope.home / ".claude"))
     path = there.get(project) or (project and Path(project))
@@ -217,13 +217,13 @@ def test_path_is_refused_where_the_session_has_no_good_project(scope, project):
 
 
 def test_project_that_is_a_link_to_the_home_directory_is_refused(scope, tmp_path):
-    """A link does not make a project of the home directory."""
+    """A link does not turn the home directory into a project."""
     (tmp_path / "link").symlink_to(scope.home)
     refused("docs/auth.md", replace(scope, project=tmp_path / "link"))
 
 
 def test_home_as_project_is_no_root_for_absolute_paths(scope):
-    """A session that began in the home directory opens none of it."""
+    """A session that began in the home directory makes nothing in it accessible."""
     assert "outside" in refused(f"{scope.home}/x/a.md", replace(scope, project=scope.home))
 
 
@@ -244,7 +244,7 @@ def test_link_into_a_folder_of_an_agent_is_refused(scope):
 
 
 def test_file_that_is_a_link_into_a_folder_of_an_agent_is_refused(scope):
-    """A link in the place of the file itself is seen through, too."""
+    """A link in the place of the file itself is detected, too."""
     (scope.output / "app").mkdir()
     (scope.output / "app/auth.md").symlink_to(scope.home / ".claude/projects/p/x.md")
     assert "agent" in refused("auth", scope)
@@ -254,7 +254,7 @@ def test_file_that_is_a_link_into_a_folder_of_an_agent_is_refused(scope):
 
 
 def test_generated_name_fills_the_template(scope):
-    """Without a name the template says where the output lies; its suffix is that of the format."""
+    """Without a name, the template determines where the output is; its suffix is that of the format."""
     assert generated(TEMPLATE, FIELDS, scope).path == scope.output / "app/2026-02-10-add-auth-6f1c2c1e.md"
     other = generated("{agent}/{session}", FIELDS, replace(scope, format="jsonl"))
     assert (other.parts, other.format) == (("claude", "6f1c2c1e-8a53.jsonl"), "jsonl")
@@ -274,7 +274,7 @@ def test_generated_name_fills_the_template(scope):
     ],
 )
 def test_odd_template_gives_a_good_name(scope, template, parts):
-    """Whatever the template says, the output lies below the output directory under a plain name."""
+    """Whatever the template says, the output is in the output directory under a plain name."""
     assert generated(template, FIELDS, scope).parts == parts
 
 
@@ -286,7 +286,7 @@ def test_generated_name_in_a_folder_of_an_agent_is_refused(scope):
 
 @given(st.text(max_size=300), st.sampled_from([TEMPLATE, "{title}", "{title}/{title}", "a{title}b"]))
 def test_any_title_gives_a_name_that_could_have_been_typed(title, template):
-    """A generated name obeys the rules that hold for typed ones, whatever its title is."""
+    """A generated name obeys the rules for typed ones, whatever its title is."""
     folder = TargetScope(ROOT, None, "app", (), (), ROOT, "markdown")
     target = generated(template, {**FIELDS, "title": title.replace("/", "")}, folder)
     assert resolve(f"{ROOT}/{'/'.join(target.parts)}", folder).parts == tuple(
@@ -296,7 +296,7 @@ def test_any_title_gives_a_name_that_could_have_been_typed(title, template):
 
 @pytest.mark.parametrize(("name", "second"), [("auth.md", "auth-2.md"), ("a.b.jsonl", "a.b-2.jsonl")])
 def test_number_stands_before_the_suffix(scope, name, second):
-    """A name that is taken gets a number, and stays what it was otherwise."""
+    """A name that is taken gets a number, and is otherwise unchanged."""
     target = resolve(name, scope)
     assert numbered(target, 2) == replace(target, parts=("app", second))
 
@@ -310,7 +310,7 @@ PARTS = st.sampled_from(["a", "..", ".", "", ".x", "~", "-x", "con", "a.md", "x\
 
 @given(st.sampled_from(["", "/", "~/", str(ROOT) + "/", str(ROOT) + "/app/"]), st.lists(PARTS, max_size=5))
 def test_what_is_not_refused_lies_inside_a_root(before, parts):
-    """Any text either is refused or names a file below an allowed root, with no hidden part on the way."""
+    """Any text is either refused or names a file below an allowed root, without hidden parts."""
     scope = TargetScope(ROOT / "out", ROOT / "app", "app", (ROOT / "notes",), (ROOT / ".claude",), ROOT, "markdown")
     try:
         target = resolve(before + "/".join(parts), scope)
