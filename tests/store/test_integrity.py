@@ -159,7 +159,7 @@ def test_a_folder_that_cannot_be_written_is_no_damage(path, monkeypatch):
 
 
 def test_a_ledger_that_cannot_be_renamed_is_an_error(path, monkeypatch):
-    """katod does not go on beside a damaged ledger."""
+    """It is not overwritten: katod does not go on beside it."""
     path.write_bytes(b"garbage" * 1000)
 
     def refuse(*_):
@@ -247,9 +247,9 @@ def test_a_log_goes_with_its_ledger(path):
     """It may hold what was committed last; its index is of no use."""
     have_a_damaged_log(path)
     lose_its_log(path)
-    opened(path.parent)
+    integrity.quarantine(path, LedgerDamaged("x"), LOG)
     assert path.with_name("ledger.db.damaged-1-wal").read_bytes() == b"x" * 4096
-    assert sorted(os.listdir(path.parent)) == [FILE_NAME, "ledger.db.damaged-1", "ledger.db.damaged-1-wal"]
+    assert sorted(os.listdir(path.parent)) == ["ledger.db.damaged-1", "ledger.db.damaged-1-wal"]
 
 
 def test_quarantined_ledgers_are_numbered_and_listed_oldest_first(tmp_path):

@@ -263,10 +263,14 @@ class Failed(Exception):
 
 def test_a_transaction_that_fails_leaves_nothing(ledger):
     """All of it is rolled back, and the error goes on."""
-    with pytest.raises(Failed), ledger.transaction():
+
+    def keys():
         ledger.add_session(KEY)
-        ledger.add_applied(["one"])
+        yield "one"
         raise Failed
+
+    with pytest.raises(Failed), ledger.transaction():
+        ledger.add_applied(keys())
     assert ledger.sessions() == []
     assert not ledger.is_applied("one")
     with ledger.transaction():

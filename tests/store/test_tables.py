@@ -77,7 +77,9 @@ def test_a_row_comes_back_from_its_table_as_it_was_stored(table, data):
     row = data.draw(rows_of(table._row).filter(lambda row: getattr(row, "id", 1)))
     connection = database()
     connection.execute(table.insert, table.values(row))
-    assert columns(table, table.read(connection.execute(table.select).fetchone())) == columns(table, row)
+    read = table.read(connection.execute(table.select).fetchone())
+    assert columns(table, read) == columns(table, row)
+    assert repr(columns(table, read)) == repr(columns(table, row)), "1 is not True"
 
 
 @pytest.mark.parametrize("table", [SESSIONS, SOURCES, OUTPUTS], ids=lambda table: table._row.__name__)
