@@ -8,5 +8,5 @@ from tests.support.world import World
 
 @pytest.fixture
 def parts(tmp_path, monkeypatch) -> Parts:
-    """katod's parts in a home that was swept once while it was empty."""
+    """All parts of katod, in a home that was swept once while it was empty."""
     return Parts(World(tmp_path / "home", monkeypatch, seen_empty=False))

@@ -97,7 +97,7 @@ def test_a_generated_name_that_is_taken_gets_a_number(home):
 
 
 def test_a_name_is_refused_when_all_numbers_are_taken(home, monkeypatch):
-    """katod does not look for one for ever."""
+    """It is not looked for for ever."""
     monkeypatch.setattr("katod.record.naming._MOST_NUMBERS", 3)
     for _ in range(2):
         home.naming.make(home.session, home.naming.generated(metadata()), metadata())

@@ -79,9 +79,9 @@ def test_a_staged_output_knows_where_its_printer_is(parts):
 def test_redactions_are_counted(parts):
     """`katod status` shows how many there were."""
     live = LiveOutput(row(parts.world))
-    live.add(f"{REDACTED}x {REDACTED}y")
+    live.add(f"{REDACTED}x {REDACTED}y {REDACTED}z")
     live.add("nothing")
-    assert live.row.redactions == 2
+    assert live.row.redactions == 3
 
 
 @pytest.mark.parametrize(("attachments", "start", "saved"), [("save", "", 1), ("name", "", 0), ("save", "later", 0)])

@@ -106,6 +106,16 @@ def test_a_backfill_admits_and_notes_what_was_only_scanned():
     assert texts(live.stream().events(live.source, lines(*rows), seen=backfill)) == ["one", "two"]
 
 
+def test_a_backfill_notes_what_is_older_than_what_is_known():
+    """One source was live already, and another one was only scanned."""
+    make, live = Claude(), Live(CLAUDE)
+    old, new = make.user("one"), make.says("two")
+    list(live.stream().events(live.source, lines(new, make.says("three"))))
+    backfill = SeenWhenScanned(live.seen, known_only=False)
+    list(live.stream().events(live.source, lines(old, new), seen=backfill))
+    assert texts(live.stream().events(live.source, lines(old, new))) == []
+
+
 def test_a_second_backfill_notes_no_position_twice():
     """Words would count as said twice, and a resync would take new ones for old."""
     make, live = CodexLegacy(), Live(CODEX)
@@ -203,17 +213,22 @@ def test_near_misses_are_counted_until_they_are_taken():
 def test_text_that_is_held_back_comes_at_the_end():
     """A complete source has no later record that could decide about it."""
     reading = stream()
-    held = lines(QUEUED | {"operation": "enqueue", "content": "wait"}, QUEUED | {"operation": "remove"})
+    held = lines(QUEUED | {"operation": "enqueue", "content": "wait\n::stop"}, QUEUED | {"operation": "remove"})
+    assert not reading.has_pending()
     assert texts(reading.events(CLAUDE, held)) == []
+    reading.open(CODEX._replace(identity=CLAUDE.identity))
     assert reading.has_pending()
-    assert texts(reading.rest(CLAUDE, None)) == ["wait"]
+    found = list(reading.rest(CLAUDE, None))
+    assert (texts(found), found[-1].kind) == (["wait"], ev.USER_COMMAND)
 
 
 @pytest.mark.parametrize(("cut", "expected"), [(1, ["one"]), (9, [])])
 def test_a_last_line_without_its_newline_counts_if_it_is_whole(cut, expected):
-    """Half a record is no record."""
+    """Half a record is none, and is not kept either: the rest of it may come."""
     data = line(Claude().user("one"))[:-cut]
-    assert texts(stream().rest(CLAUDE, Line(0, len(data), data))) == expected
+    found = list(stream().rest(CLAUDE, Line(0, len(data), data)))
+    assert texts(found) == expected
+    assert bool(found) == bool(expected)
 
 
 # -- trouble -----------------------------------------------------------------------------------------
