@@ -286,6 +286,7 @@ def auto(parts, session=SESSION, make=None, **settings):
 def test_a_session_is_auto_recorded_from_its_beginning(parts):
     """Once its project and its first words are known, and not before."""
     chat = auto(parts, auto=True)
+    chat.hear(chat.make.says("not the person"))
     chat.controller.auto_record(chat.session)
     assert (chat.outputs(), chat.session.row.auto) == ({}, "wanted")
     chat.type("first words")

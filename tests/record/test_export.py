@@ -235,5 +235,5 @@ def test_a_katod_file_gives_its_events_back(tmp_path):
 def test_a_line_that_is_no_event_is_named(bad):
     """By its number, with the file."""
     good = orjson.dumps(ev.to_json(Event("a", ev.USER_MESSAGE, SessionRef(*KEY), {"text": "one"}, {})))
-    with pytest.raises(SourceError, match="^/x.jsonl: line 3 is no katod event$"):
+    with pytest.raises(SourceError, match=r"^/x\.jsonl: line 3 is no katod event$"):
         list(read_katod([good, b"", bad, good], Path("/x.jsonl")))

@@ -34,9 +34,9 @@ def lines(*records: Any, at: int = 0) -> list[Line]:
 
 
 class Parts:
-    """What a pipeline is made of. The world was swept once while it was empty, so that no session is history."""
+    """What a pipeline is made of. Unless `swept` is false, the world was swept before it has its first session."""
 
-    def __init__(self, world: World, **settings: Any) -> None:
+    def __init__(self, world: World, *, swept: bool = True, **settings: Any) -> None:
         self.world = world
         self.logged: list[tuple[str, dict[str, Any]]] = []
         self.log = EventLog(lambda _level, name, fields: self.logged.append((name, fields)), "debug")
@@ -44,7 +44,8 @@ class Parts:
         self.catalog = Catalog(self.ledger, self.log)
         self.sessions = ActiveSessions(self.ledger, self.catalog, self.log)
         self.configure(**settings)
-        self.sweep()
+        if swept:
+            self.sweep()
 
     def configure(self, **settings: Any) -> None:
         """Use these settings from now on."""
