@@ -1,5 +1,6 @@
 """When katod looks where."""
 
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -126,7 +127,7 @@ def test_after_lost_hints_everything_is_looked_at_but_not_all_the_time(discovery
         discovery.hints.lost()
         discovery.hinted()
         found += [clock.passed] if discovery.everything(clock.go(0.1)) is not None else []
-    pauses = [after - before for before, after in zip(found, found[1:], strict=False)]
+    pauses = [after - before for before, after in pairwise(found)]
     assert len(found) == 3
     assert all(pause >= ACTIVE_EVERY - 0.01 for pause in pauses)
 

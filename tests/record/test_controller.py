@@ -161,7 +161,7 @@ def test_a_command_acts_once(chat):
     *_, event = chat.session.stream.events(chat.source, lines(row))
     for _ in range(2):
         chat.controller.handle(chat.session, chat.source, event)
-    assert chat.outputs() == {"b": "1 ended behind"}
+    assert (chat.outputs(), chat.refusals()) == ({"b": "1 ended behind"}, [])
     chat.session.changes.save(chat.session.row, chat.parts.ledger)
     chat.session.saved()
     chat.controller.handle(chat.session, chat.source, event)
@@ -238,12 +238,14 @@ def test_a_command_from_the_shell_acts_after_the_last_event(chat):
     chat.ask("start", "a")
     [row] = chat.session.outputs.values()
     assert (row.ranges[0].start, row.ranges[0].inclusive, row.ranges[0].start_time) == (last, False, TIME)
-    chat.ask("stop")
     [live] = chat.session.live
     live.stage()
-    text = row.intent.decode()
+    assert row.intent.decode().endswith("*Recording started 00:00*\n")
+    row.intent = None
+    chat.ask("stop")
+    live.stage()
+    assert row.intent.decode() == "\n*Recording stopped 00:00*\n"
     assert (row.ranges[0].end, row.ranges[0].end_time, row.open) == (last, TIME, False)
-    assert text.endswith("*Recording started 00:00*\n\n*Recording stopped 00:00*\n")
     assert live.printer.done
 
 

@@ -115,7 +115,7 @@ def test_with_positions_reading_resumes_after_the_last_known_words(parts):
 def test_where_nothing_is_known_reading_resumes_at_the_end_with_a_mark(parts):
     """What was said meanwhile cannot be told from what was said before: the transcript says so."""
     file, source, session = legacy(parts, CodexLegacy().meta(), CodexLegacy().user("one"))
-    file.path.write_bytes(line(CodexLegacy().says("never heard")))
+    file.path.write_bytes(line(CodexLegacy().meta(cli_version="9")) + line(CodexLegacy().says("never heard")))
     size = file.path.stat().st_size
     file.append(b'{"half')
     resynced(parts, source, session)
