@@ -65,7 +65,7 @@ def _ask(context: Context, session: str, word: Literal["start", "stop", "capture
         raise TargetRefused(refusal)
     for path in quarantined(context.state, LEDGER_NAME)[len(aside) :]:
         click.echo(
-            f"katod: the ledger could not be used; quarantined as {path}; everything before that is history", err=True
+            f"katod: the ledger could not be used; quarantined as {path}, all before it is history", err=True
         )
     click.echo(_result(context, request) if recorded or word != "stop" else f"{request.key} is not being recorded")
     if word != "stop" and holder(context.state) is None:
