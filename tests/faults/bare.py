@@ -13,22 +13,24 @@ import pytest
 
 from .protections import hook, named
 
-FAILED = 1  # pytest's exit code for tests that failed; errors of the run itself have others
-SKIPPED = 77  # nothing could be run here
+FAILED = 101  # a test failed: no exit code that Python or pytest gives, which may mean that nothing was run
+SKIPPED = 102  # nothing could be run here
 LONGEST = 300  # seconds
-PATIENCE = "4"  # seconds that a test waits for what will not come
+# Seconds that a test waits for what will not come; how often katod is killed in each window.
+SHORT = {"KATOD_PATIENCE": "4", "KATOD_FAULTS_KILLS": "3"}
 PRELOADED = (
     "tests.faults.bare", "hypothesis.stateful", "markdown_it", "orjson", "click.testing", "rich.console", "structlog.dev",
     "watchdog.observers", "sqlite3", "tempfile", "zoneinfo", "tomllib",
 )  # fmt: skip
-OPTIONS = ("-x", "-m", "", "-p", "no:cacheprovider", "-p", "no:xdist", "--hypothesis-profile=unshrunk")
+QUIET = ("-W", "ignore::pytest.PytestAssertRewriteWarning")  # of what is loaded already
+OPTIONS = ("-x", "-m", "", "-p", "no:cacheprovider", "-p", "no:xdist", "--hypothesis-profile=unshrunk", *QUIET)
 NOT_HANDED_ON = ("KATOD_MOST_SKIPS", "KATOD_UPDATE", "PYTEST_CURRENT_TEST", "PYTEST_XDIST_WORKER")
 CONTEXT = multiprocessing.get_context("forkserver")
 CONTEXT.set_forkserver_preload(list(PRELOADED))
 
 
 def run_without(protection, test, folder):
-    """Run a test without a protection; return pytest's exit code (SKIPPED if all was skipped) and what was said."""
+    """Run a test without a protection; return FAILED, SKIPPED or another exit code, and what was said."""
     process = CONTEXT.Process(target=_run, args=(protection.name, test, str(folder)))
     process.start()
     process.join(LONGEST)
@@ -56,9 +58,10 @@ def _run(name, test, folder):
     os.dup2(said, 2)
     for variable in NOT_HANDED_ON:
         os.environ.pop(variable, None)
-    os.environ.update(hook.environment(name), KATOD_PATIENCE=PATIENCE)
+    os.environ.update(hook.environment(name) | SHORT)
     protection = named(name)
     hook.install(protection.function, protection.without)
     outcomes = _Outcomes()
     code = pytest.main([*OPTIONS, f"--basetemp={folder}/tests", test], plugins=[outcomes])
-    os._exit(SKIPPED if outcomes == {"skipped"} else code)
+    failed = code == pytest.ExitCode.TESTS_FAILED
+    os._exit(FAILED if failed else SKIPPED if outcomes == {"skipped"} else code)

@@ -1,7 +1,8 @@
 """Hostile records, sizes and texts."""
 
-import json
 import re
+
+import orjson
 
 from .protection import Protection, given, returning
 
@@ -36,7 +37,7 @@ PROTECTIONS = [
     Protection(
         "a line that is no JSON is salvaged",
         "katod.tail.decode:_salvage",
-        lambda original: lambda line: json.loads(line.data),
+        lambda original: lambda line: orjson.loads(line.data),
         (
             f"{RECORDS}::test_a_broken_line_costs_one_record",
             f"{RECORDS}::test_what_is_no_character_costs_nothing",
@@ -57,13 +58,13 @@ PROTECTIONS = [
     Protection(
         "a row that is no JSON is an empty one",
         "katod.agents.opencode.database:_decoded",
-        lambda original: json.loads,
+        lambda original: orjson.loads,
         (f"{RECORDS}::test_a_row_of_a_database_may_hold_anything",),
     ),
     Protection(
         "a document that is not whole is left",
-        "katod.agents.opencode.tree:_objects_in",
-        lambda original: lambda text: [json.loads(text)],
+        "katod.tail.document:Document.documents",
+        lambda original: lambda self, data: [data] if orjson.loads(data) else [],
         (f"{RECORDS}::test_a_document_may_hold_anything",),
     ),
     Protection(

@@ -30,6 +30,15 @@ def take_options_of_today(original):
     return outputs
 
 
+def take_for_written(original):
+    """What could not be written counts as written."""
+
+    def park(self, row, error):
+        self._wrote(row, (row.dev, row.ino, row.committed, row.tail))
+
+    return park
+
+
 def overlook_missing(original):
     """An output that is gone looks as it was left."""
 
@@ -48,7 +57,7 @@ def raise_as_it_is(original):
         try:
             with original(self):
                 yield
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - of katod, which is not imported yet
             raise error.__cause__ or error from None
 
     return transaction
@@ -59,7 +68,7 @@ def prove_nothing(original):
 
     def source(self, session, source, budget, opened):
         with source.spec.open(source.path) as file:
-            return original(self, session, source, budget, opened or (source, file))
+            return original(self, session, source, budget, (source, file))
 
     return source
 
@@ -96,7 +105,7 @@ PROTECTIONS = [
     Protection(
         "an output that cannot be written is parked",
         "katod.record.delivery:Delivery.park",
-        returning(None),
+        take_for_written,
         (
             f"{DISK}test_an_output_that_is_something_else_waits",
             f"{DISK}test_the_daemon_takes_up_an_output_by_itself_when_it_can_be_written_again",

@@ -15,7 +15,8 @@ def watch_unknown_folders(original):
     """A folder that is watched once counts as watched while it exists."""
 
     def renew(self, folders):
-        return original(self, [(path, deep) for path, deep in folders if path not in self._watches or not path.exists()])
+        unknown = [folder for folder in folders if folder[0] not in self._watches or not folder[0].exists()]
+        return original(self, unknown)
 
     return renew
 
@@ -209,10 +210,16 @@ PROTECTIONS = [
         (f"{LEDGER}test_no_page_of_a_ledger_can_be_lost_unnoticed",),
     ),
     Protection(
+        "a damaged ledger is told from one that cannot be used now",
+        "katod.store.integrity:is_damage",
+        returning(value=False),
+        (f"{LEDGER}test_flipped_bytes_double_nothing",),
+    ),
+    Protection(
         "a text that is none is damage",
         "katod.store.integrity:_code",
         lambda original: lambda error: original(error) if hasattr(error, "sqlite_errorcode") else 0,
-        (f"{LEDGER}test_flipped_bytes_double_nothing",),
+        (f"{DAMAGED}[no_text]",),
     ),
     Protection(
         "what a damaged ledger holds stays in it",

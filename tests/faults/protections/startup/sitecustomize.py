@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
-from protections import hook, named  # noqa: E402
+from protections import hook, named
 
 del sys.path[0]
 protection = named(os.environ[hook.VARIABLE])
