@@ -32,6 +32,8 @@ _OF_AGENTS: Final = (
     "CLAUDE_CONFIG_DIR", "CODEX_HOME", "COPILOT_HOME", "CURSOR_DATA_DIR", "GEMINI_CLI_HOME", "NOTIFY_SOCKET",
     "OPENCODE_DB", "PI_CODING_AGENT_DIR", "TZ", "XDG_DATA_HOME", "XDG_STATE_HOME", "ZOT_HOME",
 )  # fmt: skip
+# A process whose katod lacks a protection hands that on (tests/faults/protections/hook.py).
+_LACKING: Final = ("KATOD_WITHOUT", "PYTHONPATH")
 _SECTIONS: Final = {  # every setting by its name: the names of two sections never clash
     setting.name: section.name
     for section in fields(Settings)
@@ -126,7 +128,9 @@ class World:
     @property
     def environment(self) -> dict[str, str]:
         """All that a process of this world sees of the machine."""
-        return {"PATH": os.environ["PATH"], "LANG": "C.UTF-8", "PYTHONPATH": str(SOURCE)} | self.variables
+        machine = {"PATH": os.environ["PATH"], "LANG": "C.UTF-8", "PYTHONPATH": str(SOURCE)}
+        lacking = _LACKING if _LACKING[0] in os.environ else ()
+        return machine | {name: os.environ[name] for name in lacking} | self.variables
 
     # -- what it wrote ----------------------------------------------------------------------------------
 

@@ -1,15 +1,93 @@
 """Paths, commands, secrets, privacy."""
 
-from .protection import Protection
+import os
+import re
+from contextlib import contextmanager
+from pathlib import Path
+
+from .protection import Protection, given, returning
 
 PATHS, REDACT = "tests/faults/test_paths.py::", "tests/formats/test_redact.py::"
+
+
+def claim_for_anyone(original):
+    """An output belongs to every session."""
+
+    def claim(self, session, target, *, fresh):
+        row = self._ledger.output_at(target.path)
+        return row if row is not None and not fresh else original(self, session, target, fresh=fresh)
+
+    return claim
+
+
+def search_all_text(original):
+    """Whatever has a text was typed."""
+
+    def feed(self, lines):
+        for event in original(self, lines):
+            if event.kind != "user.kato-command" and isinstance(event.payload.get("text"), str):
+                yield from self._split(event._replace(typed=True))
+            else:
+                yield event
+
+    return feed
+
+
+def need_no_length(original):
+    """A rule is met by its prefix, however short or plain what follows is."""
+
+    def replace(rule, text):
+        pattern = re.compile(re.sub(r"\[[^]]*\]\{\d+,?\d*\}", "[A-Za-z0-9_-]+", rule.pattern.pattern))
+        return original(rule._replace(pattern=pattern), text)
+
+    return replace
+
+
+def repeat_what_was_typed(original):
+    """A refusal quotes the name of the command."""
+
+    def do(self, command):
+        try:
+            original(self, command)
+        except Exception as refusal:
+            refusal.what = f"{refusal.what}: {command.name}"
+            raise
+
+    return do
+
+
+def repeat_what_sqlite_says(original):
+    """A database that cannot be read is shown with the words of SQLite, which may be those of a row."""
+
+    @contextmanager
+    def reading(path):
+        try:
+            with original(path) as connection:
+                connection.text_factory = str
+                yield connection
+        except Exception as error:
+            if error.__cause__ is None:
+                raise
+            raise type(error)(f"cannot be read: {error.__cause__}", path=path) from error
+
+    return reading
+
+
+def log_content(original):
+    """The log shows what stands in a file."""
+
+    def source_found(self, path, baseline):
+        file = Path(path.partition("#")[0])
+        original(self, file.read_text(errors="replace") if file.exists() else path, baseline)
+
+    return source_found
+
 
 PROTECTIONS = [
     Protection(
         "no link is followed",
-        "katod/write/safe.py",
-        "_DIRECTORY: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC\n",
-        "_DIRECTORY: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC\n",
+        "katod.write.safe:_step",
+        given(_DIRECTORY=os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC),
         (
             f"{PATHS}test_what_stands_at_the_path_already_is_left_alone",
             f"{PATHS}test_a_part_of_the_path_that_is_swapped_before_any_call_leads_nowhere",
@@ -18,27 +96,20 @@ PROTECTIONS = [
     ),
     Protection(
         "each part of a name is looked at",
-        "katod/command/target.py",
-        "    for part in parts:\n        _check_part(part)\n",
-        "",
+        "katod.command.target:_check_part",
+        returning(None),
         (f"{PATHS}test_a_name_that_steps_out_is_refused",),
     ),
     Protection(
         "an output has one session",
-        "katod/record/outputs.py",
-        "        if row is not None and row.session != session.id:\n",
-        "        if False:\n",
+        "katod.record.naming:OutputNaming.claim",
+        claim_for_anyone,
         (f"{PATHS}test_the_output_of_another_session_is_refused",),
     ),
     Protection(
         "only what is typed is searched for commands",
-        "katod/record/translation.py",
-        """                    if event.kind == ev.USER_MESSAGE:
-                        yield from self._split(event)
-""",
-        """                    if event.payload.get("text"):
-                        yield from self._split(event._replace(typed=True))
-""",
+        "katod.record.stream:Translation.feed",
+        search_all_text,
         (
             "tests/agents/test_typed_leaves.py::test_only_a_typed_leaf_commands",
             "tests/golden/test_typed.py::test_only_a_typed_field_commands",
@@ -47,30 +118,26 @@ PROTECTIONS = [
     ),
     Protection(
         "a marker calls its rule",
-        "katod/formats/redact.py",
-        "            if re.search(rule.marker, long_runs, re.ASCII):\n",
-        "            if False:\n",
+        "katod.formats.redact:_prefixed",
+        lambda original: lambda text, runs, start: text,
         (f"{REDACT}test_each_kind_goes_from_prose_and_shell",),
     ),
     Protection(
         "a value behind a telling name is taken",
-        "katod/formats/redact.py",
-        "                yield start, start + len(value), ASSIGNED.name\n",
-        "                pass\n",
+        "katod.formats.redact:_assigned",
+        returning(None),
         (f"{REDACT}test_random_values_after_telling_names",),
     ),
     Protection(
         "a value that a person would read is no secret",
-        "katod/formats/redact.py",
-        "    value = value[:256]\n",
-        "    return True\n",
+        "katod.formats.redact:_is_secret",
+        returning(value=True),
         (f"{REDACT}test_code_and_examples_after_telling_names_stay",),
     ),
     Protection(
         "a prefix alone is no secret",
-        "katod/formats/redact.py",
-        'r"hf_[A-Za-z0-9]{30,}"',
-        'r"hf_[a-z_]{30,}"',
+        "katod.formats.redact:_replace",
+        need_no_length,
         (
             f"{REDACT}test_ordinary_text_is_the_same_object",
             "tests/formats/test_rules.py::test_a_rule_meets_what_it_names_and_nothing_like_it",
@@ -78,45 +145,32 @@ PROTECTIONS = [
     ),
     Protection(
         "what is redacted is what is seen",
-        "katod/formats/redact.py",
-        "    return _unveiled(text, done) if veiled else done\n",
-        "    return done\n",
+        "katod.formats.redact:_unveiled",
+        lambda original: lambda text, done: done,
         (f"{REDACT}test_nothing_that_is_not_seen_hides_a_secret",),
     ),
     Protection(
         "a title is redacted before it is kept",
-        "katod/record/translation.py",
-        "        metadata.name(clean(redact(words)), event)\n",
-        "        metadata.name(clean(words), event)\n",
+        "katod.record.stream:set_title",
+        given(redact=lambda text: text),
         ("tests/faults/test_secrets.py::test_no_secret_reaches_a_file_of_katod",),
     ),
     Protection(
         "a refusal does not repeat what was typed",
-        "katod/record/desk.py",
-        """            reason = f"{refusal.what}{f' ({refusal.hint})' if refusal.hint else ''}"\n""",
-        """            reason = f"{refusal.what}: {command.name}"\n""",
+        "katod.record.controller:_Act.do",
+        repeat_what_was_typed,
         ("tests/test_privacy.py::test_commands_that_come_to_nothing_leave_no_word",),
     ),
     Protection(
         "what SQLite says of a row is not repeated",
-        "katod/agents/opencode/readonly.py",
-        """        connection.text_factory = lambda data: data.decode("utf-8", "replace")
-        yield connection
-    except sqlite3.Error as error:  # its message may quote a row
-        name = getattr(error, "sqlite_errorname", type(error).__name__)
-        raise SourceError(f"cannot be read: {name}", path=path) from error
-""",
-        """        yield connection
-    except sqlite3.Error as error:
-        raise SourceError(f"cannot be read: {error}", path=path) from error
-""",
+        "katod.agents.opencode.readonly:reading",
+        repeat_what_sqlite_says,
         ("tests/test_privacy.py::test_what_cannot_be_read_of_a_database_leaves_no_word",),
     ),
     Protection(
         "the log names files, not what stands in them",
-        "katod/record/catalog.py",
-        "        self._log.source_found(path, history)\n",
-        '        self._log.source_found(open(path.partition("#")[0], errors="replace").read(), history)\n',
+        "katod.log:EventLog.source_found",
+        log_content,
         ("tests/test_privacy.py::test_an_unrecorded_session_leaves_no_word",),
     ),
 ]

@@ -1,16 +1,83 @@
 """Crashes, outputs that cannot be written, upgrades."""
 
-from .protection import Protection
+from contextlib import contextmanager
+
+from .protection import Protection, returning
 
 DISK, NOTES, POWER = "tests/faults/test_disk.py::", "tests/faults/test_notes.py::", "tests/faults/test_power.py::"
 UPGRADE = "tests/record/test_upgrade.py::"
 
+
+def drop_intent(original):
+    """The open intent is forgotten."""
+
+    def retry(self, row):
+        row.intent = None
+        return original(self, row)
+
+    return retry
+
+
+def take_options_of_today(original):
+    """Every output is printed with default options."""
+
+    def outputs(self, *session_id):
+        rows = original(self, *session_id)
+        for row in rows:
+            row.options = type(row.options)()
+        return rows
+
+    return outputs
+
+
+def take_for_written(original):
+    """What could not be written counts as written."""
+
+    def park(self, row, error):
+        self._wrote(row, (row.dev, row.ino, row.committed, row.tail))
+
+    return park
+
+
+def overlook_missing(original):
+    """An output that is gone looks as it was left."""
+
+    def look(place, known):
+        found = original(place, known)
+        return found._replace(change="same", known=known) if found.change == "gone" else found
+
+    return look
+
+
+def raise_as_it_is(original):
+    """An error of the ledger is the one of SQLite."""
+
+    @contextmanager
+    def transaction(self):
+        try:
+            with original(self):
+                yield
+        except Exception as error:  # noqa: BLE001 - of katod, which is not imported yet
+            raise error.__cause__ or error from None
+
+    return transaction
+
+
+def prove_nothing(original):
+    """Whatever a file holds is what was scanned."""
+
+    def source(self, session, source, budget, opened):
+        with source.spec.open(source.path) as file:
+            return original(self, session, source, budget, (source, file))
+
+    return source
+
+
 PROTECTIONS = [
     Protection(
         "the intent is completed after a crash",
-        "katod/pipeline.py",
-        "            written = self.delivery.retry(row)\n",
-        "            row.intent, written = None, True\n",
+        "katod.record.delivery:Delivery.retry",
+        drop_intent,
         (
             "tests/faults/test_kills.py",
             "tests/faults/test_syscalls.py",
@@ -25,31 +92,20 @@ PROTECTIONS = [
     ),
     Protection(
         "NUL bytes of lost power are told from text",
-        "katod/write/recover.py",
-        "        if _is_hole(behind, intent, same):\n",
-        "        if False:\n",
+        "katod.write.recover:_is_hole",
+        returning(value=False),
         (f"{POWER}test_power_is_lost_in_every_window", f"{POWER}test_a_hole_before_bytes_that_arrived"),
     ),
     Protection(
         "the options of a recording are frozen",
-        "katod/record/columns.py",
-        "        _options(orjson.loads(row[6])), ",
-        "        Options(), ",
+        "katod.store.ledger:Ledger.outputs",
+        take_options_of_today,
         ("tests/faults/test_settings.py::test_a_recording_keeps_its_settings",),
     ),
     Protection(
         "an output that cannot be written is parked",
-        "katod/record/delivery.py",
-        """            known = append(_place(row), row.intent)
-        except OutputError as error:
-            self._park(row, error)
-            return False
-""",
-        """            known = append(_place(row), row.intent)
-        except OutputError as error:
-            self._wrote(row, _known(row))
-            return False
-""",
+        "katod.record.delivery:Delivery.park",
+        take_for_written,
         (
             f"{DISK}test_an_output_that_is_something_else_waits",
             f"{DISK}test_the_daemon_takes_up_an_output_by_itself_when_it_can_be_written_again",
@@ -60,23 +116,23 @@ PROTECTIONS = [
     ),
     Protection(
         "an output that is gone is begun anew",
-        "katod/write/output.py",
-        '        return Look("gone", Known())\n',
-        '        return Look("same", known)\n',
+        "katod.write.output:look",
+        overlook_missing,
         (f"{DISK}test_an_output_whose_folder_is_removed_goes_on_in_a_new_file",),
     ),
     Protection(
         "a ledger that cannot be written is told in one line",
-        "katod/record/ledger.py",
-        "            if isinstance(error, sqlite3.Error) and not isinstance(error, sqlite3.IntegrityError):\n",
-        "            if False:\n",
-        (f"{DISK}test_a_full_disk_of_the_ledger_ends_the_daemon_and_nothing_else",),
+        "katod.store.ledger:Ledger.transaction",
+        raise_as_it_is,
+        (
+            f"{DISK}test_a_full_disk_of_the_ledger_ends_the_daemon_and_nothing_else",
+            "tests/faults/test_ledger.py::test_a_ledger_on_a_read_only_disk_waits",
+        ),
     ),
     Protection(
-        "a state of another version is made anew",
-        "katod/record/upgrade.py",
-        "    if row.version == version:\n",
-        "    if row.version:\n",
+        "a format's state of another version is made anew",
+        "katod.record.session:ActiveSessions._reprint",
+        returning(None),
         (
             f"{UPGRADE}test_the_state_of_another_version_is_not_trusted",
             f"{UPGRADE}test_an_ended_recording_that_begins_again_is_of_the_present_version",
@@ -84,16 +140,14 @@ PROTECTIONS = [
     ),
     Protection(
         "a format's state is found again by printing anew",
-        "katod/record/upgrade.py",
-        """    return state["format"] if same else {}\n""",
-        "    return {}\n",
+        "katod.record.export:reprint",
+        returning({}),
         (f"{UPGRADE}test_a_recording_goes_on_after_an_upgrade",),
     ),
     Protection(
-        "a file is proven before it counts as history",
-        "katod/record/attach.py",
-        "                    file.prove(source.cursor)\n",
-        "                    pass\n",
+        "a file is proven before it is translated as history",
+        "katod.record.backfill:Backfill._source",
+        prove_nothing,
         (f"{UPGRADE}test_a_file_rewritten_before_an_upgrade_is_no_history",),
     ),
 ]

@@ -1,16 +1,38 @@
-"""One entry of the lists."""
+"""One entry of the lists, and the shortest ways to do without a function."""
 
+from types import FunctionType
 from typing import NamedTuple
+
+from .hook import Without
 
 
 class Protection(NamedTuple):
-    """A piece of code without which tests fail.
+    """A function without which tests fail.
 
-    `old` stands in the module once; with `new` in its place the protection is gone.
+    `function` is `module:function` or `module:Class.method`. `without` receives it and returns what stands in its
+    place where katod is not protected: a function of the same signature.
     """
 
     name: str
-    module: str
-    old: str
-    new: str
+    function: str
+    without: Without
     tests: tuple[str, ...]
+
+
+def returning(value):
+    """Return a `without`: the function does nothing and returns this value."""
+    return lambda original: lambda *arguments, **named: value
+
+
+def given(**names):
+    """Return a `without`: the function stays, and global names of its module mean something else in it."""
+
+    def without(original):
+        unknown = names.keys() - original.__globals__.keys()
+        assert not unknown, f"{original.__qualname__} does not know {unknown}"
+        code, closure = original.__code__, original.__closure__
+        found = FunctionType(code, original.__globals__ | names, original.__name__, original.__defaults__, closure)
+        found.__kwdefaults__ = original.__kwdefaults__
+        return found
+
+    return without

@@ -1,16 +1,59 @@
 """What becomes of session files."""
 
-from .protection import Protection
+from .protection import Protection, returning
 
 SOURCES, UPGRADE = "tests/faults/test_sources.py::", "tests/record/test_upgrade.py::"
+
+
+def read_open_lines(original):
+    """What stands behind the last newline is a line, too."""
+
+    def read(self, cursor, budget, partial=None):
+        batch = original(self, cursor, budget, partial)
+        line = None if batch.partial is None else self.rest(cursor.offset)
+        if line is None:
+            return batch
+        after = type(cursor)(line.end, self.anchor(line.end))
+        return type(batch)(b"", line.offset, after, more=False, lines=[line])
+
+    return read
+
+
+def admit_all(original):
+    """Every event is new."""
+
+    def admit(self, event, source):
+        original(self, event, source)
+        return True
+
+    return admit
+
+
+def know_by_inode(original):
+    """A new file with a known inode is the source that had it."""
+
+    def notice(self, root, path, seen):
+        same = (source.path for source in self._by_path.values() if source.seen.ino == seen.ino)
+        return original(self, root, path if path in self._by_path else next(same, path), seen)
+
+    return notice
+
+
+def pass_over_what_was_gone(original):
+    """A source that was gone stays gone."""
+
+    def notice(self, root, path, seen):
+        known = self._by_path.get(path)
+        return [] if known is not None and known.gone else original(self, root, path, seen)
+
+    return notice
+
 
 PROTECTIONS = [
     Protection(
         "only a newline ends a record",
-        "katod/tail/reader.py",
-        "            partial = Partial(start, start + len(data)) if data else None\n",
-        "            end = start + len(data)\n            lines = [Line(start, end, data)] if data else []\n"
-        '            return Batch(b"", start, Cursor(end, self.anchor(end)), more=False, lines=lines)\n',
+        "katod.tail.reader:SourceFile.read",
+        read_open_lines,
         (
             "tests/tail/test_reader.py::test_line_split_at_any_byte_waits_for_its_newline",
             f"{SOURCES}test_a_record_that_comes_byte_by_byte_is_read_once",
@@ -18,9 +61,8 @@ PROTECTIONS = [
     ),
     Protection(
         "what stands before the offset is proven",
-        "katod/tail/reader.py",
-        "        if cursor.offset > self.size:\n",
-        "        return\n        if cursor.offset > self.size:\n",
+        "katod.tail.reader:SourceFile.prove",
+        returning(None),
         (
             f"{SOURCES}test_a_truncated_source_goes_on_with_what_is_new",
             f"{SOURCES}test_a_source_truncated_and_grown_between_two_looks_is_read_anew",
@@ -31,9 +73,8 @@ PROTECTIONS = [
     ),
     Protection(
         "what was recorded is known by its ids",
-        "katod/record/conversation.py",
-        "            if hashed in self._fresh or self._ledger.place(self.row.id, hashed) is not None:\n",
-        "            if False:\n",
+        "katod.record.stream:SeenInLedger.admit",
+        admit_all,
         (
             f"{SOURCES}test_a_source_truncated_within_a_record_goes_on",
             f"{SOURCES}test_a_backup_that_takes_the_place_of_a_session_doubles_nothing",
@@ -43,31 +84,26 @@ PROTECTIONS = [
     ),
     Protection(
         "a session is known by its name, not by its inode",
-        "katod/record/catalog.py",
-        "        row = self._paths.get(path)\n        if row is None:\n            identity",
-        "        row = next((row for row in self._paths.values() if row.seen.ino == seen.ino), None)\n"
-        "        if row is None:\n            identity",
+        "katod.discover.catalog:Catalog._notice",
+        know_by_inode,
         (f"{SOURCES}test_a_session_with_the_inode_of_another_is_its_own",),
     ),
     Protection(
         "a file that is there again is looked at",
-        "katod/record/catalog.py",
-        "        if row.seen == seen and not row.gone:\n",
-        "        if row.seen == seen or row.gone:\n",
+        "katod.discover.catalog:Catalog._notice",
+        pass_over_what_was_gone,
         (f"{SOURCES}test_a_source_that_comes_back_goes_on",),
     ),
     Protection(
         "what is older than the last sweep is history",
-        "katod/record/catalog.py",
-        "        history = seen.size if self._was_there(root.spec, path, seen, swept) else 0\n",
-        "        history = 0\n",
+        "katod.discover.catalog:_is_older",
+        returning(value=False),
         (f"{SOURCES}test_a_session_restored_after_weeks_is_history",),
     ),
     Protection(
         "a record behind a torn one is looked for",
-        "katod/tail/decode.py",
-        "            end = _next_record(text, at)\n",
-        "            end = len(text)\n",
+        "katod.tail.decode:_next_record",
+        lambda original: lambda text, after: len(text),
         (f"{SOURCES}test_a_record_glued_to_a_torn_one_is_read",),
     ),
 ]

@@ -1,0 +1,67 @@
+"""Runs a test in a process whose katod lacks one protection: a fork of a server that has imported no katod yet.
+
+The server is one of `multiprocessing`. What every such process needs is loaded there once: pytest, hypothesis, and the
+libraries that katod and its tests import.
+"""
+
+import multiprocessing
+import os
+import signal
+from contextlib import suppress
+
+import pytest
+
+from .protections import hook, named
+
+FAILED = 101  # a test failed: no exit code that Python or pytest gives, which may mean that nothing was run
+SKIPPED = 102  # nothing could be run here
+LONGEST = 300  # seconds
+# Seconds that a test waits for what will not come; how often katod is killed in each window.
+SHORT = {"KATOD_PATIENCE": "4", "KATOD_FAULTS_KILLS": "3"}
+PRELOADED = (
+    "tests.faults.bare", "hypothesis.stateful", "markdown_it", "orjson", "click.testing", "rich.console", "structlog.dev",
+    "watchdog.observers", "sqlite3", "tempfile", "zoneinfo", "tomllib",
+)  # fmt: skip
+QUIET = ("-W", "ignore::pytest.PytestAssertRewriteWarning")  # of what is loaded already
+OPTIONS = ("-x", "-m", "", "-p", "no:cacheprovider", "-p", "no:xdist", "--hypothesis-profile=unshrunk", *QUIET)
+NOT_HANDED_ON = ("KATOD_MOST_SKIPS", "KATOD_UPDATE", "PYTEST_CURRENT_TEST", "PYTEST_XDIST_WORKER")
+CONTEXT = multiprocessing.get_context("forkserver")
+CONTEXT.set_forkserver_preload(list(PRELOADED))
+
+
+def run_without(protection, test, folder):
+    """Run a test without a protection; return FAILED, SKIPPED or another exit code, and what was said."""
+    process = CONTEXT.Process(target=_run, args=(protection.name, test, str(folder)))
+    process.start()
+    process.join(LONGEST)
+    with suppress(ProcessLookupError):  # the daemons that a failed test left, and itself where it hangs
+        os.killpg(process.pid, signal.SIGKILL)
+    process.join()
+    said = folder / "said"
+    return process.exitcode, said.read_text(errors="replace") if said.exists() else ""
+
+
+class _Outcomes(set):
+    """Gathers how tests ended."""
+
+    def pytest_runtest_logreport(self, report):
+        """Take a report of a part of a test; setting up and tearing down well says nothing."""
+        if report.when == "call" or not report.passed:
+            self.add(report.outcome)
+
+
+def _run(name, test, folder):
+    """Be the process."""
+    os.setsid()
+    said = os.open(f"{folder}/said", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    os.dup2(said, 1)
+    os.dup2(said, 2)
+    for variable in NOT_HANDED_ON:
+        os.environ.pop(variable, None)
+    os.environ.update(hook.environment(name) | SHORT)
+    protection = named(name)
+    hook.install(protection.function, protection.without)
+    outcomes = _Outcomes()
+    code = pytest.main([*OPTIONS, f"--basetemp={folder}/tests", test], plugins=[outcomes])
+    failed = code == pytest.ExitCode.TESTS_FAILED
+    os._exit(FAILED if failed else SKIPPED if outcomes == {"skipped"} else code)
