@@ -1,4 +1,4 @@
-"""Which part of katod may import which: the arrows go one way, between parts and between the modules inside each."""
+"""Which part of katod may import which: arrows go one way, between parts and between the modules inside each."""
 
 import ast
 from collections import defaultdict
@@ -127,7 +127,7 @@ def reach(name):
 
 @cache
 def used():
-    """What each part imports of the others today."""
+    """What each part imports from the others today."""
     found = defaultdict(set)
     for name, module in modules().items():
         if module.part != "__init__":
@@ -137,13 +137,13 @@ def used():
 
 
 def touches(module):
-    """What a module uses that lies outside of its arguments."""
+    """What a module uses apart from its arguments."""
     libraries = {name.split(".")[0] for name in module.imported} & OUTSIDE_LIBRARIES
     return libraries | (module.called & OUTSIDE_CALLS)
 
 
 def impure():
-    """The names of the table above, spelled out."""
+    """The full names for the table above."""
     return {
         f"katod.{part}{name}" if name.startswith(".") else name
         for part, names in IMPURE.items()
@@ -152,7 +152,7 @@ def impure():
 
 
 def test_every_part_is_in_the_table_and_no_arrow_is_unused():
-    """The table says how it is: each part imports what its line says, all of it and nothing else."""
+    """Each part imports what its line in the table says: all of it and nothing else."""
     table = {part: allowed for part, allowed in ALL.items() if part != "__init__"}
     found = used()
     assert {
@@ -171,7 +171,7 @@ def test_arrows_never_go_round():
 
 
 def test_no_modules_import_each_other_in_a_circle():
-    """Inside a package, too, each module can be read with only those before it; imports for types count."""
+    """Inside a package, too, each module needs only those before it; imports for types count."""
     assert [name for name in graph() if name in reach(name)] == []
 
 
@@ -193,7 +193,7 @@ def test_stages_know_nothing_of_what_puts_them_together():
 
 
 def test_each_library_is_known_in_one_place():
-    """What talks to the world outside is imported where it belongs, and nowhere else."""
+    """What accesses the outside world is imported in the module it belongs to, and nowhere else."""
     wrong = [
         f"{module.name}: {library}"
         for module in modules().values()
@@ -204,14 +204,14 @@ def test_each_library_is_known_in_one_place():
 
 
 def test_every_module_is_pure_but_those_of_the_table():
-    """A module that reads clock, disk or environment, or writes, is in the table; one that does not is not."""
+    """A module that reads clock, disk or environment, or writes, is in the table; the others do not."""
     found = {name: sorted(touches(module)) for name, module in modules().items() if touches(module)}
     assert {name: what for name, what in found.items() if name not in impure()} == {}, "make it pure, or name it"
     assert impure() - set(found) == set(), "these are pure now: take them out of the table"
 
 
 def test_what_decides_the_bytes_of_an_output_is_pure_all_the_way_down():
-    """They depend on what they are given and on nothing else, and so does whatever they are built of."""
+    """They depend on what they are given and on nothing else, and so do the modules they use."""
     deciding = [name for name in modules() if name.startswith(DECIDING)]
     assert [name for name in DECIDING if name not in modules()] == []
     found = {name: sorted(({name} | reach(name)) & impure()) for name in deciding}

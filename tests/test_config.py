@@ -1,4 +1,4 @@
-"""The configuration: every key, its type, and what is said about a mistake."""
+"""The configuration: every key, its type, and the message for each mistake."""
 
 import os
 import tomllib
@@ -75,7 +75,7 @@ def test_reference_file_holds_every_key_at_its_default():
 
 
 def test_reference_file_explains_every_key():
-    """Above each key, or above the first of its table, stands what it does."""
+    """Above each key, or above the first of its table, is an explanation."""
     before = ""
     for line in REFERENCE.read_text().splitlines():
         if "=" in line and not line.startswith("#"):
@@ -85,7 +85,7 @@ def test_reference_file_explains_every_key():
 
 @pytest.mark.parametrize("text", ["", "# nothing\n", "[output]\n", "[agents]\n[agents.codex]\n"])
 def test_every_key_is_optional(text):
-    """What is not set has its default."""
+    """A key that is not set has its default."""
     assert read(text) == Settings()
 
 
@@ -129,14 +129,14 @@ def test_every_agent_can_be_set(agent):
     ],
 )
 def test_unknown_key_is_named_with_its_line_and_the_nearest_key(text, line, key, near):
-    """A misspelt key says where it stands and what was probably meant."""
+    """The error for a misspelt key names its line and the key that was probably meant."""
     error = mistake(text)
     assert str(error) == f"katod.toml: line {line}: unknown key `{key}`"
     assert not near or error.hint == f"did you mean `{near}`?"
 
 
 def test_key_like_no_other_gets_the_list():
-    """Where nothing is near, the keys that are known there are named."""
+    """If no known key is similar, all keys known there are listed."""
     assert mistake("[watch]\nxyzzy = 1\n").hint == "expected one of: use_events"
 
 
@@ -181,7 +181,7 @@ def test_key_like_no_other_gets_the_list():
     ],
 )
 def test_wrong_value_is_named_with_its_line_and_what_is_taken(table, key, value, said):
-    """A value of another type or meaning says where it stands and what would do."""
+    """The error for a value of the wrong type or meaning names its line and the accepted values."""
     error = mistake(f"# settings\n[{table}]\n{key} = {value}\n")
     assert str(error).startswith(f"katod.toml: line 3: `{table}.{key}` ")
     assert said in str(error)
@@ -197,7 +197,7 @@ def test_value_in_the_place_of_a_table_is_named(text):
 
 @pytest.mark.parametrize("data", [b"[output", b"a = ", b"\xff\xfe", b"[output]\nformat = 'x'\nformat = 'y'\n"])
 def test_what_is_no_toml_names_the_file(data):
-    """A file that cannot be read as TOML is named with the parser's reason."""
+    """The error for invalid TOML names the file and the parser's reason."""
     with pytest.raises(ConfigError, match="not valid TOML") as caught:
         parse_settings(data, Path("/etc/katod.toml"))
     assert str(caught.value).startswith("/etc/katod.toml: ")
@@ -207,7 +207,7 @@ def test_what_is_no_toml_names_the_file(data):
 
 
 def test_missing_file_means_defaults(tmp_path):
-    """Without a file everything is at its default, unless a file was asked for."""
+    """Without a file everything has its default, unless a file was named."""
     assert load(tmp_path / "katod.toml") == Settings()
     with pytest.raises(ConfigError, match="no such file") as caught:
         load(tmp_path / "katod.toml", required=True)
@@ -221,13 +221,13 @@ def test_file_that_cannot_be_read_is_named(tmp_path):
 
 
 def test_file_is_read(tmp_path):
-    """What stands in the file holds."""
+    """The values in the file are used."""
     (tmp_path / "katod.toml").write_text("[content]\nthinking = true\n")
     assert load(tmp_path / "katod.toml").content.thinking
 
 
 def test_configuration_is_found_where_it_was_named(monkeypatch):
-    """The option comes before the variable, and the variable before the platform's directory."""
+    """The option takes precedence over the variable, and the variable over the platform's directory."""
     monkeypatch.setenv("HOME", "/home/me")
     monkeypatch.setenv("KATOD_CONFIG", "~/a.toml")
     assert config.config_path(Path("~/b.toml")) == Path("/home/me/b.toml")
@@ -237,7 +237,7 @@ def test_configuration_is_found_where_it_was_named(monkeypatch):
 
 
 def test_state_directory_can_be_moved(monkeypatch):
-    """The variable comes before the platform's directory."""
+    """The variable takes precedence over the platform's directory."""
     monkeypatch.setenv("HOME", "/home/me")
     monkeypatch.setenv("KATOD_STATE_DIR", "~/state")
     assert config.state_path() == Path("/home/me/state")
@@ -258,7 +258,7 @@ def test_state_directory_can_be_moved(monkeypatch):
     ],
 )
 def test_machines_zone_is_found_by_name(monkeypatch, variable, link, zone):
-    """The zone is the one that TZ or the system's link names, else UTC."""
+    """The zone is the one named by TZ or the system's link, otherwise UTC."""
     monkeypatch.setenv("TZ", variable)
     monkeypatch.setattr(os.path, "realpath", lambda _: link)
     assert local_zone() == zone

@@ -1,4 +1,4 @@
-"""One bad session stops no other, and what it said is recorded once katod can read it."""
+"""One bad session does not stop any other, and its content is recorded once katod can read it."""
 
 import errno
 import os
@@ -34,7 +34,7 @@ def failing_once(monkeypatch):
 
 @pytest.mark.fault("one record breaks katod")
 def test_a_failed_step_is_taken_up_again(world, failing_once):
-    """What katod failed to read stands in the output after the next step, and so does all that follows."""
+    """What katod failed to read is in the output after the next step, and so is everything after it."""
     make, source = Claude(), world.claude()
     source.append(make.user("::start n\none"))
     run = InProcess(world)
@@ -51,7 +51,7 @@ def test_a_failed_step_is_taken_up_again(world, failing_once):
 
 @pytest.mark.fault("one record breaks katod")
 def test_a_session_that_keeps_failing_stays_visible(world, monkeypatch):
-    """It is a problem in `katod status`, and waits where it is."""
+    """It is a problem in `katod status`, and waits at its position."""
     make, source = Claude(), world.claude()
     source.append(make.user("::start n\none"))
     world.once()
@@ -70,7 +70,7 @@ def test_a_session_that_keeps_failing_stays_visible(world, monkeypatch):
 
 
 def test_a_parked_export_is_tried_again_after_a_failed_step(world, monkeypatch, failing_once):
-    """An output that follows on its own keeps its next try."""
+    """An output that catches up on its own keeps the time of its next retry."""
     make, source = Claude(), world.claude()
     run, real = InProcess(world), delivery.append
 
@@ -93,7 +93,7 @@ def test_a_parked_export_is_tried_again_after_a_failed_step(world, monkeypatch, 
 
 @pytest.mark.parametrize("agent", ["claude", "codex"])
 def test_a_record_nested_too_deep_costs_only_itself(world, agent):
-    """What stands before and behind it is recorded."""
+    """What is before and after it is recorded."""
     if agent == "claude":
         make, source = Claude(), world.claude()
         deep = b'{"type":"new-kind","x":' + DEEP + b"}\n"
@@ -109,7 +109,7 @@ def test_a_record_nested_too_deep_costs_only_itself(world, agent):
 
 
 def test_a_request_for_a_session_with_a_bad_record_is_answered(world):
-    """The daemon lives, and so does the recording."""
+    """The daemon and the recording both continue."""
     make, source = Claude(), world.claude()
     source.append(make.user("one"), b'{"type":"new-kind","x":' + DEEP + b"}\n", make.user("two"))
     world.once()
@@ -121,7 +121,7 @@ def test_a_request_for_a_session_with_a_bad_record_is_answered(world):
 
 
 def test_a_request_that_fails_is_answered_and_gone(world, monkeypatch):
-    """It says so, instead of stopping the daemon at every start."""
+    """The answer says so, and the daemon does not fail at every start."""
     source = world.claude().append(Claude().says("one"))
     world.once()
 
@@ -136,7 +136,7 @@ def test_a_request_that_fails_is_answered_and_gone(world, monkeypatch):
 
 
 def test_a_spilled_result_that_cannot_be_read_costs_only_itself(world, monkeypatch):
-    """The record tells its own short form then."""
+    """The record then shows its own short form."""
     make, source = Claude(), world.claude()
     source.append(make.user("::start n +tools\none"), make.calls("t1", "Bash", command="x"))
     folder = source.path.parent / SESSION / "tool-results"
@@ -161,7 +161,7 @@ def test_a_spilled_result_that_cannot_be_read_costs_only_itself(world, monkeypat
 
 
 def test_sub_agents_of_like_names_get_files_of_their_own(world):
-    """Ids that differ in nothing that a file name shows are numbered."""
+    """Sub-agents whose ids give the same file name are numbered."""
     world.config.write_text("[recording]\nsubagents = true\n")
     make, source = Claude(), world.claude()
     source.append(make.user("::start notes\ngo"), make.calls("t1", "Task", description="look"))
@@ -175,7 +175,7 @@ def test_sub_agents_of_like_names_get_files_of_their_own(world):
 
 
 def test_nothing_is_written_into_the_state_of_katod(world):
-    """Not even where the configuration allows the folder above it."""
+    """Not even if the configuration allows the folder above it."""
     world.config.write_text(f'[output]\nallowed_roots = ["{world.home}"]\n')
     source = world.claude().append(Claude().user(f"::start {world.state}/mine.md\none"))
     world.once()

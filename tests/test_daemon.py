@@ -15,7 +15,7 @@ from tests.support.world import SOURCE, World
 
 @pytest.mark.fault("two daemons")
 def test_a_second_daemon_is_refused(world: World) -> None:
-    """One state directory has one daemon; the second says who runs and exits with 1."""
+    """One state directory has one daemon; the second reports the first and exits with 1."""
     with Live(world) as first:
         done = world.katod("run", check=False)
         assert done.returncode == 1
@@ -47,7 +47,7 @@ def test_a_signal_ends_it_after_the_step_under_way(world: World) -> None:
 
 
 def test_new_settings_hold_after_a_hang_up_and_bad_ones_do_not(world: World) -> None:
-    """SIGHUP reads the file again; a bad file is named in the log and changes nothing."""
+    """SIGHUP reloads the file; an invalid file is logged and changes nothing."""
     make, source = Claude(), world.claude()
     with Live(world) as live:
         world.configure(directory="~/elsewhere")
@@ -78,7 +78,7 @@ def test_the_shell_reaches_a_running_daemon(world: World) -> None:
 
 
 def test_a_request_waits_until_a_daemon_or_the_shell_takes_it(world: World) -> None:
-    """Without a daemon `katod record` takes the lock and acts itself; nothing is left behind."""
+    """Without a daemon, `katod record` takes the lock and acts itself; nothing is left behind."""
     make = Claude()
     world.claude().append(make.user("one"))
     world.cli("record", "capture", SESSION)
@@ -90,7 +90,7 @@ def test_a_request_waits_until_a_daemon_or_the_shell_takes_it(world: World) -> N
 def test_a_live_daemon_under_random_writing_equals_the_export(
     tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A running daemon that is killed and started while a session is written in odd pieces appends what the export gives."""
+    """A daemon that is killed and restarted while a session is written in odd pieces writes what an export gives."""
 
     @settings(max_examples=8, phases=[Phase.generate])  # shrinking would start hundreds of daemons
     @given(st.lists(st.integers(1, 900), min_size=3, max_size=30), st.integers(0, 2))
@@ -115,7 +115,7 @@ def test_a_live_daemon_under_random_writing_equals_the_export(
 
 
 def test_outputs_and_state_are_private(world: World) -> None:
-    """Everything that katod makes is readable by its owner only."""
+    """Everything that katod creates is readable only by its owner."""
     make = Claude()
     world.claude().append(make.user("::start\nhello"))
     world.once()
@@ -125,7 +125,7 @@ def test_outputs_and_state_are_private(world: World) -> None:
 
 
 def test_a_command_in_the_second_file_of_a_session_is_obeyed(world: World) -> None:
-    """A session that goes on in another file is recorded from the command there, and from nothing before it."""
+    """A session that continues in another file is recorded from the command there, without anything before it."""
     make, rollout = Codex(), "01a1f89e-eea5-7302-86e3-f8e0f7059999"
     with Live(world) as live:
         world.codex().append(make.meta(), make.user("before"))

@@ -1,4 +1,4 @@
-"""The documents are complete, their generated parts are current, and their links lead somewhere."""
+"""The documents are complete, their generated parts are current, and their links work."""
 
 import inspect
 import os
@@ -35,7 +35,7 @@ def keys() -> Iterator[str]:
 
 
 def payload_keys() -> dict[str, set[str]]:
-    """The payload keys of each kind, in all events that the fixtures give."""
+    """The payload keys of each kind, in all events of the fixtures."""
     found: dict[str, set[str]] = defaultdict(set)
     for path in (ROOT / "fixtures/golden").rglob("*.jsonl"):
         for row in map(orjson.loads, path.read_bytes().splitlines()):
@@ -49,13 +49,13 @@ def prose(document: str) -> str:
 
 
 def anchors(document: str) -> set[str]:
-    """The anchors of a document's headings, as a forge makes them."""
+    """The anchors of a document's headings, as a forge generates them."""
     headings = re.findall(r"^#+ (.*)$", prose(document), re.MULTILINE)
     return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
 def links(document: str) -> Iterator[tuple[str, str]]:
-    """Each relative link of a document: the path that it leads to, from the root of the repository, and its anchor."""
+    """Each relative link of a document: its target path, from the root of the repository, and its anchor."""
     for target in re.findall(r"\]\(<?([^)>\s]+)>?\)", prose(document)):
         if "://" not in target:
             name, _, anchor = target.partition("#")
@@ -65,7 +65,7 @@ def links(document: str) -> Iterator[tuple[str, str]]:
 
 @pytest.mark.parametrize(("document", "name"), BLOCKS)
 def test_a_generated_part_is_current(document: str, name: str) -> None:
-    """It is what katod says now; KATOD_UPDATE=1 writes it."""
+    """It matches katod's own output; KATOD_UPDATE=1 rewrites it."""
     content = BLOCKS[document, name]()
     if os.environ.get("KATOD_UPDATE"):
         documents.write(document, name, content)
@@ -87,7 +87,7 @@ def test_every_command_explains_itself_in_whole_lines() -> None:
 
 
 def test_every_configuration_key_is_documented() -> None:
-    """The commented default file has each key, with its default; the table is made of that file."""
+    """The commented default file has each key with its default; the table is generated from that file."""
     commented = [key for key, _, _ in documents.settings()]
     unexplained = [key for key, _, meaning in documents.settings() if not meaning and not key.endswith(".enabled")]
     assert sorted(commented) == sorted(keys())
@@ -116,7 +116,7 @@ def test_every_agent_is_described() -> None:
 
 
 def test_every_event_kind_is_documented_with_its_payload() -> None:
-    """The table has the kinds in their order, and every payload key that the fixtures give."""
+    """The table has the kinds in order, and every payload key of the fixtures."""
     rows = dict(
         re.findall(r"^\| `([a-z.-]+)` \| (.*) \|$", text(FORMATS).partition("| kind | payload |")[2], re.MULTILINE)
     )
@@ -135,7 +135,7 @@ def test_every_log_event_is_documented() -> None:
 
 
 def test_links_lead_to_files_and_headings() -> None:
-    """Every relative link in a document leads to a file of the repository, and to a heading where it names one."""
+    """Every relative link leads to a file of the repository, and to a heading if it names one."""
     broken = [
         f"{document}: {where}#{anchor}"
         for document in DOCUMENTS
@@ -146,7 +146,7 @@ def test_links_lead_to_files_and_headings() -> None:
 
 
 def test_every_document_can_be_reached_from_the_readme() -> None:
-    """Nothing is written where nobody finds it."""
+    """No document is unreachable."""
     reached, waiting = {README}, [README]
     while waiting:
         new = {where for where, _ in links(waiting.pop()) if where in DOCUMENTS} - reached
@@ -156,12 +156,12 @@ def test_every_document_can_be_reached_from_the_readme() -> None:
 
 
 def test_the_readme_is_short() -> None:
-    """It is read before anything is tried; all else is beside what it describes."""
+    """It is read before anything is tried; everything else is documented next to what it describes."""
     assert len(text(README).splitlines()) <= MOST_LINES
 
 
 def test_the_picture_in_the_readme_is_drawn_from_the_demo() -> None:
-    """The committed picture is what its program draws now; run it after a change of the demo or the format."""
+    """The committed picture is what its program draws now; rerun it after changing the demo or the format."""
     folder = ROOT / "packaging/readme"
     assert runpy.run_path(str(folder / "picture.py"))["draw"]() == (folder / "demo.svg").read_text()
 

@@ -35,7 +35,7 @@ def values(value):
 
 
 def test_event_has_the_form_of_the_contract():
-    """Fields, their names and their order are those that katod/formats/README.md promises."""
+    """Fields, their names and their order are those documented in katod/formats/README.md."""
     event = Event(
         "claude:s:1:0", ev.TOOL_CALL, SessionRef("claude", "s", "a1", "p"), {"name": "Read"}, {"offset": 12},
         "2026-02-10T23:36:27.000Z", "derived", "t1", "opus",
@@ -55,7 +55,7 @@ def test_event_has_the_form_of_the_contract():
 
 
 def test_what_is_absent_stays_absent():
-    """An event that knows neither time nor model has no such fields."""
+    """An event without time and model has no such fields."""
     row = to_json(Event("id", ev.USER_MESSAGE, SessionRef("codex", "s"), {"text": ""}, {}))
     assert row == {
         "schema": SCHEMA, "id": "id", "kind": "user.message", "session": {"agent": "codex", "id": "s"},
@@ -64,7 +64,7 @@ def test_what_is_absent_stays_absent():
 
 
 def test_what_is_katods_own_stays_inside():
-    """Whether a person typed it, the key of commands and the pictures' bytes are no part of the contract."""
+    """Whether text was typed, the dedup key and the bytes of pictures are not part of the contract."""
     event = Event(
         "id", ev.USER_MESSAGE, SessionRef("codex", "s"), {}, {}, dedup_key="o", typed=True, blobs=(("a", "b", "c"),)
     )
@@ -73,13 +73,13 @@ def test_what_is_katods_own_stays_inside():
 
 @given(events())
 def test_event_is_read_back_as_it_was(event):
-    """What was written as JSON gives the same event again."""
+    """Reading an event's JSON gives the same event."""
     assert from_json(to_json(event)) == event
 
 
 @given(events())
 def test_there_are_no_nulls(event):
-    """Whatever an event holds, no field of it is null."""
+    """Whatever an event contains, no field of it is null."""
     assert None not in values(to_json(event))
 
 
@@ -98,7 +98,7 @@ GOOD = to_json(Event("id", ev.USER_MESSAGE, SessionRef("codex", "s"), {"text": "
 
 @pytest.mark.parametrize("field", ["id", "kind", "session", "payload"])
 def test_row_without_a_field_is_no_event(field):
-    """A row that lacks what every event has is refused."""
+    """A row without a field that every event has is refused."""
     with pytest.raises(KeyError):
         from_json({name: value for name, value in GOOD.items() if name != field})
 
@@ -106,13 +106,13 @@ def test_row_without_a_field_is_no_event(field):
 @each("field", ["session", "payload", "source"])
 @each("value", [None, 5, "x", ["ab"], [["a", 1]], True])
 def test_row_with_an_odd_field_is_no_event(field, value):
-    """A row whose field is no object is refused as the function says: KeyError or TypeError."""
+    """A row with a field that is not an object is refused as documented: KeyError or TypeError."""
     with pytest.raises((KeyError, TypeError)):
         from_json(GOOD | {field: value})
 
 
 def test_every_kind_has_its_own_name():
-    """Kinds are told apart, and each constant of the module is listed."""
+    """No two kinds are equal, and each constant of the module is listed."""
     named = [
         value for name, value in vars(ev).items() if name.isupper() and isinstance(value, str) and name != "SCHEMA"
     ]

@@ -1,6 +1,6 @@
-"""How large a function, a class and a module of katod may be; what is larger is named here, with its figure.
+"""How large a function, a class and a module of katod may be; exceptions are listed here with their figure.
 
-The figures are exact: an exception that has become smaller, or is gone, has to change here, too.
+The figures are exact: an exception that becomes smaller or disappears has to be changed here, too.
 """
 
 import ast
@@ -63,12 +63,12 @@ def named(*kinds):
 
 
 def above(limit, figures):
-    """What is larger than its limit, by its name."""
+    """What exceeds its limit, by name."""
     return {name: figure for name, figure in sorted(figures) if figure > limit}
 
 
 def test_functions_are_simple():
-    """Whoever changes one can hold all of its branches in mind."""
+    """All branches of a function can be kept in mind when changing it."""
     assert (
         above(COMPLEXITY, [(name, complexity(node)) for name, node in named(ast.FunctionDef, ast.AsyncFunctionDef)])
         == TOO_COMPLEX
@@ -76,7 +76,7 @@ def test_functions_are_simple():
 
 
 def test_functions_are_short():
-    """One is read without scrolling."""
+    """A function can be read without scrolling."""
     assert (
         above(FUNCTION, [(name, length(node)) for name, node in named(ast.FunctionDef, ast.AsyncFunctionDef)])
         == TOO_LONG
@@ -89,5 +89,5 @@ def test_classes_have_few_attributes():
 
 
 def test_modules_are_one_concept():
-    """A module is read in one go."""
+    """A module can be read in one go."""
     assert above(MODULE, [(name, module.lines) for name, module in modules().items()]) == TOO_LARGE

@@ -1,4 +1,4 @@
-"""The log: every log event by name, and never a word of what was said."""
+"""The log: every log event by name, and never any content."""
 
 import ast
 import inspect
@@ -72,27 +72,27 @@ def test_every_event_has_a_name_and_a_level(name):
 
 
 def test_no_two_events_share_a_name():
-    """A name in a log says which event it was."""
+    """The name in a log identifies the event."""
     names = [said(name)[1] for name in METHODS]
     assert len(set(names)) == len(names)
 
 
 @each("name", METHODS)
 def test_no_event_has_a_field_for_text(name):
-    """No event takes a field that could hold what was said."""
+    """No event has a field for session content."""
     parameters = set(inspect.signature(METHODS[name]).parameters) - {"self"}
     assert parameters | said(name)[2] <= FIELDS
 
 
 @each("name", METHODS)
 def test_every_event_is_explained(name):
-    """What an event means stands in one sentence at its method."""
+    """The docstring of each method explains its event in one sentence."""
     assert (METHODS[name].__doc__ or "").strip().endswith(".")
 
 
 @each("name", METHODS)
 def test_event_is_logged_with_its_fields(name):
-    """Calling a method writes one line with its name and fields."""
+    """Calling a method writes one line with the event's name and fields."""
     log = Written()
     signature = inspect.signature(METHODS[name])
     given = {
@@ -116,7 +116,7 @@ def test_level_chooses_what_is_logged(level, logged):
 
 
 def test_the_level_can_change_while_the_log_is_open():
-    """A reload of the settings takes effect at once."""
+    """Reloading the settings takes effect at once."""
     log = Written("error")
     log.events.level = "debug"
     log.events.source_vanished("/a")
@@ -124,13 +124,13 @@ def test_the_level_can_change_while_the_log_is_open():
 
 
 def test_a_log_without_a_sink_says_nothing(capsys):
-    """A command whose output is its answer logs nothing beside it."""
+    """A command whose output is its answer logs nothing."""
     EventLog(level="debug").ledger_quarantined("/a", "damaged")
     assert capsys.readouterr() == ("", "")
 
 
 def test_a_log_that_cannot_be_written_stops_nothing():
-    """A full disk under the log costs the line, not the daemon."""
+    """If the disk of the log is full, the line is lost but the daemon continues."""
 
     def full(*_):
         raise OSError(28, "No space left on device")
@@ -161,7 +161,7 @@ def test_nothing_is_logged_past_the_event_log(path):
 
 
 def test_every_event_is_used():
-    """An event that nobody logs any more is taken out of the log."""
+    """An event that is no longer logged has to be removed."""
     attributes = {
         node.attr
         for path in SOURCES
@@ -176,7 +176,7 @@ TEXTS = {"payload", "text", "title", "raw", "words", "data", "line", "name", "va
 
 @each("path", SOURCES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_no_call_of_the_journal_is_given_a_text(path):
-    """Wherever something is logged, what is handed over is no text, title, payload or typed name."""
+    """Wherever something is logged, no text, title, payload or typed name is passed."""
     for call in calls(ast.parse(path.read_text())):
         if isinstance(call.func, ast.Attribute) and call.func.attr in METHODS:
             given = [n for a in [*call.args, *(k.value for k in call.keywords)] for n in ast.walk(a)]

@@ -1,4 +1,4 @@
-"""What is known of a conversation so far."""
+"""What is known about a conversation so far."""
 
 import json
 
@@ -44,13 +44,13 @@ def after(*events, metadata=None):
 
 
 def test_first_time_is_when_it_started_and_the_last_one_is_now():
-    """The first event that has a time says when the session began; events without one change nothing."""
+    """The first event with a time says when the session began; events without one change nothing."""
     metadata = after(event(), event(time="2026-01-01T10:00:00Z"), event(time="2026-01-01T11:00:00Z"), event())
     assert (metadata.started, metadata.time) == ("2026-01-01T10:00:00Z", "2026-01-01T11:00:00Z")
 
 
 def test_last_event_is_remembered():
-    """The id of the event that passed last is known, sub-agents' events included."""
+    """The id of the latest event is known, including events of sub-agents."""
     assert after(event(number=1), event(number=2, subagent="a")).last == "claude:s:2"
 
 
@@ -64,7 +64,7 @@ def test_first_place_stays():
 
 
 def test_parent_and_origin_come_from_the_start():
-    """A session that another one began names it, and why."""
+    """The parent session is named, and the origin."""
     metadata = after(event(ev.SESSION_START, parent="p", payload={"origin": "subagent"}), event(parent="q"))
     assert (metadata.start.parent, metadata.start.origin) == ("p", "subagent")
 
@@ -86,7 +86,7 @@ def test_sub_agents_change_nothing_of_their_parent():
 
 
 def test_sub_agents_own_facts_come_from_its_own_events():
-    """In a sub-agent's session the sub-agent's events are the ones that count."""
+    """In a sub-agent's session, the sub-agent's events count."""
     metadata = SessionMetadata(SessionKey("claude", "s", "a"))
     assert after(event(subagent="a", model="haiku"), metadata=metadata).model == "haiku"
 
@@ -95,7 +95,7 @@ def test_sub_agents_own_facts_come_from_its_own_events():
 
 
 def test_call_is_open_until_its_result_was_seen_by_all():
-    """A call's name is known while its result is printed, and forgotten when it has passed."""
+    """A call's name is known while its result is printed, and forgotten afterwards."""
     metadata = after(call(1, "Read"), call(2, "Bash"))
     metadata.observe(result(1))
     assert metadata.calls == {"t1": "Read", "t2": "Bash"}
@@ -104,12 +104,12 @@ def test_call_is_open_until_its_result_was_seen_by_all():
 
 
 def test_result_without_a_call_is_no_error():
-    """A result whose call nobody saw changes nothing."""
+    """A result of an unknown call changes nothing."""
     assert after(result(7)).calls == {}
 
 
 def test_calls_that_are_never_answered_do_not_pile_up():
-    """Of very many open calls the oldest are forgotten."""
+    """If there are too many open calls, the oldest are forgotten."""
     metadata = after(*(call(n) for n in range(1000)))
     assert len(metadata.calls) == 256
     assert "t999" in metadata.calls
@@ -131,7 +131,7 @@ def test_calls_that_are_never_answered_do_not_pile_up():
     ],
 )
 def test_title_is_the_first_line_of_the_first_words(words, title):
-    """The first line that is not blank, at most 400 characters, names the conversation."""
+    """The first line that is not blank, at most 400 characters, is the title."""
     metadata = SessionMetadata(KEY)
     metadata.set_title(words, event())
     assert metadata.title == title
@@ -180,7 +180,7 @@ EVENTS = st.lists(
 
 @given(EVENTS, st.data())
 def test_facts_go_on_from_their_state(events, draw):
-    """Stored as JSON and read back at any point, the facts come out the same."""
+    """Stored as JSON and restored at any point, the metadata is the same."""
     cut = draw.draw(st.integers(0, len(events)))
     state = json.loads(json.dumps(after(*events[:cut]).state()))
     assert after(*events[cut:], metadata=SessionMetadata(KEY, state)).state() == after(*events).state()

@@ -17,7 +17,7 @@ PIXEL = base64.b64encode(b"\x89PNG not really").decode()
 
 
 def test_a_line_that_the_agent_replaces_in_place_doubles_nothing(world: World) -> None:
-    """A truncated and rewritten end (a withdrawn message) prints what is new and nothing twice."""
+    """A truncated and rewritten end (a withdrawn message) prints what is new, and nothing twice."""
     make, source = Claude(), world.claude()
     source.append(make.user("::start\none"), make.says("two"), make.says("withdrawn"))
     world.once()
@@ -54,7 +54,7 @@ def test_records_that_are_written_again_are_printed_once(world: World) -> None:
 
 
 def test_a_rewritten_session_without_ids_is_aligned_by_its_words(world: World) -> None:
-    """Codex's older form has no ids: known words in their known order show where what is new begins."""
+    """Codex's older form has no ids: known content in its known order shows where new content begins."""
     make, source = CodexLegacy(), world.codex()
     records = [
         line(r) for r in (make.meta(), make.user("::start\none"), make.says("ok"), make.user("two"), make.says("ok"))
@@ -68,7 +68,7 @@ def test_a_rewritten_session_without_ids_is_aligned_by_its_words(world: World) -
 
 
 def test_a_known_command_with_new_words_is_new(world: World) -> None:
-    """A line is known only if all of it is: what was said below a command that was typed before is printed."""
+    """A line is known only if all of it is: new text below a known command is printed."""
     make, source = CodexLegacy(), world.codex()
     records = [line(r) for r in (make.meta(), make.user("::start\none"), make.says("two"), make.user("::start\nthree"))]
     source.append(*records)
@@ -80,7 +80,7 @@ def test_a_known_command_with_new_words_is_new(world: World) -> None:
 
 
 def test_a_session_that_is_migrated_to_another_form_is_aligned(world: World) -> None:
-    """A rollout that is rewritten from legacy to paginated goes on behind the words that are known."""
+    """A rollout that is rewritten from legacy to paginated resumes after the content that is known."""
     old, source = CodexLegacy(), world.codex()
     source.append(old.meta(), old.user("::start\none"), old.says("two"))
     world.once()
@@ -93,7 +93,7 @@ def test_a_session_that_is_migrated_to_another_form_is_aligned(world: World) -> 
 
 
 def test_a_session_in_which_nothing_is_known_any_more_gets_a_mark(world: World) -> None:
-    """When nothing aligns, one mark says that a part is missing, and reading goes on at the end."""
+    """If nothing is recognised, one mark says that a part is missing, and reading resumes at the end."""
     make, source = CodexLegacy(), world.codex()
     source.append(make.meta(), make.user("::start\none"), make.says("two"))
     world.once()
@@ -107,7 +107,7 @@ def test_a_session_in_which_nothing_is_known_any_more_gets_a_mark(world: World) 
 
 
 def test_a_vanished_and_restored_file_ends_nothing(world: World) -> None:
-    """A session file that is gone for a while goes on where it was."""
+    """A session file that disappears for a while is read on from the cursor."""
     make, source = Claude(), world.claude()
     source.append(make.user("::start\none"))
     world.once()
@@ -121,7 +121,7 @@ def test_a_vanished_and_restored_file_ends_nothing(world: World) -> None:
 
 
 def test_an_archived_rollout_is_the_same_session(world: World) -> None:
-    """A rollout that is moved to the archive and back goes on in the same output."""
+    """A rollout that is moved to the archive and back continues in the same output."""
     make, source = Codex(), world.codex()
     source.append(make.meta(), make.user("::start\none"))
     world.once()
@@ -151,7 +151,7 @@ def test_a_reverted_thread_goes_on_in_its_new_file(world: World) -> None:
 
 
 def test_copied_history_commands_nothing_in_a_fork(world: World) -> None:
-    """A fork that copies records with their ids does not act on the commands in them."""
+    """Commands in records that a fork copied with their ids are not carried out."""
     make, source = Claude(), world.claude()
     source.append(make.user("::start notes.md\none"), make.says("two"))
     world.once()
@@ -166,7 +166,7 @@ def test_copied_history_commands_nothing_in_a_fork(world: World) -> None:
 
 
 def test_a_copied_turn_commands_nothing_in_an_older_fork(world: World) -> None:
-    """A legacy fork copies its parent's turns; their ids are older than the thread, and so they are history."""
+    """A legacy fork copies its parent's turns; their ids are older than the thread, so they are history."""
     thread = "01a1f8a0-0000-7000-8000-000000000001"
     make = CodexLegacy(session=thread)
     records = [
@@ -192,7 +192,7 @@ def test_a_sub_agent_thread_never_commands(world: World, meta: dict[str, object]
 
 
 def test_text_taken_from_the_queue_commands_where_it_stands_nowhere_else(world: World) -> None:
-    """A `::stop` typed while Claude works, which gets no record of its own, acts once."""
+    """A `::stop` typed while Claude works, which gets no record of its own, is carried out once."""
     make, source = Claude(), world.claude()
     source.append(make.user("::start\none"), make.says("two"))
     queued = {"type": "queue-operation", "sessionId": SESSION, "timestamp": "2026-02-10T22:50:00.000Z"}
@@ -209,7 +209,7 @@ def test_text_taken_from_the_queue_commands_where_it_stands_nowhere_else(world: 
 
 
 def test_an_ended_recording_can_be_derived_while_words_wait_in_the_queue(world: World) -> None:
-    """Words that are queued in a session that is no longer recorded hide nothing of what was recorded before."""
+    """Queued text in a session that is no longer recorded hides nothing of what was recorded before."""
     make, source = Claude(), world.claude()
     queued = {"type": "queue-operation", "operation": "enqueue", "content": "later", "sessionId": SESSION}
     source.append(queued | {"timestamp": "2026-02-10T22:36:00.000Z"}, make.user("::start\none"), make.user("::stop"))
@@ -219,7 +219,7 @@ def test_an_ended_recording_can_be_derived_while_words_wait_in_the_queue(world: 
 
 
 def test_starting_to_another_output_ends_the_first(world: World) -> None:
-    """`::start other` ends the recording and begins one there; a bare `::start` stays with the present output."""
+    """`::start other` ends the recording and starts one there; a bare `::start` stays with the current output."""
     make, source = Claude(), world.claude()
     source.append(make.user("::start a\none"), make.user("::start b\ntwo"), make.user("::start\nthree"))
     source.append(make.user("::stop"), make.user("::start\nfour"), make.user("::start a\nfive"))
@@ -231,7 +231,7 @@ def test_starting_to_another_output_ends_the_first(world: World) -> None:
 
 
 def test_a_capture_goes_on_live_and_a_stop_meets_it(world: World) -> None:
-    """A capture holds what was before, then follows; a stop in the same breath ends it at its place."""
+    """A capture writes what was before, then follows; a stop in the same message ends it in its place."""
     make, source = Claude(), world.claude()
     source.append(make.user("one"), make.says("two"), make.user("::capture\nthree"), make.says("four"))
     source.append(make.user("five\n::stop\nsix"))
@@ -241,7 +241,7 @@ def test_a_capture_goes_on_live_and_a_stop_meets_it(world: World) -> None:
 
 
 def test_the_shell_does_what_the_chat_does(world: World) -> None:
-    """`katod record` starts behind the last event, captures the whole, stops, and says where the file is."""
+    """`katod record` starts after the last event, captures everything, stops, and says where the file is."""
     make, source = Claude(), world.claude()
     source.append(make.user("one"), make.says("two"))
     world.once()
@@ -259,7 +259,7 @@ def test_the_shell_does_what_the_chat_does(world: World) -> None:
 
 
 def test_history_can_be_captured_from_the_shell(world: World) -> None:
-    """A session from before katod came never commands, but a person may capture it."""
+    """Commands in a session from before katod's first run are ignored, but the user may capture it."""
     make, source = Claude(), world.claude()
     source.append(make.user("::start\nold words"))
     os.utime(source.path, (1, 1))
@@ -270,7 +270,7 @@ def test_history_can_be_captured_from_the_shell(world: World) -> None:
 
 
 def test_new_sessions_are_recorded_by_rule_until_a_stop(world: World) -> None:
-    """With `recording.auto`, a session is recorded from its beginning; `::stop` outweighs it until a `::start`."""
+    """With `recording.auto`, a session is recorded from its beginning; `::stop` overrides it until a `::start`."""
     world.config.write_text('[recording]\nauto = ["/home/me/*"]\n')
     make, source = Claude(), world.claude()
     source.append(make.user("one"), make.says("two"))
@@ -286,7 +286,7 @@ def test_new_sessions_are_recorded_by_rule_until_a_stop(world: World) -> None:
 
 
 def test_a_start_before_the_first_words_is_the_only_recording(world: World) -> None:
-    """With `recording.auto`, a session that a command records already is not recorded by rule as well."""
+    """With `recording.auto`, a session that a command already records is not auto-recorded as well."""
     world.config.write_text("[recording]\nauto = true\n")
     make, source = Claude(), world.claude()
     source.append(make.user("::start"), make.user("one"), make.user("::start"), make.user("::stop"), make.says("two"))
@@ -310,7 +310,7 @@ def test_an_excluded_project_is_never_recorded(world: World) -> None:
 
 
 def test_a_sub_agent_is_recorded_beside_its_parent(world: World) -> None:
-    """With `recording.subagents`, a sub-agent's conversation has a file of its own, and its parent links it."""
+    """With `recording.subagents`, a sub-agent's conversation has its own file, linked from its parent's."""
     world.config.write_text("[recording]\nsubagents = true\n")
     make, source = Claude(), world.claude()
     source.append(make.user("::start notes\ngo"), make.calls("t1", "Task", description="look around"))
@@ -333,7 +333,7 @@ def test_a_sub_agent_is_recorded_beside_its_parent(world: World) -> None:
 
 
 def test_images_are_saved_beside_the_transcript(world: World) -> None:
-    """With `attachments = "save"`, an image lies in the assets folder under its hash, and is linked."""
+    """With `attachments = "save"`, an image is saved in the assets folder under its hash, and linked."""
     world.config.write_text('[content]\nattachments = "save"\n')
     make = Claude()
     block = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": PIXEL}}
@@ -346,7 +346,7 @@ def test_images_are_saved_beside_the_transcript(world: World) -> None:
 
 
 def test_nothing_that_was_said_is_in_the_ledger_of_an_unrecorded_session(world: World) -> None:
-    """Of a session that is not recorded, the state directory holds none of its words, commands or not."""
+    """The state directory has no content of a session that is not recorded, with or without commands."""
     make, source = Claude(), world.claude()
     source.append(make.user("SECRETWORD one"), make.says("SECRETWORD two"), make.user("::stop\nSECRETWORD three"))
     world.once()
@@ -357,7 +357,7 @@ def test_nothing_that_was_said_is_in_the_ledger_of_an_unrecorded_session(world: 
 
 
 def test_what_a_person_writes_into_a_transcript_stays(world: World) -> None:
-    """A note at the end stays where it is; one mark follows, then a new heading, and every event is there once."""
+    """A note at the end is kept; one mark follows, then a new heading, and every event is written once."""
     make, source = Claude(), world.claude()
     source.append(make.user("::start notes\none"), make.says("two"))
     world.once()
@@ -376,7 +376,7 @@ def test_what_a_person_writes_into_a_transcript_stays(world: World) -> None:
 
 
 def test_a_transcript_that_was_deleted_is_begun_anew(world: World) -> None:
-    """When the file is gone, a new one says that it continues, with its own head."""
+    """If the file is gone, a new one says that it continues, with its own head."""
     make, source = Claude(), world.claude()
     source.append(make.user("::start notes\none"))
     world.once()

@@ -1,4 +1,4 @@
-"""What the closest existing system gets wrong, case by case: each is one that katod passes."""
+"""What the closest existing system gets wrong, case by case; katod passes each."""
 
 import json
 import threading
@@ -31,7 +31,7 @@ def test_the_first_reply_after_start_is_there_at_any_chunking(world: World) -> N
 
 
 def test_after_a_restart_commands_act_and_a_capture_holds_the_history(world: World) -> None:
-    """Case 2: a new process obeys the next command and captures what was said before it came."""
+    """Case 2: a new process carries out the next command and captures what was said before it started."""
     make, source = Claude(), world.claude()
     source.append(make.user("early words"), make.says("early reply"))
     world.once()
@@ -56,7 +56,7 @@ def test_recording_and_commands_go_on_beyond_ten_thousand_events(world: World) -
 def test_commands_in_old_sessions_do_not_act_at_the_first_start(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Case 4: what stood in a file before katod ever looked is history."""
+    """Case 4: what is in a file before katod's first run is history."""
     world = World(tmp_path / "home", monkeypatch, seen_empty=False)
     make = Claude()
     source = world.claude().append(make.user("::start\nold"), make.says("old reply"))
@@ -99,7 +99,7 @@ def test_an_export_over_an_existing_file_fails_in_its_exit_code(world: World) ->
 
 
 def test_a_root_that_appears_later_is_watched(world: World) -> None:
-    """Case 7: an agent that is installed while katod runs is followed, its first command included."""
+    """Case 7: an agent that is installed while katod runs is followed, including its first command."""
     make = Claude()
     with Live(world) as live:
         world.claude().append(make.user("::start\nhello"), make.says("hi"))
@@ -159,7 +159,7 @@ def test_codex_says_each_thing_once_in_its_own_time_and_model(world: World) -> N
 
 
 def test_a_result_that_comes_late_is_shown(world: World) -> None:
-    """Case 10: a failed result that arrives in a later batch, behind other text, names its call."""
+    """Case 10: a failed result that arrives in a later batch, after other text, names its call."""
     make, source = Claude(), world.claude()
     source.append(make.user("::start\ngo"), make.calls("t1", "Bash", command="make"), make.says("meanwhile"))
     world.once()
@@ -182,7 +182,7 @@ def test_captures_keep_the_recorded_times(world: World) -> None:
 
 @pytest.mark.parametrize("word", ["capture", "export", "start"])
 def test_an_existing_file_is_never_written_to(world: World, word: str) -> None:
-    """Case 12: a name that is taken by a person's file is refused, and the file stays as it was."""
+    """Case 12: a name that is taken by a file of the user is refused, and the file is not changed."""
     mine = world.home / "katod" / "app" / "mine.md"
     mine.parent.mkdir(parents=True)
     mine.write_text("my own words\n")
@@ -194,7 +194,7 @@ def test_an_existing_file_is_never_written_to(world: World, word: str) -> None:
 
 
 def test_a_session_that_is_written_all_the_time_is_followed_meanwhile(world: World) -> None:
-    """Case 13: continuous writing does not put processing off until a pause."""
+    """Case 13: continuous writing does not delay processing until a pause."""
     make, source = Claude(), world.claude()
     source.append(make.user("::start"))
     done = threading.Event()
@@ -216,7 +216,7 @@ def test_a_session_that_is_written_all_the_time_is_followed_meanwhile(world: Wor
 
 
 def test_unknown_words_quotations_and_summaries_do_not_matter(world: World) -> None:
-    """Case 14: an unknown `::word` voids nothing; indented code, meta messages and summaries command nothing."""
+    """Case 14: an unknown `::word` voids nothing; there are no commands in indented code, meta messages and summaries."""
     make, source = Claude(), world.claude()
     source.append(make.user("use std::vector\n::whatever this is\n::start\nand Ruby::Module"))
     source.append(make.user("    ::stop\n```\n::stop\n```"), make.user("::stop", isMeta=True))
@@ -230,7 +230,7 @@ def test_unknown_words_quotations_and_summaries_do_not_matter(world: World) -> N
 
 
 def test_fences_keep_their_blank_lines_and_hold_their_content(world: World) -> None:
-    """Case 15: code keeps its blank lines, tool output cannot break out, a heading stands once for many chunks."""
+    """Case 15: code keeps its blank lines, tool output stays in its block, a heading is written once for many chunks."""
     make, source = Claude(), world.claude()
     code = "```py\na = 1\n\n\nb = 2\n```"
     source.append(make.user("::start +tools\nshow me"), make.says(code))
@@ -246,7 +246,7 @@ def test_fences_keep_their_blank_lines_and_hold_their_content(world: World) -> N
 
 
 def test_broken_control_files_stop_nothing(world: World) -> None:
-    """Case 16: a damaged ledger is set aside and said so; a broken request is answered; katod goes on."""
+    """Case 16: a damaged ledger is quarantined and reported; a broken request is answered; katod continues."""
     make, source = Claude(), world.claude()
     source.append(make.user("hello"))
     world.once()

@@ -1,4 +1,4 @@
-"""Nothing that was said stands where it should not: searched for in every file that katod writes, and in its log."""
+"""No content is where it should not be: every file that katod writes is searched for it, and its log."""
 
 import os
 import sqlite3
@@ -24,7 +24,7 @@ TALK = (
 
 
 def run(world: World) -> bytes:
-    """A daemon that sweeps and ends, with all that it can say; returns its log."""
+    """Run a daemon that sweeps and ends, with the most verbose log; return its log."""
     world.configure(level="debug")
     umask = os.umask(0o077)
     try:
@@ -36,14 +36,14 @@ def run(world: World) -> bytes:
 
 @contextmanager
 def log_kept(world: World) -> Iterator[Path]:
-    """Have the ledger's write-ahead log stay behind: SQLite removes it when the last reader closes the file."""
+    """Keep the ledger's write-ahead log: SQLite removes it when the last reader closes the file."""
     with closing(sqlite3.connect(world.state / LEDGER_NAME)) as reader:
         reader.execute("SELECT count(*) FROM sqlite_master").fetchone()
         yield world.state / f"{LEDGER_NAME}-wal"
 
 
 def told(content: bytes) -> list[bytes]:
-    """Which of the words stand in some bytes."""
+    """Return which of the words occur in some bytes."""
     return [piece for piece in PIECES if piece in content]
 
 
@@ -55,7 +55,7 @@ def files(folder: Path) -> list[Path]:
 @pytest.mark.fault("sessions that are not recorded")
 @pytest.mark.parametrize("make", MAKERS, ids=lambda maker: maker.__name__)
 def test_an_unrecorded_session_leaves_no_word(world: World, make: type[Maker]) -> None:
-    """Neither in the ledger and its log, nor in names, nor in what is logged or shown."""
+    """Not in the ledger and its log, in names, or in what is logged or shown."""
     maker = make(world)
     log = b""
     with log_kept(world) as ahead:
@@ -73,7 +73,7 @@ def test_an_unrecorded_session_leaves_no_word(world: World, make: type[Maker]) -
 @pytest.mark.fault("sessions that are not recorded")
 @pytest.mark.parametrize("make", MAKERS, ids=lambda maker: maker.__name__)
 def test_commands_that_come_to_nothing_leave_no_word(world: World, make: type[Maker]) -> None:
-    """A refused name, a near miss and a command behind words: the reason is kept, what was typed is not."""
+    """A refused name, a near miss and a command after text: the reason is kept, what was typed is not."""
     maker = make(world).say(user("hello"), says("yes"))
     run(world)
     maker.say(
@@ -106,7 +106,7 @@ def test_no_log_holds_a_word_of_a_recorded_session(world: World, make: type[Make
 
 @pytest.mark.fault("sessions that are not recorded")
 def test_what_cannot_be_read_of_a_database_leaves_no_word(world: World) -> None:
-    """SQLite's own words about a row that is no text hold all of it."""
+    """SQLite's own message about a row that is not text contains all of it."""
     maker = OpenCode(world)
     maker.say(user(f"hello {WORDS}"), says("yes"))
     maker.run(("UPDATE part SET data = CAST(CAST(data AS BLOB) || x'ff' AS TEXT)", ()))

@@ -1,4 +1,4 @@
-"""Words as a part of a file name."""
+"""Text as part of a file name."""
 
 import unicodedata
 
@@ -31,7 +31,7 @@ def test_words_are_joined_by_hyphens(text, words):
 
 
 def test_long_text_is_cut_between_words():
-    """A long text ends behind its last whole word."""
+    """A long text ends after its last complete word."""
     assert slug("one two three four", 13) == "one-two-three"
     assert slug("one two three four", 12) == "one-two"
 

@@ -1,4 +1,4 @@
-"""The wheel: what it needs at run time is in it, and it works where there is nothing else."""
+"""The wheel: it contains what it needs at run time, and works where nothing else is installed."""
 
 import os
 import subprocess
@@ -25,7 +25,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def run(program: Path, home: Path, *arguments: str) -> str:
-    """What the installed program prints in a home of its own."""
+    """Return what the installed program prints in a home of its own."""
     environment = {"HOME": str(home), "PATH": os.environ["PATH"], "TZ": "UTC"}
     done = subprocess.run(
         [program, *arguments], env=environment, cwd=home, capture_output=True, text=True, timeout=60, check=True
@@ -34,7 +34,7 @@ def run(program: Path, home: Path, *arguments: str) -> str:
 
 
 def test_the_demo_plays_from_the_wheel(installed: Path, tmp_path: Path) -> None:
-    """`katod demo` needs nothing beside the wheel and shows the transcript of its session."""
+    """`katod demo` needs nothing besides the wheel and shows the transcript of its session."""
     shown = run(installed, tmp_path, "demo")
     assert "*Recording started 22:36*" in shown
     assert "*Recording stopped 22:39*" in shown

@@ -1,4 +1,4 @@
-"""Whose words are whose: what commands, what is shown, and what is redacted."""
+"""Who said what: what counts as a command, what is shown, and what is redacted."""
 
 import orjson
 
@@ -17,7 +17,7 @@ def test_text_beside_a_tool_result_never_commands(world):
 
 
 def test_a_notification_in_the_queue_never_commands(world):
-    """The form of a queued text is looked at, whatever its mode."""
+    """The form of a queued text decides, whatever its mode."""
     make, source = Claude(), world.claude()
     told = "<task-notification>\nthe agent said:\n::start evil\n</task-notification>"
     queued = {"type": "queued_command", "commandMode": "prompt", "prompt": told}
@@ -39,7 +39,7 @@ def test_a_queued_text_that_stands_behind_bookkeeping_is_told_once(world):
 
 
 def test_a_person_may_write_of_reminders(world):
-    """Only a reminder that the client appended, to the end of the text, is cut off."""
+    """Only a reminder that the client appended at the end of the text is cut off."""
     make, source = Claude(), world.claude()
     source.append(make.user("::start n\none"), make.user("why is there\n<system-reminder> tags\nin my text?"))
     world.once()
@@ -47,7 +47,7 @@ def test_a_person_may_write_of_reminders(world):
 
 
 def test_a_person_may_write_of_requests(world):
-    """Only a line of its own is the heading that an IDE puts above a request."""
+    """Only a separate line is the heading that an IDE puts above a request."""
     make, source = Codex(), world.codex()
     source.append(make.meta(), make.user("::start n\none"))
     source.append(make.user("my words\nthe IDE writes ## My request for Codex: before text"))
@@ -56,7 +56,7 @@ def test_a_person_may_write_of_requests(world):
 
 
 def test_settings_that_change_to_and_fro_are_all_told(world):
-    """Records without id and time are told apart by their number."""
+    """Records without id and time are distinguished by their number."""
     make, source = Claude(), world.claude()
     source.append(make.user("::start n.jsonl\none", permissionMode="default"))
     modes = ["plan", "default", "plan", "default"]
