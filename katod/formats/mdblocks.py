@@ -14,9 +14,9 @@ MARKS: Final = {
     "started": "Recording started",
     "stopped": "Recording stopped",
     "excluded": "Recording ended: this project is excluded",
-    "edited": "This file was edited; the recording continues below",
-    "continued": "The previous file is gone; the recording continues here",
-    "gap": "Part of the conversation is missing here",
+    "edited": "This file was changed by hand; the recording goes on below",
+    "continued": "The file before this one is gone; the recording goes on here",
+    "gap": "A part of the conversation is missing here",
 }
 _MARK: Final = rf"[*_](?:{'|'.join(MARKS.values())})"
 _STRUCTURE: Final = re.compile(

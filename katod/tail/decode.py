@@ -24,7 +24,7 @@ def decode(line: Line) -> list[Record]:
     if line.records:
         return list(line.records)
     if line.skipped:
-        return [Record(line.offset, None, problem=f"a line of {line.skipped} bytes was too long to read")]
+        return [Record(line.offset, None, problem=f"a line of {line.skipped} bytes was too long to hold")]
     if not line.data:
         return []
     try:

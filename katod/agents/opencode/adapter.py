@@ -77,7 +77,7 @@ class OpenCodeAdapter(Adapter):
         self._turns = turns_of(fields["messages"])
         out = [self._start(info), *self._said()]
         if revert := dict_of(info.get("revert")):
-            reverted = {"text": "Messages reverted", "subtype": "rollback"}
+            reverted = {"text": "Messages taken back", "subtype": "rollback"}
             out.append(self._event(f"revert-{text_of(revert.get('messageID'))}", ev.SYSTEM_MESSAGE, reverted))
         return out
 

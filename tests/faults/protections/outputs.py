@@ -116,7 +116,7 @@ PROTECTIONS = [
     ),
     Protection(
         "an output that is gone is begun anew",
-        "katod.write.output:look",
+        "katod.write.output:detect_change",
         overlook_missing,
         (f"{DISK}test_an_output_whose_folder_is_removed_goes_on_in_a_new_file",),
     ),
