@@ -1,4 +1,4 @@
-"""How long to wait before something that failed is tried again."""
+"""How long to wait before retrying something that failed."""
 
 from typing import Final
 
@@ -6,5 +6,5 @@ _MOST_DOUBLINGS: Final = 30
 
 
 def pause(failures: int, *, first: float, longest: float) -> float:
-    """Return the seconds to wait after so many failures in a row: doubling from `first` up to `longest`."""
+    """Return the seconds to wait after this many failures in a row: doubling from `first` up to `longest`."""
     return min(longest, first * 2.0 ** min(failures, _MOST_DOUBLINGS))

@@ -1,4 +1,4 @@
-"""The configuration: TOML to frozen, typed settings. An unknown key is an error with a suggestion."""
+"""The configuration: reads TOML into frozen, typed settings. An unknown key is an error with a suggestion."""
 
 import difflib
 import os
@@ -18,13 +18,13 @@ from katod.errors import ConfigError
 from katod.log import LEVELS
 from katod.model import SUFFIXES, Attachments, Tools
 
-FILE_NAME: Final = "katod.toml"
+CONFIG_NAME: Final = "katod.toml"
 TEMPLATE_FIELDS: Final = ("project", "date", "title", "session8", "session", "agent")
 
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """`[output]`: where transcripts go."""
+    """`[output]`: where transcripts are written."""
 
     directory: str = "~/katod"
     filename: str = "{project}/{date}-{title}-{session8}"
@@ -35,7 +35,7 @@ class Output:
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """`[recording]`: what is recorded without being asked, and what never."""
+    """`[recording]`: what is recorded automatically, and what never is."""
 
     auto: bool | tuple[str, ...] = False
     exclude: tuple[str, ...] = ()
@@ -55,14 +55,14 @@ class Content:
 
 @dataclass(frozen=True, slots=True)
 class Watch:
-    """`[watch]`: how changes are found."""
+    """`[watch]`: how changes are detected."""
 
     use_events: bool = True
 
 
 @dataclass(frozen=True, slots=True)
 class Agent:
-    """`[agents.<name>]`: one agent; empty `roots` mean its own default and environment variable."""
+    """`[agents.<name>]`: one agent; empty `roots` mean its environment variable or its default."""
 
     enabled: bool = True
     roots: tuple[str, ...] = ()
@@ -88,22 +88,22 @@ class Settings:
 
 
 def config_path(given: Path | None = None) -> Path:
-    """Return where the configuration is looked for: `--config`, `$KATOD_CONFIG`, the user's configuration directory."""
+    """Return the path of the configuration: `--config`, `$KATOD_CONFIG`, or in the user's configuration directory."""
     if given is not None:
         return given.expanduser()
     if named := os.environ.get("KATOD_CONFIG"):
         return Path(named).expanduser()
-    return platformdirs.user_config_path("katod") / FILE_NAME
+    return platformdirs.user_config_path("katod") / CONFIG_NAME
 
 
 def state_path() -> Path:
-    """Return the state directory: `$KATOD_STATE_DIR`, or the platform's."""
+    """Return the state directory: `$KATOD_STATE_DIR`, or the platform's default."""
     named = os.environ.get("KATOD_STATE_DIR")
     return Path(named).expanduser() if named else platformdirs.user_state_path("katod")
 
 
 def load(path: Path, *, required: bool = False) -> Settings:
-    """Read the settings; without a file they are the defaults. Raises ConfigError."""
+    """Read the settings; without a file, return the defaults. Raises ConfigError."""
     try:
         data = path.read_bytes()
     except FileNotFoundError:
@@ -112,11 +112,11 @@ def load(path: Path, *, required: bool = False) -> Settings:
         return Settings()
     except OSError as error:
         raise ConfigError(f"cannot be read: {error.strerror}", path=path) from error
-    return parse(data, path)
+    return parse_settings(data, path)
 
 
-def parse(data: bytes, path: Path) -> Settings:
-    """Turn TOML into settings. Raises ConfigError that names file, line, key and the nearest valid name."""
+def parse_settings(data: bytes, path: Path) -> Settings:
+    """Parse TOML into settings. Raises ConfigError, naming file, line, key and the nearest valid name."""
     try:
         text = data.decode()
         tree = tomllib.loads(text)
@@ -129,7 +129,7 @@ def parse(data: bytes, path: Path) -> Settings:
 
 
 def local_zone() -> str:
-    """Return the machine's time zone by its IANA name, `UTC` when it has none."""
+    """Return the IANA name of the machine's time zone, `UTC` if it has none."""
     named = os.environ.get("TZ", "").removeprefix(":")
     if named and _is_zone(named):
         return named
@@ -150,7 +150,7 @@ def _is_zone(name: str) -> bool:
 
 
 class _Reader:
-    """Checks a tree against the settings' types and says where it is wrong."""
+    """Checks a TOML tree against the types of the settings and reports where it is wrong."""
 
     def __init__(self, path: Path, text: str) -> None:
         self._path = path
@@ -201,7 +201,7 @@ class _Reader:
         return value
 
     def check(self, settings: Settings) -> None:
-        """Check what types do not tell."""
+        """Check what types cannot express."""
         zone = settings.output.time_zone
         if zone != "local" and not _is_zone(zone):
             raise self._wrong(("output", "time_zone"), "must be `local` or an IANA name like Europe/Berlin")
@@ -239,7 +239,7 @@ class _Reader:
         return ConfigError(f"{self._at(where[-1], where[:-1])}`{'.'.join(where)}` {problem}", path=self._path)
 
     def _at(self, key: str, where: tuple[str, ...]) -> str:
-        """Return `line N: ` for a key, as far as the text shows it."""
+        """Return `line N: ` for a key, or an empty string if the text does not show it plainly."""
         wanted = (*where, key)
         table: tuple[str, ...] = ()
         for number, line in enumerate(self._lines, 1):
@@ -254,7 +254,7 @@ class _Reader:
 
 
 def _sets(line: str, key: tuple[str, ...]) -> bool:
-    """Say whether a line sets this key, plain or dotted."""
+    """Return whether a line sets this key, plain or dotted."""
     dotted = r"\s*\.\s*".join(rf"""["']?{re.escape(part)}["']?""" for part in key)
     return re.match(rf"\s*{dotted}\s*[=.]", line) is not None
 

@@ -1,4 +1,4 @@
-"""The daemon: takes the lock, opens the ledger, watches, and steps what changed, until it is told to stop."""
+"""The daemon: takes the lock, opens the ledger, watches, and steps changed sources until it is told to stop."""
 
 import os
 import time
@@ -23,20 +23,20 @@ from katod.service.sd_notify import sd_notify
 from katod.service.signals import Signals
 from katod.store.ledger import Ledger
 
-QUIET: Final = 1.0  # seconds without a step after which what is unsaved is stored
+QUIET: Final = 1.0  # seconds without a step before unsaved state is stored
 
 
 class LiveSettings:
-    """The settings in force, and the file that they are read from again."""
+    """The settings in effect, and the file they are reloaded from."""
 
     def __init__(self, settings: Settings, path: Path, state: Path) -> None:
         self.now = settings
         self.path = path
         self._state = state
-        self._required = path.exists()  # a file that is gone is a mistake, not a wish for the defaults
+        self._required = path.exists()  # if a file that existed is gone, that is a mistake, not a wish for the defaults
 
     def reload(self) -> None:
-        """Read the file again. Raises ConfigError; then the old settings stay."""
+        """Reload the file. Raises ConfigError; the old settings then remain in effect."""
         self.now = config.load(self.path, required=self._required)
         self._required = self.path.exists()
 
@@ -45,13 +45,13 @@ class LiveSettings:
         return find_roots(self.now, AGENTS)
 
     def policy(self, roots: list[Root]) -> Policy:
-        """Return what the settings decide about recordings."""
+        """Return the part of the settings that decides about recordings."""
         kept = [root.path for root in roots if not root.database]
         return Policy.of(self.now, (*kept, Path(os.path.realpath(self._state))))
 
 
 class Daemon:
-    """The composition root. One thread steps; the watcher's thread only leaves hints."""
+    """The composition root. One thread runs all steps; the watcher's thread only adds hints."""
 
     def __init__(
         self, settings: Settings, config_path: Path, state: Path, log: EventLog, signals: Signals | None = None
@@ -69,7 +69,7 @@ class Daemon:
         self._signals.wake = self._discovery.hints.wake
 
     def run(self) -> None:
-        """Follow everything until SIGTERM or SIGINT; a step under way is finished first."""
+        """Follow all sources until SIGTERM or SIGINT; a step in progress is completed first."""
         watching = self._discovery.start(watch=self._settings.now.watch.use_events)
         if not self._signals.stop:
             self._begin()
@@ -82,7 +82,7 @@ class Daemon:
         self._log.daemon_stopped(self._signals.stop)
 
     def _begin(self) -> None:
-        """Take up what was under way, and find what is there."""
+        """Resume what was in progress, and find all sources."""
         self._pipeline.resume()
         self._schedule.queue(self._discovery.catalog.unread())
         self._schedule.queue(self._discovery.sweep())
@@ -95,12 +95,12 @@ class Daemon:
         self.close()
 
     def process(self) -> None:
-        """Step everything that waits, until nothing is left to do."""
+        """Step all waiting sources until nothing is left to do."""
         while self._schedule or self._pipeline.follow(time.monotonic()):
             self._step_due(NOW)
 
     def close(self) -> None:
-        """Store what is unsaved and let go of everything."""
+        """Store unsaved state and release everything."""
         self._discovery.stop()
         self._pipeline.flush()
         self._ledger.close()
@@ -123,7 +123,7 @@ class Daemon:
                 self._discovery.hints.wait(self._pause(stepped))
 
     def _look(self, now: float) -> None:
-        """Queue what changed, and take requests."""
+        """Queue what changed, and handle requests."""
         hinted, requested = self._discovery.hinted()
         self._schedule.queue(hinted)
         active = self._discovery.active(now)
@@ -137,7 +137,7 @@ class Daemon:
             sd_notify("WATCHDOG=1")
 
     def _pause(self, stepped: float) -> float:
-        """Return how long nothing has to be done, in seconds."""
+        """Return the seconds until something has to be done."""
         times = [self._discovery.deadline(), self._schedule.deadline()]
         if (retry := self._pipeline.delivery.next_retry()) is not None:
             times.append(retry)
@@ -146,7 +146,7 @@ class Daemon:
         return max(0.0, min(times) - time.monotonic())
 
     def _step_due(self, now: float) -> bool:
-        """Step each source whose time has come, once; returns whether one of them has more."""
+        """Step each source that is due, once; return whether one of them has more to read."""
         more = False
         for source in self._schedule.due(now):
             if self._signals.stop:
@@ -165,7 +165,7 @@ class Daemon:
             self._inbox.answer(path, self._carry_out(request, f"request:{path.stem}"))
 
     def _carry_out(self, request: Request, dedup_key: str) -> str:
-        """Carry out a request; returns why it was refused, or nothing."""
+        """Carry out a request; return why it was refused, or an empty string."""
         session = self._ledger.find_session(request.key)
         if session is None or not self._discovery.catalog.of_session(session.id):
             return "no session matches"
@@ -199,8 +199,8 @@ class Daemon:
             desktop.notify(title, text)
 
 
-def start(settings: Settings, config_path: Path, state: Path, log: EventLog, *, once: bool) -> None:
-    """Run katod in the foreground; raises AlreadyRunning, LedgerError."""
+def run_daemon(settings: Settings, config_path: Path, state: Path, log: EventLog, *, once: bool) -> None:
+    """Run katod in the foreground. Raises AlreadyRunning, LedgerError."""
     os.umask(0o077)
     signals = None if once else Signals.install()
     lock = Lock.take(state)

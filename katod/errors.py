@@ -9,7 +9,7 @@ KatodError
 ├── TargetRefused        a name from the chat or the shell leads where katod does not write
 ├── OutputError          an output cannot be written; its recording is parked
 ├── LedgerError          the ledger cannot be used
-│   ├── LedgerDamaged    the ledger holds data that katod did not write
+│   ├── LedgerDamaged    the ledger contains data that katod did not write
 │   └── LedgerUnreleased the ledger was written by a version of katod that was never released
 └── AlreadyRunning       another katod uses this state directory
 
@@ -62,7 +62,7 @@ class LedgerError(KatodError):
 
 
 class LedgerDamaged(LedgerError):
-    """The ledger, or its write-ahead log, holds data that katod did not write."""
+    """The ledger, or its write-ahead log, contains data that katod did not write."""
 
 
 class LedgerUnreleased(LedgerError):

@@ -1,7 +1,7 @@
-"""The canonical events: what was said, whichever agent it was said to.
+"""The canonical events: the same for every agent.
 
-An event's JSON form is one line of a `.jsonl` output (schema `katod.event/1`). What is absent stays
-absent: there are no nulls, no invented values and no clock of katod's own.
+The JSON form of an event is one line of a `.jsonl` output (schema `katod.event/1`). What is absent is left out: there
+are no nulls, no invented values and no timestamps of katod's own.
 """
 
 from typing import Any, Final, NamedTuple
@@ -56,7 +56,7 @@ KINDS: Final = (
 
 
 class SessionRef(NamedTuple):
-    """Which conversation an event belongs to: agent, session id, sub-agent id, parent session id."""
+    """The conversation an event belongs to: agent, session id, sub-agent id, parent session id."""
 
     agent: str
     id: str
@@ -65,12 +65,12 @@ class SessionRef(NamedTuple):
 
 
 class Event(NamedTuple):
-    """One canonical event. `id` is the once-key: same source, same id, on every machine, for ever.
+    """One canonical event. The same source gives the same `id`, on every machine, at any time.
 
-    `dedup_key` is the id without the session where agents copy records into other files (forks): a command
-    acts once per `dedup_key`. `typed` is true when a person proved to have typed the text of a `user.message`;
-    only such text may command. `blobs` holds what its attachments show: (SHA-256, media type, base64).
-    These three stay inside katod.
+    `dedup_key` is the id without the session, for agents that copy records into other files (forks): a command is
+    carried out once per `dedup_key`. `typed` is true if a person is known to have typed the text of a `user.message`;
+    only such text can contain commands. `blobs` has the content of the attachments: (SHA-256, media type, base64).
+    These three are internal and not part of the JSON form.
     """
 
     id: str
@@ -88,7 +88,7 @@ class Event(NamedTuple):
 
 
 def to_json(event: Event) -> dict[str, Any]:
-    """Return the event as one JSON object, absent fields left out, keys in the order of the contract."""
+    """Return the event as one JSON object, absent fields left out, keys in the documented order."""
     session = {k: v for k, v in zip(SessionRef._fields, event.session, strict=True) if v}
     row: dict[str, Any] = {"schema": SCHEMA, "id": event.id, "kind": event.kind, "session": session}
     if event.time:
@@ -104,7 +104,7 @@ def to_json(event: Event) -> dict[str, Any]:
 
 
 def from_json(row: dict[str, Any]) -> Event:
-    """Read an event back from its JSON form; raises KeyError or TypeError when it is none."""
+    """Return the event of a JSON form. Raises KeyError or TypeError if it is not one."""
     session, payload, source = row["session"], row["payload"], row.get("source", {})
     if not isinstance(payload, dict) or not isinstance(source, dict):
         raise TypeError("payload and source are objects")

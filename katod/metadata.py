@@ -1,4 +1,4 @@
-"""What is known of a conversation so far: the fold over all its events, recorded or not."""
+"""What is known about a conversation so far, collected from all its events, recorded or not."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any, Final, NamedTuple
@@ -7,14 +7,14 @@ from katod import events as ev
 from katod.events import Event
 from katod.model import LONGEST_NAME, SessionKey
 
-# Much more than a title shows: what is cut off here can no longer be told to be a secret.
+# Far more than a title shows: a secret that is cut here could no longer be recognised as one.
 _TITLE_LENGTH: Final = 400
 _MOST_CALLS: Final = 256
 _SUBTYPES_WITHOUT_TITLE: Final = frozenset({"slash-command", "shell", "context"})
 
 
 class SessionStart(NamedTuple):
-    """Where and how a session began, as far as its agent says so."""
+    """Where and how a session began, as far as its agent records it."""
 
     cwd: str = ""
     branch: str = ""
@@ -24,7 +24,7 @@ class SessionStart(NamedTuple):
 
 
 class SessionMetadata:
-    """Title, start, model and open calls: what a transcript's head and its results need."""
+    """Title, start, model and open calls: what the head of a transcript and its tool results need."""
 
     __slots__ = ("calls", "key", "last", "model", "start", "started", "time", "title")
 
@@ -40,7 +40,7 @@ class SessionMetadata:
         self.calls: dict[str, str] = state.get("calls", {})
 
     def state(self) -> dict[str, Any]:
-        """Return the metadata as JSON, what is unknown left out."""
+        """Return the metadata as JSON, without what is unknown."""
         row = {"title": self.title, "model": self.model, "started": self.started, "time": self.time, "last": self.last}
         return {name: value for name, value in (row | self.start._asdict() | {"calls": self.calls}).items() if value}
 
@@ -50,14 +50,14 @@ class SessionMetadata:
         return self.start.cwd
 
     def set_title(self, words: str, event: Event) -> None:
-        """Take the title from the first words a person said (of the whole message, before it is split)."""
+        """Set the title, if there is none, to the first line a person typed (`words`: a message before it is split)."""
         if self.title or event.payload.get("subtype") in _SUBTYPES_WITHOUT_TITLE:
             return
         line = next((line.strip() for line in words.splitlines() if line.strip()), "")
         self.title = line if len(line) <= _TITLE_LENGTH else line[: _TITLE_LENGTH - 1].rstrip() + "…"
 
     def observe(self, event: Event) -> None:
-        """Take in one event, in the order of the conversation."""
+        """Update the metadata with one event; events come in the order of the conversation."""
         kind = event.kind
         self.last = event.id
         if event.time:
@@ -74,23 +74,23 @@ class SessionMetadata:
             self._begin(event)
 
     def close(self, event: Event) -> None:
-        """Forget a call once its result has been seen by all who print."""
+        """Forget a call once its result has been printed everywhere."""
         if event.kind == ev.TOOL_RESULT:
             self.calls.pop(event.payload["toolCallId"], None)
 
     def observed(self, events: Iterable[Event]) -> Iterator[Event]:
-        """Yield events in the order of the conversation; each is part of the metadata while it is out."""
+        """Yield events in the order of the conversation; the metadata includes each while it is being processed."""
         for event in events:
             self.observe(event)
             yield event
             self.close(event)
 
     def called(self, call: str) -> str:
-        """Return the name of an open call's tool, `tool` where the call is not known."""
+        """Return the name of the tool of an open call, `tool` if the call is unknown."""
         return self.calls.get(call, "tool")
 
     def fold(self, event: Event) -> None:
-        """Take in an event that nobody prints."""
+        """Update the metadata with an event that is not printed."""
         self.observe(event)
         self.close(event)
 
@@ -102,8 +102,8 @@ class SessionMetadata:
 
     def _begin(self, event: Event) -> None:
         payload = event.payload
-        told = SessionStart(
+        given = SessionStart(
             payload.get("cwd", ""), payload.get("branch", ""), payload.get("cliVersion", ""), event.session.parent,
             payload.get("origin", ""),
         )  # fmt: skip
-        self.start = SessionStart(*(known or new for known, new in zip(self.start, told, strict=True)))
+        self.start = SessionStart(*(known or new for known, new in zip(self.start, given, strict=True)))

@@ -1,13 +1,13 @@
-"""The nouns that travel between the stages, frozen and small."""
+"""The types shared by the stages, frozen and small."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, NamedTuple
 
-# Which format an output is written in, by its suffix.
+# The format of an output, by suffix.
 SUFFIXES: Final = {".md": "markdown", ".jsonl": "jsonl"}
-# What is longer is no id or name that a state remembers; its record is read like all others.
+# Longer ids and names are not remembered in any state; their records are read like all others.
 LONGEST_NAME: Final = 2048
 
 Tools = Literal["none", "summary", "full"]
@@ -22,20 +22,20 @@ class SessionKey(NamedTuple):
     subagent: str = ""
 
     def __str__(self) -> str:
-        """Show the key as it is typed: `claude:6f1c…` or `claude:6f1c…/sub-agent`."""
+        """Return the key as it is typed: `claude:6f1c…` or `claude:6f1c…/sub-agent`."""
         tail = f"/{self.subagent}" if self.subagent else ""
         return f"{self.agent}:{self.id}{tail}"
 
 
 class Identity(NamedTuple):
-    """What a path tells of a session file without opening it."""
+    """What the path of a session file reveals without opening it."""
 
     key: SessionKey
-    rollout: str = ""  # Codex: the id of this file where the thread has several
+    rollout: str = ""  # Codex: the id of this file if the thread has several
 
 
 class Stat(NamedTuple):
-    """What the sweep compares: a source is looked at again only when this changed."""
+    """What a sweep compares: a source is read again only if this changed."""
 
     size: int
     mtime_ns: int
@@ -44,13 +44,14 @@ class Stat(NamedTuple):
 
 
 class Record(NamedTuple):
-    """One decoded native record: `value` is a JSON object (a `dict`), or None where nothing could be decoded.
+    """One decoded native record: `value` is a JSON object (a `dict`), or None if nothing could be decoded.
 
-    `raw` is kept only for what could not be decoded; `part` counts the records of one line.
+    `offset` is that of its line, in bytes; `part` numbers the records of one line. `raw` and `problem` are set only for
+    what could not be decoded.
     """
 
     offset: int
-    value: Any  # not `dict | None`: adapters hand on only what was decoded
+    value: Any  # not `dict | None`: adapters pass on only what was decoded
     part: int = 0
     raw: str = ""
     problem: str = ""
@@ -59,9 +60,9 @@ class Record(NamedTuple):
 class Line(NamedTuple):
     """One native line: `offset` is where it begins, `end` the offset after its newline, in bytes.
 
-    `data` is the line without newline, carriage return, BOM and leading NUL bytes. `skipped` is the
-    length of a line too long to hold, whose bytes were passed over (`data` is then empty). `records` holds
-    what the line decodes to where the scan for commands has decoded it already.
+    `data` is the line without newline, carriage return, BOM and leading NUL bytes. If the line was too long to keep,
+    `data` is empty and `skipped` is its length. `records` has the decoded records if the scan for commands already
+    decoded the line.
     """
 
     offset: int
@@ -72,7 +73,7 @@ class Line(NamedTuple):
 
 
 class Anchor(NamedTuple):
-    """A fingerprint of the `size` bytes that end at a cursor: while it matches, the bytes before it are unchanged."""
+    """A fingerprint of the `size` bytes before a cursor: while it matches, what was read is unchanged."""
 
     size: int
     digest: str
@@ -92,7 +93,7 @@ START: Final = Cursor()
 
 
 class Partial(NamedTuple):
-    """A line still being written: it begins at `offset` and holds no newline before `scanned`, in bytes."""
+    """An unterminated line: it begins at `offset`, and there is no newline in it before `scanned`, in bytes."""
 
     offset: int
     scanned: int
@@ -100,7 +101,7 @@ class Partial(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What a recording prints and how, frozen when it begins (design, section 6)."""
+    """What a recording prints and how, fixed when it starts (design, section 6)."""
 
     thinking: bool = False
     tools: Tools = "summary"
@@ -109,12 +110,12 @@ class Options:
     time_zone: str = "UTC"
     subagents: bool = False
     assets: str = ""  # the folder beside the output where attachments are saved
-    agents: str = ""  # the folder beside it where its sub-agents are recorded
-    recorder: str = ""  # the katod that began it, as the front matter names it
-    rules: int = 1  # the version of the rules of redaction
+    agents: str = ""  # the folder beside the output where its sub-agents are recorded
+    recorder: str = ""  # the version of katod that started it, as named in the front matter
+    rules: int = 1  # the version of the redaction rules
 
     def with_switches(self, switches: Mapping[str, bool]) -> "Options":
-        """Return these options with the `+thinking -tools` of one command applied."""
+        """Return these options with the switches of one command, such as `+thinking -tools`, applied."""
         thinking = switches.get("thinking", self.thinking)
         tools = self.tools
         if "tools" in switches:
@@ -126,7 +127,7 @@ MarkKind = Literal["started", "stopped", "excluded", "edited", "continued", "gap
 
 
 class Mark(NamedTuple):
-    """A line that katod itself prints between events. `switches` hold for the range it opens."""
+    """A line that katod itself prints between events. `switches` apply to the range that it opens."""
 
     kind: MarkKind
     time: str = ""
@@ -145,7 +146,7 @@ class Command:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Where an output is to be made: below `root`, through `parts`, in `format`."""
+    """Where to create an output: below `root`, through `parts`, in `format`."""
 
     root: Path
     parts: tuple[str, ...]
@@ -159,11 +160,11 @@ class Target:
 
 @dataclass(slots=True)
 class Range:
-    """A stretch of a session that an output holds, between two of its events.
+    """The part of a session that an output records, between two events.
 
-    `start` is the event it begins at (empty: the beginning of the session); `inclusive` is false when it
-    begins after that event (a command from the shell). `mark_at` is the event before which the start is
-    marked, where that is not the beginning. `end` is its last event (empty: open).
+    `start` is the event it begins at (empty: the beginning of the session); `inclusive` is false if it begins after
+    that event (a command from the shell). `mark_at` is the event before which the start is marked,
+    if that is not the beginning. `end` is its last event (empty: still open).
     """
 
     start: str

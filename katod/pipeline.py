@@ -1,11 +1,11 @@
-"""One step: what is new in one source is read, translated, obeyed, recorded, printed, written.
+"""One step: new records of one source are read, translated, checked for commands, recorded, formatted and written.
 
-Read this file first. The stages follow each other in `Pipeline._translate`:
+Read this file first. `Pipeline._translate` runs the stages in this order:
 
     discover ─▶ tail ─▶ agents ─▶ command ─▶ record ─▶ formats ─▶ write
 
-A step is one transaction of the ledger, which holds the cursors and the bytes to be appended (the intents), and
-then the appends. From the transaction on the bytes will be written, whatever happens.
+A step is one transaction of the ledger, which stores the cursors and the bytes to be appended (the intents), followed
+by the appends. Once the transaction is committed the bytes will be written, whatever happens.
 """
 
 from collections.abc import Callable
@@ -31,7 +31,7 @@ from katod.store.ledger import Ledger
 from katod.store.rows import OutputRow
 from katod.tail.reader import Batch, SourceFile
 
-STEP_BYTES: Final = 512 * 1024  # larger reads cost more a byte: their memory is mapped anew each time
+STEP_BYTES: Final = 512 * 1024  # larger reads cost more per byte: their memory is mapped again each time
 T = TypeVar("T")
 
 
@@ -52,21 +52,22 @@ class Pipeline:
         self._controller.use(policy)
 
     def use(self, policy: Policy) -> None:
-        """Go by these settings from the next step on; what they exclude now is ended."""
+        """Use these settings from the next step on; recordings that they exclude are ended."""
         self._controller.use(policy)
         for session in self._sessions.all():
             if policy.excludes(session.row.cwd):
                 end = partial(self._between_events, session, self._controller.end_excluded)
-                self._contained(session.row.id, end)
+                self._isolated(session.row.id, end)
 
     def step(self, source_id: int, budget: int = STEP_BYTES) -> bool:
-        """Take one source forward by about `budget` bytes at most; returns whether more is there now.
+        """Advance one source by about `budget` bytes at most; return whether more can be read now.
 
-        Bad files raise nothing: what cannot be read is noted in the row, and tried again when it changed.
+        Bad files raise nothing: if a source cannot be read, the problem is stored in its row, and it is retried when it
+        changes.
         """
         source = self._catalog.sources[source_id]
         try:
-            more = self._contained(source.session, lambda: self._open_and_step(source, budget))
+            more = self._isolated(source.session, lambda: self._open_and_step(source, budget))
         except SourceError as error:
             self._catalog.note_problem(source, "" if isinstance(error, SourceGone) else error.what)  # agents delete
             return False
@@ -75,16 +76,16 @@ class Pipeline:
         self._catalog.note_problem(source, "")
         return more
 
-    def _contained(self, session_id: int, act: Callable[[], T]) -> T | None:
-        """Do something to one session; None where katod failed. One bad session must not stop all others.
+    def _isolated(self, session_id: int, act: Callable[[], T]) -> T | None:
+        """Do something with one session; return None if katod failed. One bad session must not stop all others.
 
-        It is shown as a problem of its sources, and loaded from the ledger again when one of them is stepped.
+        The failure is shown as a problem of its sources. The session is loaded again when one of them is stepped.
         """
         try:
             return act()
         except (LedgerError, SourceError):
             raise
-        except Exception as error:  # noqa: BLE001 - whatever it is, it is shown and tried again
+        except Exception as error:  # noqa: BLE001 - whatever it is, it is shown and retried
             self.drop(session_id)
             for source in self._catalog.of_session(session_id):
                 source.failed = True
@@ -111,11 +112,11 @@ class Pipeline:
             while self.step(older.id, budget):
                 pass
         if self._sessions.get(source.session) is not session:
-            return True  # what the older source held ended the recording: start over
+            return True  # the older source ended the recording: start over
         return self._translate(session, source, file, budget)
 
     def _set_baseline(self, source: Source, file: SourceFile) -> None:
-        """End the history of a source that is opened for the first time: after its last newline back then."""
+        """Set the baseline of a source that is opened for the first time: after the last newline of its history."""
         if source.baseline is None:
             if file.is_document and source.history:
                 note_document(source, file, self._ledger, self._log)
@@ -124,35 +125,35 @@ class Pipeline:
             self._catalog.changed(source)
 
     def _session(self, source: Source) -> ActiveSession | None:
-        """Return the session of a source if it is translated: active, taken up after a failure, or auto-recorded."""
+        """Return the session of a source if it is translated: active, reloaded after a failure, or auto-recorded."""
         found = self._sessions.get(source.session)
         if found is not None:
             found.add_source(source)
             return found
-        if source.failed and (retaken := self._retake(source.session)):
-            return retaken
+        if source.failed and (reloaded := self._reload(source.session)):
+            return reloaded
         first = source.cursor.offset == 0 and source.history == 0 and not source.after_ns
         if first and source.identity.key.subagent:
             self._read_parent(source)
         return self._load(source.session) if first and self._controller.wants(source) else None
 
-    def _retake(self, session_id: int) -> ActiveSession | None:
-        """Load a session whose last step failed, if it is recorded."""
+    def _reload(self, session_id: int) -> ActiveSession | None:
+        """Load a session whose last step failed, if it is being recorded."""
         for source in self._catalog.of_session(session_id):
             source.failed = False
         return self._take_up(session_id) if session_id in self._ledger.busy_sessions() else None
 
     def _read_parent(self, source: Source) -> None:
-        """Read what a sub-agent's parent holds first: the recording that the sub-agent belongs to begins there."""
+        """Read a sub-agent's parent first: the recording that the sub-agent belongs to starts there."""
         parent = self._ledger.find_session(source.identity.key._replace(subagent=""))
         for other in self._catalog.of_session(parent.id) if parent else ():
             while self.step(other.id):
                 pass
 
     def _verify(self, source: Source, file: SourceFile, session: ActiveSession | None) -> None:
-        """Check that what was read is unchanged; resync the source where it is not."""
+        """Check that what was read is unchanged; resync the source if it is not."""
         try:
-            file.prove(source.cursor)
+            file.verify_anchor(source.cursor)
         except SourceChanged as change:
             self._resync(source, file, session, change.what)
             if session is not None:
@@ -160,14 +161,14 @@ class Pipeline:
         source.read_ns = file.mtime_ns
 
     def _resync(self, source: Source, file: SourceFile, session: ActiveSession | None, change: str) -> None:
-        if not file.is_document:  # a document is rewritten with each thing said
+        if not file.is_document:  # a document is rewritten with every message
             self._log.source_changed(source.path, change)
         resync(source, file, session, self._ledger, self._log)
         self._catch_up.resynced(source)
         self._catalog.changed(source)
 
     def _read(self, source: Source, file: SourceFile, budget: int) -> Batch:
-        """Return what is new in a source, as whole lines."""
+        """Return what is new in a source, as complete lines."""
         scanned, source.scanned = source.scanned, None
         if scanned is not None and scanned.start == source.cursor.offset:
             return scanned
@@ -176,9 +177,9 @@ class Pipeline:
         return batch
 
     def _has_command(self, source: Source, file: SourceFile, batch: Batch) -> bool:
-        """Scan the raw bytes of a session that is not recorded; at a command the cursor stays in front of it.
+        """Scan the raw bytes of a session that is not recorded; if there is a command, the cursor stays before it.
 
-        A document is read whole each time: there only a command counts that has not acted yet, and no near miss.
+        A document is read as a whole each time: in it, only commands not yet carried out count, and no near misses.
         """
         found, near_misses = find_command(source.identity, batch)
         if file.is_document:
@@ -194,7 +195,7 @@ class Pipeline:
         return True
 
     def _translate(self, session: ActiveSession, source: Source, file: SourceFile, budget: int) -> bool:
-        """The stages in their order."""
+        """Run the stages in order."""
         for output in session.live:
             self.delivery.check(output)
         with self._ledger.transaction():
@@ -213,7 +214,7 @@ class Pipeline:
         return batch.more
 
     def _handle(self, session: ActiveSession, source: Source, event: Event) -> None:
-        """Take one event through: commands, auto-recording, outputs."""
+        """Pass one event on: to commands, auto-recording, outputs."""
         if event.kind == ev.USER_COMMAND:
             self._controller.handle(session, source, event)
         if session.row.auto == "wanted":
@@ -226,18 +227,18 @@ class Pipeline:
         found = self._sessions.get(session_id)
         if found is not None:
             return found
-        self.delivery.settle()  # what was written since is read from the ledger now
+        self.delivery.settle()  # what was written since is about to be read from the ledger
         return self._sessions.load(session_id, self._catch_up.rows())
 
     def _save(self, session: ActiveSession) -> None:
-        """Store the step, intents included."""
+        """Store the step, including its intents."""
         for output in session.live:
             self.delivery.save_assets(output)
         session.save(self._ledger)
         self._catalog.saved(session.sources)
 
     def _deliver(self, session: ActiveSession) -> None:
-        """Append the intents; an output that cannot be written goes its own way until it can."""
+        """Append the intents; an output that cannot be written is detached until it can be."""
         session.saved()
         rows = [output.row for output in session.live]
         self.delivery.saved(rows)
@@ -247,7 +248,7 @@ class Pipeline:
         session.live = [output for output in session.live if output.row.open and output.row.behind is None]
 
     def drop(self, session_id: int) -> None:
-        """Drop what is in memory of a session whose step failed; the ledger has what was true before."""
+        """Drop a session whose step failed from memory; the ledger still has its state before the step."""
         session = self._sessions.drop(session_id)
         if session is None:
             return
@@ -256,12 +257,12 @@ class Pipeline:
         for output_id in session.outputs.keys() - self._catch_up.rows().keys():
             self.delivery.forget(output_id)
 
-    # -- outputs that follow on their own, and requests from the shell ------------------------------
+    # -- outputs that catch up on their own, and requests from the shell -------------------------------
 
     def resume(self) -> None:
-        """After a start: complete open intents, and load the sessions that were being recorded."""
+        """After a start: complete open intents, and load the sessions being recorded."""
         for session_id in self._ledger.busy_sessions():
-            self._contained(session_id, partial(self._take_up, session_id))
+            self._isolated(session_id, partial(self._take_up, session_id))
         self.use(self._controller.policy)
 
     def _take_up(self, session_id: int) -> ActiveSession:
@@ -278,19 +279,19 @@ class Pipeline:
         return session
 
     def follow(self, now: float, budget: int = STEP_BYTES) -> bool:
-        """Take the outputs that follow on their own forward; returns whether more is to be done now."""
+        """Advance the outputs that catch up on their own; return whether there is more to do now."""
         rows = self._catch_up.rows()
         for output_id in self.delivery.due(now):
             self.delivery.retry(rows[output_id])
         more = False
         for output_id, row in rows.items():
-            more |= self._catch_up.contained_step(output_id, budget)
+            more |= self._catch_up.isolated_step(output_id, budget)
             if row.open and row.intent is None and output_id in self._catch_up.rows():
-                self._contained(row.session, partial(self._join, output_id, row))
+                self._isolated(row.session, partial(self._join, output_id, row))
         return more
 
     def _join(self, output_id: int, row: OutputRow) -> None:
-        """Let an output that has come as far as its session follow it live."""
+        """Let an output that has caught up with its session follow it live."""
         session = self._load(row.session)
         self._backfill.finish(session, STEP_BYTES)
         output = self._catch_up.arrived(output_id)
@@ -302,11 +303,11 @@ class Pipeline:
                 self._ledger.save_output(output.row)
 
     def request(self, session_id: int, command: Command, time: str, dedup_key: str) -> str:
-        """Carry out a shell's command at the end of what the session holds, once; returns a refusal or nothing."""
+        """Carry out a command from the shell once, at the end of the session; return a refusal or an empty string."""
         for source in self._catalog.of_session(session_id):
             while self.step(source.id):
                 pass
-        refusal = self._contained(session_id, lambda: self._carry_out(session_id, command, time, dedup_key))
+        refusal = self._isolated(session_id, lambda: self._carry_out(session_id, command, time, dedup_key))
         return "katod could not read this session: see `katod status`" if refusal is None else refusal
 
     def _carry_out(self, session_id: int, command: Command, time: str, dedup_key: str) -> str:
@@ -324,7 +325,7 @@ class Pipeline:
         return answer[0]
 
     def _between_events(self, session: ActiveSession, act: Callable[[ActiveSession], None]) -> None:
-        """Do something to a session between two events, as a step of its own."""
+        """Do something with a session between two events, in a step of its own."""
         self._backfill.finish(session, STEP_BYTES)
         for output in session.live:
             self.delivery.check(output)
@@ -344,6 +345,6 @@ class Pipeline:
         return self._catalog.unsaved or self.delivery.unsettled
 
     def flush(self) -> None:
-        """Store scan positions and close written intents: in a quiet second, and at the end."""
+        """Store scan positions and close written intents: when idle, and at the end."""
         self._catalog.flush()
         self.delivery.settle()

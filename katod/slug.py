@@ -1,4 +1,4 @@
-"""Words as a part of a file name."""
+"""Text as part of a file name."""
 
 import re
 import unicodedata
@@ -9,7 +9,7 @@ _LENGTH: Final = 48
 
 
 def slug(text: str, length: int = _LENGTH) -> str:
-    """Return words of a text as a part of a file name: letters, digits and hyphens; may be empty."""
+    """Return text as part of a file name: words of letters and digits, joined by hyphens; may be empty."""
     words = _NOT_SLUG.sub("-", unicodedata.normalize("NFC", text).lower()).strip("-_")
     if len(words) <= length:
         return words

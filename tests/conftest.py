@@ -2,7 +2,9 @@
 
 import gc
 import os
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -34,6 +36,30 @@ def pytest_collection_finish(session: pytest.Session) -> None:
         return
     gc.collect()
     gc.freeze()
+
+
+@pytest.fixture
+def no_descriptor_is_left(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Whatever the code under test opens it closes; what the interpreter collects meanwhile does not count."""
+    held: dict[int, os.stat_result] = {}
+    opening = os.open
+
+    def opened(*arguments: Any, **named: Any) -> int:
+        fd = opening(*arguments, **named)
+        held[fd] = os.fstat(fd)
+        return fd
+
+    monkeypatch.setattr(os, "open", opened)
+    yield
+    assert [fd for fd, status in held.items() if _is(fd, status)] == []
+
+
+def _is(fd: int, status: os.stat_result) -> bool:
+    """Return whether a descriptor is open and that of this file."""
+    try:
+        return os.path.samestat(os.fstat(fd), status)
+    except OSError:
+        return False
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import pytest
 
 from katod import config
 from katod.agents import AGENTS
-from katod.config import Agent, Settings, load, local_zone, parse
+from katod.config import Agent, Settings, load, local_zone, parse_settings
 from katod.errors import ConfigError
 from tests.looping import each
 
@@ -40,7 +40,7 @@ KEYS = [
 
 
 def read(text):
-    return parse(text.encode(), FILE)
+    return parse_settings(text.encode(), FILE)
 
 
 def mistake(text):
@@ -66,7 +66,7 @@ def leaves(settings):
 
 def test_reference_file_holds_every_key_at_its_default():
     """The commented file that ships is complete, and changes nothing."""
-    assert parse(REFERENCE.read_bytes(), REFERENCE) == Settings()
+    assert parse_settings(REFERENCE.read_bytes(), REFERENCE) == Settings()
     tree = tomllib.loads(REFERENCE.read_text())
     agents = tree.pop("agents")
     flat = {f"{table}.{key}" for table, keys in tree.items() for key in keys}
@@ -199,7 +199,7 @@ def test_value_in_the_place_of_a_table_is_named(text):
 def test_what_is_no_toml_names_the_file(data):
     """A file that cannot be read as TOML is named with the parser's reason."""
     with pytest.raises(ConfigError, match="not valid TOML") as caught:
-        parse(data, Path("/etc/katod.toml"))
+        parse_settings(data, Path("/etc/katod.toml"))
     assert str(caught.value).startswith("/etc/katod.toml: ")
 
 

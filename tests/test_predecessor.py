@@ -266,7 +266,7 @@ def test_broken_control_files_stop_nothing(world: World) -> None:
 
 
 def test_a_refused_command_shows_where_the_person_looks(world: World) -> None:
-    """Case 17: a refusal is in `katod status`, with the command and the reason, and the recording goes on."""
+    """Case 17: a refusal is in `katod status`, with the command and the reason, and the recording continues."""
     make = Claude()
     world.claude().append(
         make.user("::start\nhello"), make.user("::start ../../etc/passwd\ngo on"), make.says("going on")

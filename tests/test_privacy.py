@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from katod.store.ledger import FILE_NAME
+from katod.store.ledger import LEDGER_NAME
 from tests.support.records import MAKERS, Maker, OpenCode, calls, result, says, user
 from tests.support.world import World
 
@@ -37,9 +37,9 @@ def run(world: World) -> bytes:
 @contextmanager
 def log_kept(world: World) -> Iterator[Path]:
     """Have the ledger's write-ahead log stay behind: SQLite removes it when the last reader closes the file."""
-    with closing(sqlite3.connect(world.state / FILE_NAME)) as reader:
+    with closing(sqlite3.connect(world.state / LEDGER_NAME)) as reader:
         reader.execute("SELECT count(*) FROM sqlite_master").fetchone()
-        yield world.state / f"{FILE_NAME}-wal"
+        yield world.state / f"{LEDGER_NAME}-wal"
 
 
 def told(content: bytes) -> list[bytes]:

@@ -1,6 +1,6 @@
-"""The agents: a module or a folder for each, and the registry of them all.
+"""The agents: a module or a folder for each, and the registry of all of them.
 
-Adding an agent is a module with a `SPEC`, and its name in `AGENTS`.
+To add an agent, write a module with a `SPEC` and add it to `AGENTS`.
 """
 
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from katod.agents.base import AgentSpec
 from katod.model import Cursor
 from katod.tail.decode import decode
 
-# In the order in which `sniff` asks whose file it is: those that look closest come first.
+# In the order in which `sniff` tries them: those with the strictest test come first.
 AGENTS: Final[Mapping[str, AgentSpec]] = {
     spec.name: spec
     for spec in (
@@ -30,9 +30,9 @@ _HEAD_BYTES: Final = 4 * 1024 * 1024
 
 
 def sniff(path: Path) -> AgentSpec | None:
-    """Return the agent whose session a file holds, by its first records; None if it is no agent's. Raises SourceError.
+    """Return the agent whose session a file contains, judged by its first records; None if none. Raises SourceError.
 
-    A file is opened in each way that an agent has for its own: what its records are depends on that.
+    The file is opened in each way that some agent opens its own: how it is read determines what its records are.
     """
     for opener in dict.fromkeys(spec.open for spec in AGENTS.values()):
         with opener(str(path)) as file:

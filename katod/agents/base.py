@@ -1,4 +1,4 @@
-"""What every agent is made of: its description, the adapter of its format, and the builder of its events."""
+"""What every agent consists of: its description, the adapter for its format, and the builder of its events."""
 
 import os
 import re
@@ -29,11 +29,11 @@ H = TypeVar("H", bound=Handler)
 
 
 class Nature(Enum):
-    """What identifies the records of an agent, and so what is known of them once their file was rewritten."""
+    """How the records of an agent are identified, and so what is known about them after their file was rewritten."""
 
     NATIVE_IDS = "each record has an id of its own, which it keeps when it is written again"
     POSITIONS = "a record is known only by its place in an append-only file; each message has a time"
-    UNTIMED = "a record is known only by its place, and nothing tells when it was written"
+    UNTIMED = "a record is known only by its place, and has no time"
 
     @property
     def has_native_ids(self) -> bool:
@@ -42,28 +42,28 @@ class Nature(Enum):
 
     @property
     def has_times(self) -> bool:
-        """Whether each message says when it was typed, so that new ones can be told from old ones."""
+        """Whether each message says when it was typed, so that new ones can be distinguished from old ones."""
         return self is not Nature.UNTIMED
 
 
 class Container(NamedTuple):
-    """Files that hold many sessions each, directly in a root. A session in one is the source `<file>#<session>`."""
+    """Files in a root that contain many sessions each. The source of a session in one is `<file>#<session>`."""
 
     suffix: str
-    companions: tuple[str, ...]  # how files end that are written beside it: they tell of changes, too
-    sessions: Callable[[str], Iterator[tuple[str, Stat]]]  # what the sweep finds in one; raises SourceError
+    companions: tuple[str, ...]  # suffixes of the files beside it, whose changes are changes of it
+    sessions: Callable[[str], Iterator[tuple[str, Stat]]]  # what a sweep finds in one; raises SourceError
 
     @property
     def suffixes(self) -> tuple[str, ...]:
-        """How the names of all its files end."""
+        """The suffixes of all its files."""
         return (self.suffix, *self.companions)
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class AgentSpec:
-    """One agent: where it keeps its sessions, how a source of it is opened, and which adapter reads it.
+    """One agent: where it keeps its sessions, how its sources are opened, and which adapter reads them.
 
-    Nothing outside `katod.agents` depends on which agent it is: whatever differs between agents is a field here.
+    Nothing outside `katod.agents` depends on a particular agent: whatever differs between agents is a field here.
     """
 
     name: str  # in the configuration, in event ids and in the ledger
@@ -71,16 +71,16 @@ class AgentSpec:
     product: str
     adapter: type["Adapter"]
     nature: Nature
-    roots: Callable[[], list[Path]]  # the directories of the agent, by its environment variables or defaults
-    folders: tuple[str, ...]  # those below a root that hold sessions, at any depth
+    roots: Callable[[], list[Path]]  # the agent's directories, from environment variables or defaults
+    folders: tuple[str, ...]  # subfolders of a root that contain sessions, at any depth
     suffixes: tuple[str, ...]
     identity_of: Callable[[Path], Identity | None]  # what the path of a file with such a suffix says
     open: Callable[[str], AbstractContextManager[SourceFile]] = open_source
-    decision_tools: frozenset[str] = frozenset()  # calls whose questions and answers are events of their own
-    short_id: Callable[[str], str] = str  # the part of an id that tells sessions apart
-    cuts_ids: bool = False  # a path holds only the beginning of the session's id
+    decision_tools: frozenset[str] = frozenset()  # calls whose questions and answers become events
+    short_id: Callable[[str], str] = str  # the part of an id that distinguishes sessions
+    cuts_ids: bool = False  # a path contains only the beginning of the session's id
     container: Container | None = None
-    stat_of: Callable[[str, Stat], Stat] = lambda _path, own: own  # what the sweep compares, given the file's own stat
+    stat_of: Callable[[str, Stat], Stat] = lambda _path, own: own  # what a sweep compares, given the file's own stat
 
     def is_container(self, path: str) -> bool:
         """Return whether a path is that of a container."""
@@ -96,16 +96,16 @@ class AgentSpec:
         return self.identity_of(path) if name.endswith(self.suffixes) or self.is_contained(name) else None
 
     def named(self, path: Path) -> Identity:
-        """Return an identity for a file that a person named, wherever it lies."""
+        """Return an identity for a file that the user named, wherever it is."""
         return self.identify(path) or Identity(SessionKey(self.name, session_id(path.stem)))
 
     def matches_id(self, known: str, typed: str) -> bool:
-        """Return whether a typed text is the beginning of an id, or an id of which only the beginning is known."""
+        """Return whether typed text is the beginning of an id, or an id of which only the beginning is known."""
         return known.startswith(typed) or (self.cuts_ids and typed.startswith(known))
 
 
 def session_id(stem: str) -> str:
-    """Return the first UUID in a file name without its suffix, else all of it."""
+    """Return the first UUID in a file name without suffix, or all of the name if there is none."""
     match = _UUID.search(stem)
     return match[0] if match else stem
 
@@ -116,7 +116,7 @@ def uuids(stem: str) -> list[str]:
 
 
 def from_environment(variable: str) -> Path | None:
-    """Return the directory that an environment variable names; None if it is unset or empty."""
+    """Return the directory that an environment variable names, None if it is unset or empty."""
     value = os.environ.get(variable)
     return Path(value).expanduser() if value else None
 
@@ -126,22 +126,22 @@ def from_environment(variable: str) -> Path | None:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Which source an adapter reads: what its path tells, and the path for files kept beside it."""
+    """The source that an adapter reads: what its path says, and the path for files kept beside it."""
 
     identity: Identity
     path: Path
 
     @property
     def ref(self) -> SessionRef:
-        """The session as events name it."""
+        """The session, in the form used by events."""
         key = self.identity.key
         return SessionRef(key.agent, key.id, key.subagent)
 
 
 class EventBuilder:
-    """Makes the events of one source: it knows the session, how records are named, and what all events share.
+    """Builds the events of one source: it knows the session, how events are named, and what all events share.
 
-    An agent overrides `_describe`. `now` remembers the session's settings so far, for `change`.
+    An agent overrides `_describe`. `now` has the session's settings so far, for `change`.
     """
 
     def __init__(self, ref: SessionRef, *, prefix: str = "", dedup_prefix: str = "", now: Any = None) -> None:
@@ -149,8 +149,8 @@ class EventBuilder:
         self.turn = ""
         self.now: dict[str, str] = now or {}
         self._prefix = prefix or f"{ref.agent}:{ref.id}:"
-        # Agents that copy records into other files keep their ids there: the session is left out, so that
-        # the copy of a command is known as one.
+        # Agents that copy records into other files keep the ids of the records. The session is left out here, so that
+        # the copy of a command is recognised as one.
         self._dedup_prefix = dedup_prefix or self._prefix
         self._pending: dict[str, tuple[str, str]] = {}
 
@@ -158,7 +158,7 @@ class EventBuilder:
         self, kind: str, payload: dict[str, Any], record: Record, part: int | str = 0, *,
         time: str | None = None, model: str = "", typed: bool = False,
     ) -> Event:  # fmt: skip
-        """Return an event of a record; `part` is its number there, with a letter where it is derived.
+        """Return an event of a record; `part` is its number within the record, with a letter if it is derived.
 
         The time is that of the record unless another is given.
         """
@@ -168,18 +168,18 @@ class EventBuilder:
             f"{self._prefix}{name}", kind, self.ref, payload, source, own_time if time is None else time, "",
             self.turn, model, f"{self._dedup_prefix}{dedup_name}", typed, blobs,
         )  # fmt: skip
-        return tuple.__new__(Event, fields)  # nearly every event is made here, and `Event(…)` takes twice as long
+        return tuple.__new__(Event, fields)  # nearly all events are built here, and `Event(…)` takes twice as long
 
     def raw(self, record: Record, raw_type: str, raw: Any, part: int | str = 0) -> Event:
-        """Return an event that keeps what is not understood as it is."""
+        """Return an event that keeps content of unknown shape unchanged."""
         return self.event(ev.PROVIDER_RAW, {"rawType": raw_type, "raw": raw}, record, part)
 
     def change(
         self, what: str, after: Any, record: Record, part: int | str = 0, *, first: bool = False, emptied: bool = False
     ) -> list[Event]:
-        """Remember a setting; return its change, none where the value is the same, or no text.
+        """Remember a setting and return its change; return none if the value is the same or not text.
 
-        The first value is no change, unless `first` asks for it, nor is an empty one, unless `emptied` does.
+        The first value is only a change with `first`, an empty one only with `emptied`.
         """
         before = self.now.get(what, "")
         if not isinstance(after, str) or after == before or not (after or emptied):
@@ -191,18 +191,18 @@ class EventBuilder:
         return [self.event(ev.CONFIG_CHANGE, payload, record, part)]
 
     def rename(self, session: str) -> None:
-        """Use the session's own id from here on, where the path told only a part of it, or nothing."""
+        """Use the session's own id from now on, if the path contained only a part of it or nothing."""
         self.ref = self.ref._replace(id=session)
         self._prefix = self._dedup_prefix = f"{self.ref.agent}:{session}:"
 
     def attachment(self, kind: str, media_type: str, data: str, name: str = "") -> dict[str, Any]:
-        """Describe base64 data, and keep it for the next event that has this attachment."""
+        """Describe base64 data, and keep it for the next event with this attachment."""
         row = attachment(kind, media_type, data, name)
         self._pending[row["sha256"]] = (media_type, data)
         return row
 
     def attach(self, event: Event, rows: list[dict[str, Any]]) -> Event:
-        """Return an event with attachments added, and with their data."""
+        """Return an event with attachments and their data added."""
         return event._replace(payload=event.payload | {"attachments": rows}, blobs=self._take(rows))
 
     def _take(self, rows: list[dict[str, Any]]) -> tuple[tuple[str, str, str], ...]:
@@ -212,7 +212,7 @@ class EventBuilder:
         return blobs
 
     def _describe(self, record: Record, part: int | str, _kind: str, _payload: dict[str, Any], /) -> Described:
-        """Return the event's name in its id and in its dedup key, each after the prefix, its `source` and its time."""
+        """Return the name in the id, the name in the dedup key (both follow a prefix), the `source` and the time."""
         name = f"@{record.offset}{f'+{record.part}' if record.part else ''}:{part}"
         return name, name, {"providerEventType": text_of((record.value or {}).get("type")), "offset": record.offset}, ""
 
@@ -221,7 +221,7 @@ class EventBuilder:
 
 
 def handles(*kinds: str) -> Callable[[H], H]:
-    """Enter a method of an adapter into its table: it translates the records of these kinds."""
+    """Register a method of an adapter as the handler of these kinds of records."""
 
     def enter(method: H) -> H:
         method.__dict__["handles"] = kinds
@@ -233,27 +233,27 @@ def handles(*kinds: str) -> Callable[[H], H]:
 class Adapter:
     """Turns the records of one source into events, one by one.
 
-    The events are the same whether the records come in one go or across a hundred restarts: all that
-    is remembered between records is in `state()`, which is small and plain JSON.
+    The events are the same whether the records arrive in one go or across a hundred restarts: everything remembered
+    between records is in `state()`, which is small and plain JSON.
     """
 
-    version: ClassVar[int] = 1  # rises when the same records would give other events
+    version: ClassVar[int] = 1  # rises when the same records would give different events
     handlers: ClassVar[dict[str, Handler]] = {}
-    ignored: ClassVar[frozenset[str]] = frozenset()  # kinds that carry nothing of the conversation
+    ignored: ClassVar[frozenset[str]] = frozenset()  # kinds that are no part of the conversation
     new: EventBuilder
 
     def __init_subclass__(cls) -> None:
-        """Fill the table with the methods that `handles` marks."""
+        """Build the table of the methods marked by `handles`."""
         super().__init_subclass__()
         marked = [(method, getattr(method, "handles", ())) for method in vars(cls).values()]
         cls.handlers = {kind: method for method, kinds in marked for kind in kinds}
 
     def __init__(self, origin: Origin, state: State | None = None) -> None:
-        """Begin at the start of the source, or where `state()` left off."""
+        """Start at the beginning of the source, or continue from `state()`."""
         raise NotImplementedError
 
     def feed(self, record: Record) -> list[Event]:
-        """Return the events that this record gives, in their order."""
+        """Return the events of this record, in order."""
         value = record.value
         kind = self._take_up(value or {})
         if value is None:
@@ -284,18 +284,18 @@ class Adapter:
         raise NotImplementedError
 
     def _take_up(self, fields: dict[str, Any]) -> str:
-        """Prepare for a record, which may be empty; return what it is called in the table."""
+        """Prepare for a record, which may be empty; return its key in the table of handlers."""
         kind = fields.get("type")
         return kind if isinstance(kind, str) else ""
 
     def _unhandled(self, record: Record) -> list[Event]:
-        """Translate a record of no kind in the table: what is not known to be bookkeeping is kept."""
+        """Translate a record without a handler: it is kept raw unless it is known to be bookkeeping."""
         kind = text_of(record.value.get("type"))
         return [] if kind in self.ignored else [self.new.raw(record, kind or "unknown", record.value)]
 
 
 def fingerprint(event: Event) -> str:
-    """Return what an event without a native id is known by after its file was rewritten: its kind and words."""
+    """Return what identifies an event without a native id after its file was rewritten: its kind and text."""
     payload = event.payload
     words = payload.get("text") or payload.get("toolCallId") or payload.get("line")
     return f"{event.kind}\0{words if isinstance(words, str) else safe_repr(payload)}"

@@ -1,7 +1,7 @@
 """Copilot CLI: `session-state/<session>/events.jsonl` (format notes, section 5).
 
-Every record is an envelope `{type, data, id, timestamp, parentId}` and is in the file once. What the
-person typed is `content`; `transformedContent` is what the model was given.
+Every record is an envelope `{type, data, id, timestamp, parentId}` and is in the file once. What the person typed is
+`content`; `transformedContent` is what the model received.
 """
 
 from pathlib import Path
@@ -26,13 +26,13 @@ from katod.events import Event
 from katod.model import Identity, Record, SessionKey
 
 _MOST_DIGITS: Final = 15
-# Known bookkeeping: hooks, permissions (the results tell of them), counters, and copies of other records.
+# Known bookkeeping: hooks, permissions (visible in the results), counters, and copies of other records.
 _IGNORED: Final = frozenset({
     "hook.start", "hook.end", "permission.requested", "permission.completed", "external_tool.requested",
     "external_tool.completed", "session.usage_checkpoint", "session.shutdown",
 })  # fmt: skip
 _SETTINGS: Final = (("model", "selectedModel"), ("effort", "reasoningEffort"))
-# What the client tells the model under the person's name, without a mark.
+# What the client tells the model in the user's name, without a mark.
 _NOTICE: Final = "<system_"
 _PHASES: Final = {"final_answer": "final", "commentary": "commentary"}
 
@@ -66,13 +66,13 @@ class CopilotAdapter(Adapter):
         self._calls: OpenCalls[int] = OpenCalls(state.get("calls"))
 
     def state(self) -> dict[str, Any]:
-        """Return the present turn, the settings and the open calls."""
+        """Return the current turn, the settings and the open calls."""
         return {"turn": self.new.turn, "now": self.new.now, "calls": self._calls.state()}
 
     def _take_up(self, fields: dict[str, Any]) -> str:
         return text_of(fields.get("type")) if isinstance(fields.get("data"), dict) else ""
 
-    # -- one kind of record each ------------------------------------------------------------------
+    # -- one method per kind of record --------------------------------------------------------------
 
     @handles("session.start")
     def _start(self, record: Record) -> list[Event]:
@@ -88,7 +88,7 @@ class CopilotAdapter(Adapter):
 
     @handles("session.resume")
     def _settle(self, record: Record) -> list[Event]:
-        """Note the settings of a start or resume; each change is an event."""
+        """Update the settings from a start or resume; each change is an event."""
         data = record.value["data"]
         changes = [self.new.change(what, data.get(key), record, what) for what, key in _SETTINGS]
         return [event for change in changes for event in change]
@@ -138,7 +138,7 @@ class CopilotAdapter(Adapter):
 
     @handles("tool.execution_start")
     def _begun(self, record: Record) -> list[Event]:
-        """Translate the start of a call that no message asked for."""
+        """Translate the start of a call that was in no message."""
         data = record.value["data"]
         model = text_of(data.get("model"))
         return self._call(record, data, text_of(data.get("toolName")), model)
@@ -228,7 +228,7 @@ def _roots() -> list[Path]:
 
 
 def _identity(path: Path) -> Identity | None:
-    """`<id>/events.jsonl`, earlier `<id>.jsonl`."""
+    """Return the identity of `<id>/events.jsonl`, formerly `<id>.jsonl`."""
     stem = path.parent.name if path.name == "events.jsonl" else path.stem
     return Identity(SessionKey("copilot", session_id(stem)))
 

@@ -1,8 +1,8 @@
 """Cursor: `projects/<slug>/agent-transcripts/<session>/<session>.jsonl` (format notes, section 3).
 
-Lines without ids, times, models or results. Cursor regenerates the file at times and then drops `turn_ended`
-lines from its middle, so an event is named by the number of its line among those that somebody said, and by
-a hash of its words.
+Lines have no ids, times, models or results. Cursor sometimes regenerates the file and then drops `turn_ended` lines
+from its middle. An event is therefore named by the number of its line, counting only those with a speaker, and by a
+hash of its content.
 """
 
 import re
@@ -31,7 +31,7 @@ from katod.model import Identity, Record, SessionKey
 _OPENING: Final = "<user_query>"
 _QUERY: Final = re.compile(r"<user_query>\n?(.*?)\n?</user_query>\s*\Z", re.DOTALL)
 _STAMP: Final = re.compile(r"<timestamp>([^<]*)</timestamp>\s*\Z")
-# Text that the client puts before the model under the user's name.
+# Text that the client sends to the model in the user's name.
 _INJECTED: Final = re.compile(r"\s*<[a-z][a-z0-9_-]*[ >]")
 _TIME: Final = re.compile(
     r"\w+, (\w{3}) (\d{1,2}), (\d{4}), (\d{1,2}):(\d\d) (AM|PM)(?: \(UTC(?:([+-])(\d{1,2})(?::(\d\d))?)?\))?"
@@ -46,7 +46,7 @@ _STATUS: Final = {"aborted": "aborted", "error": "error", "success": "done"}
 
 
 class CursorBuilder(EventBuilder):
-    """Names events by the number of their line, among those that somebody said, and a hash of their words."""
+    """Names events by the number of their line, counting only those with a speaker, and a hash of their content."""
 
     def __init__(self, origin: Origin, state: State) -> None:
         super().__init__(origin.ref)
@@ -72,7 +72,7 @@ class CursorAdapter(Adapter):
         self._cwd: str = state.get("cwd", "")
 
     def state(self) -> dict[str, Any]:
-        """Return how many lines were said so far, and where."""
+        """Return the number of lines with a speaker so far, and the working directory."""
         return {"number": self.new.number, "cwd": self._cwd}
 
     def _take_up(self, fields: dict[str, Any]) -> str:
@@ -93,7 +93,7 @@ class CursorAdapter(Adapter):
         return out
 
     def _start(self, record: Record) -> list[Event]:
-        """Tell where the conversation takes place, if a file of Cursor's beside it does."""
+        """Return the start of the session with its working directory, if a file beside it has that."""
         self._cwd = _workspace(self._path)
         return [self.new.event(ev.SESSION_START, {"cwd": self._cwd}, record, "start")] if self._cwd else []
 
@@ -122,7 +122,7 @@ class CursorAdapter(Adapter):
         return [self.new.raw(record, f"assistant/{kind}", row, n)]
 
     def _call(self, record: Record, row: dict[str, Any], n: int) -> list[Event]:
-        """Translate a call. It has no id and its result is written nowhere; its place names it."""
+        """Translate a call. It has no id and its result is not recorded, so it is named by its place."""
         name, given, server = text_of(row.get("name")), row.get("input"), ""
         if name == "CallDynamicTool":
             inner = dict_of(given)
@@ -135,13 +135,13 @@ class CursorAdapter(Adapter):
 
     @handles(_TURN_ENDED)
     def _ended(self, record: Record) -> list[Event]:
-        """Translate the end of a turn; a regenerated file has lost most of them, so it counts as no line."""
+        """Translate the end of a turn; it does not count as a line, as regenerated files have lost most of them."""
         status = text_of(record.value.get("status"))
         return [self.new.event(ev.TURN_END, {"reason": _STATUS.get(status, status or "done")}, record, _END)]
 
     @staticmethod
     def typed_texts(fields: dict[str, Any]) -> list[str]:
-        """Return the words of a user's line, taken out of their wrapper."""
+        """Return the text of a user's line without its wrapper."""
         if fields.get("role") != "user":
             return []
         blocks = dicts_of(dict_of(fields.get("message")).get("content"))
@@ -155,7 +155,7 @@ class CursorAdapter(Adapter):
 
 
 class Said(NamedTuple):
-    """A user's text: its words, what the client put before them, when they were typed; `wrapped` proves a person."""
+    """A user's text, the context the client put before it, and its time; `wrapped` is evidence of a person."""
 
     words: str
     context: str = ""
@@ -164,7 +164,7 @@ class Said(NamedTuple):
 
 
 def unwrap(text: str) -> Said:
-    """Take the words that a person typed out of their wrapper, the last one: the text before it may quote others."""
+    """Return the text a person typed, without its wrapper. The last wrapper counts: text before it may quote others."""
     at = text.rfind(_OPENING)
     match = _QUERY.match(text, at) if at >= 0 else None
     if match is None:
@@ -175,7 +175,7 @@ def unwrap(text: str) -> Said:
 
 
 def _iso(written: str) -> str:
-    """Return `Wednesday, Aug 5, 2026, 7:16 PM (UTC+5:30)` as ISO 8601; empty for any other form."""
+    """Return `Wednesday, Aug 5, 2026, 7:16 PM (UTC+5:30)` as ISO 8601, an empty string for any other form."""
     match = _TIME.fullmatch(written.strip())
     if not match or match[1] not in _MONTHS:
         return ""
@@ -201,7 +201,7 @@ def _workspace(path: Path) -> str:
 
 
 def _prompts(name: str, given: dict[str, Any], call: str) -> list[dict[str, Any]]:
-    """Return the questions of a call; what was answered is written nowhere."""
+    """Return the questions of a call; answers are not recorded."""
     if name == "CreatePlan":
         plan = text_of(given.get("plan")) or text_of(given.get("overview"))
         return [{"decisionId": f"{call}:plan", "decisionKey": "plan", "prompt": plan, "options": []}]
@@ -220,7 +220,10 @@ def _roots() -> list[Path]:
 
 
 def _identity(path: Path) -> Identity | None:
-    """`<slug>/agent-transcripts/<id>/<id>.jsonl`, `…/<id>/subagents/<id>.jsonl`, earlier `…/<id>.jsonl`."""
+    """Return the identity of `<slug>/agent-transcripts/<id>/<id>.jsonl` or a sub-agent's file, None for others.
+
+    Sub-agents are `…/<id>/subagents/<id>.jsonl`; sessions were formerly `…/<id>.jsonl`.
+    """
     parents = path.parts[:-1]
     if "agent-transcripts" not in parents:
         return None

@@ -1,4 +1,4 @@
-"""Values of a decoded record, which may be of any type: each reader returns what is there, or an empty value."""
+"""Readers for the values of a decoded record, which may be of any type: a value of another type reads as empty."""
 
 import base64
 from hashlib import blake2b, sha256
@@ -8,50 +8,50 @@ _LONGEST_TIME: Final = 10**15  # seconds
 
 
 def text_of(value: Any) -> str:
-    """Return the value if it is a string, else an empty one."""
+    """Return the value if it is a string, otherwise an empty one."""
     return value if isinstance(value, str) else ""
 
 
 def dict_of(value: Any) -> dict[str, Any]:
-    """Return the value if it is an object, else an empty one."""
+    """Return the value if it is an object, otherwise an empty one."""
     return value if isinstance(value, dict) else {}
 
 
 def list_of(value: Any) -> list[Any]:
-    """Return the value if it is an array, else an empty one."""
+    """Return the value if it is an array, otherwise an empty one."""
     return value if isinstance(value, list) else []
 
 
 def dicts_of(value: Any) -> list[dict[str, Any]]:
-    """Return the objects of an array; empty for anything else."""
+    """Return the objects in an array, an empty list for anything else."""
     return [row for row in value if isinstance(row, dict)] if isinstance(value, list) else []
 
 
 def texts_in(row: dict[str, Any]) -> dict[str, str]:
-    """Return the entries of an object that are strings, empty ones left out."""
+    """Return the entries of an object that are non-empty strings."""
     return {name: text for name, text in row.items() if isinstance(text, str) and text}
 
 
 def name_of(value: Any) -> str:
-    """Return the value if it is a string, else an empty one. Raises TypeError for what can be no name at all."""
+    """Return the value if it is a string, otherwise an empty one. Raises TypeError for an object or an array."""
     if isinstance(value, dict | list):
-        raise TypeError("an object or an array is no name")
+        raise TypeError("an object or an array is not a name")
     return text_of(value)
 
 
 def int_or_none(value: Any) -> int | None:
-    """Return the value if it is an integer that JSON can hold (64 bits), else None."""
+    """Return the value if it is an integer of at most 64 bits, otherwise None."""
     return value if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**63 else None
 
 
 def milliseconds(seconds: Any) -> int | None:
-    """Return seconds in milliseconds; None if the value is no number, or one that cannot be meant."""
+    """Return seconds in milliseconds, None if the value is not a number or not plausible."""
     meant = isinstance(seconds, int | float) and 0 <= seconds < _LONGEST_TIME
     return round(seconds * 1000) if meant else None
 
 
 def safe_repr(value: Any) -> str:
-    """Return `repr(value)`, or a fixed text for a value that is nested deeper than Python can follow."""
+    """Return `repr(value)`, or a fixed text if the value is nested too deeply for Python."""
     try:
         return repr(value)
     except RecursionError:
@@ -64,7 +64,7 @@ def digest(*parts: str) -> str:
 
 
 def decoded(data: str) -> bytes:
-    """Return the bytes of base64 data; text that is not base64 is kept as it is."""
+    """Return the bytes of base64 data; text that is not base64 is returned unchanged."""
     try:
         return base64.b64decode(data, validate=False)
     except ValueError:

@@ -1,7 +1,7 @@
-"""Gemini CLI: `tmp/<project>/chats/session-<time>-<8>.jsonl`, before 0.39 one JSON document (format notes, section 1).
+"""Gemini CLI: `tmp/<project>/chats/session-<time>-<8>.jsonl`, before 0.39 a single document (format notes, section 1).
 
-Records are upserts: a message comes again when its tools have ended, and all of them come again, changed, in
-checkpoints. The first sight of an id counts; tool calls have ids of their own. Known ids are skipped downstream.
+Records are upserts: a message is written again when its tools have ended, and checkpoints repeat all of them, with
+changes. The first occurrence of an id counts; tool calls have ids of their own. Known ids are skipped downstream.
 """
 
 import re
@@ -31,7 +31,7 @@ Value = dict[str, Any]
 
 
 class GeminiBuilder(EventBuilder):
-    """Names the events of records that are no messages: by what is there once in a session, else by their place."""
+    """Names the events of records that are not messages, by what is unique in a session or by their place."""
 
     def _describe(self, record: Record, part: int | str, kind: str, _payload: Value, /) -> Described:
         name = part if isinstance(part, str) else f"@{record.offset}.{record.part}:{part}"
@@ -39,7 +39,7 @@ class GeminiBuilder(EventBuilder):
 
 
 class MessageBuilder(EventBuilder):
-    """Names the events of a message by its id; of one without an id by its words."""
+    """Names the events of a message by its id, or by its content if it has none."""
 
     def _describe(self, record: Record, part: int | str, kind: str, payload: Value, /) -> Described:
         fields = record.value
@@ -54,7 +54,7 @@ class MessageBuilder(EventBuilder):
 
 
 class Messages:
-    """Translates messages: each is a record of its own, or one of those that a document or a checkpoint holds."""
+    """Translates messages: each is a record of its own, or part of a document or checkpoint."""
 
     def __init__(self, ref: SessionRef, cwd: str) -> None:
         self.new = MessageBuilder(ref)
@@ -108,7 +108,7 @@ class Messages:
         return {}
 
     def _said(self, record: Record) -> Iterator[Event]:
-        """Yield what one message of the agent holds; calls that come later have ids of their own."""
+        """Yield the content of one message of the agent; calls added later have ids of their own."""
         fields = record.value
         for n, thought in enumerate(list_of(fields.get("thoughts"))):
             yield from self._thought(record, dict_of(thought), n)
@@ -127,7 +127,7 @@ class Messages:
             yield self._event(ev.ASSISTANT_THINKING, payload, record, f"t{n}", time=text_of(thought.get("timestamp")))
 
     def _call(self, record: Record, call: Value, n: int) -> Iterator[Event]:
-        """Yield a call, its questions, its result and their answers: they are written together, when it has ended."""
+        """Yield a call, its questions, its result and the answers: all are written together when the call has ended."""
         name, given = text_of(call.get("name")), call.get("args")
         call_id = text_of(call.get("id")) or f"{text_of(record.value.get('id'))}.{n}"
         yield self._event(ev.TOOL_CALL, call_of(call_id, name, given, self.cwd), record, f"{call_id}c")
@@ -150,7 +150,7 @@ class Messages:
 
 
 class GeminiAdapter(Adapter):
-    """Translates the records of one Gemini CLI session file, or the document that it is."""
+    """Translates the records of one Gemini CLI session file, or the document in it."""
 
     def __init__(self, origin: Origin, state: State | None = None) -> None:
         state = state or {}
@@ -163,7 +163,7 @@ class GeminiAdapter(Adapter):
         self._ids: list[str] = state.get("ids", [])
 
     def state(self) -> Value:
-        """Return the session's id, title and place, the latest message ids, and whether anything was said."""
+        """Return the session's id, title and directory, the latest message ids, and whether there was any message."""
         return {
             "session": self.new.ref.id, "started": self._started, "own": self._own,
             "title": self.new.now.get("title", ""), "cwd": self._messages.cwd, "ids": self._ids,
@@ -184,7 +184,7 @@ class GeminiAdapter(Adapter):
         return super()._unhandled(record)
 
     def _header(self, record: Record) -> list[Event]:
-        """Begin the session at its first header; a document holds its messages as well."""
+        """Translate a header: the first one starts the session, and in a document it also contains the messages."""
         out, fields = self._start(record), record.value
         for message in dicts_of(fields.get("messages")):
             out += self._message(record._replace(value=message), typed=fields.get("kind") != "subagent")
@@ -202,7 +202,7 @@ class GeminiAdapter(Adapter):
         return [self.new.event(ev.SESSION_START, {"cwd": cwd} if cwd else {}, record, "start", time=time)]
 
     def _set(self, record: Record, patch: Value) -> list[Event]:
-        """Translate a patch of the session. A checkpoint repeats what was said: it counts only where nothing was."""
+        """Translate a patch of the session. A checkpoint repeats messages and counts only if there were none before."""
         out = self._titled(record, text_of(patch.get("summary")))
         messages = dicts_of(patch.get("messages"))
         if not messages:
@@ -225,7 +225,7 @@ class GeminiAdapter(Adapter):
 
     @staticmethod
     def typed_texts(fields: Value) -> list[str]:
-        """Return what a person typed of a message, or of a document's messages; never of a checkpoint."""
+        """Return what a person typed in a message, or in a document's messages; never in a checkpoint."""
         if "sessionId" in fields and "id" not in fields:
             return [text for m in list_of(fields.get("messages")) for text in GeminiAdapter.typed_texts(dict_of(m))]
         return [_typed_of(fields)[0]] if fields.get("type") == "user" else []
@@ -237,7 +237,7 @@ class GeminiAdapter(Adapter):
 
 
 def _project(path: Path) -> str:
-    """Return the project's path, which is in a file of its own: the folder's name does not tell it."""
+    """Return the project's path from a file of its own: the folder's name does not contain it."""
     chats = next((parent for parent in path.parents if parent.name == "chats"), None)
     if chats is None:
         return ""
@@ -249,18 +249,18 @@ def _project(path: Path) -> str:
 
 
 def _typed_of(fields: Value) -> tuple[str, str]:
-    """Return the words of a prompt, and what the client put around them."""
+    """Return the typed text of a prompt, and what the client put around it."""
     shown = fields.get("displayContent")
     return _cut(_text(fields.get("content"))) if shown is None else (_text(shown), "")
 
 
 def _answer_of(content: Any) -> str:
-    """Return what the agent said, without thoughts among it."""
+    """Return the agent's text, without any thoughts in it."""
     return text_of(content) or _text([part for part in list_of(content) if not dict_of(part).get("thought")])
 
 
 def _cut(text: str) -> tuple[str, str]:
-    """Return a prompt without what the client put around it, files that it names and what hooks add; and that."""
+    """Return a prompt without the client's additions (referenced files, output of hooks), and those additions."""
     before = _HOOK.match(text)
     start = before.end() if before else 0
     behind = _APPENDED.search(text, start)
@@ -275,7 +275,7 @@ def _is_context(message: Value) -> bool:
 
 
 def _context(text: str) -> str:
-    """Return which context of the client's own a text is, empty for any other text."""
+    """Return which kind of context from the client a text is, empty for any other text."""
     return next((name for opening, name in CONTEXTS.items() if text.lstrip().startswith(opening)), "")
 
 
@@ -287,7 +287,7 @@ def _text(content: Any) -> str:
 
 
 def _result(call: Value) -> str:
-    """Return what a tool answered the model, else what the person was shown."""
+    """Return what a tool answered the model, or what the user was shown if there is nothing else."""
     texts: list[str] = []
     for part in list_of(call.get("result")):
         response = dict_of(dict_of(part).get("functionResponse")).get("response")
@@ -332,14 +332,15 @@ def _answers(text: str, asked: list[Value]) -> Iterator[tuple[int, Value]]:
 
 
 def _roots() -> list[Path]:
-    """`GEMINI_CLI_HOME` takes the place of the home directory."""
+    """Return the root; `GEMINI_CLI_HOME` replaces the home directory."""
     return [(from_environment("GEMINI_CLI_HOME") or Path.home()) / ".gemini"]
 
 
 def _identity(path: Path) -> Identity | None:
-    """`<project>/chats/session-<time>-<8>.json[l]`, `<project>/chats/<parent's id>/<sub-agent>.jsonl`.
+    """Return the identity of a session or a sub-agent, None for any other path.
 
-    The name holds no more of the session id than its first eight digits: they are the session's key.
+    They are `<project>/chats/session-<time>-<8>.json[l]` and `<project>/chats/<parent's id>/<sub-agent>.jsonl`. The
+    name contains only the first eight digits of the session id, so those are the session's key.
     """
     parents = path.parts[:-1]
     if parents[-1:] == ("chats",):

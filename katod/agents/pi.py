@@ -1,6 +1,6 @@
 """Pi: `sessions/--<cwd>--/<time>_<session>.jsonl` (format notes, section 5; `docs/session-format.md` of Pi 0.73).
 
-A header, then entries with an id of their own that form a tree. Abandoned branches stay in the file: all of it was
+A header is followed by entries with ids, which form a tree. Abandoned branches stay in the file: everything in it was
 said, in the order of the file. A fork copies entries with their ids.
 """
 
@@ -25,7 +25,7 @@ from katod.agents.toolcalls import call_of
 from katod.events import Event
 from katod.model import Identity, Record, SessionKey
 
-# State of extensions and bookmarks of the tree: bookkeeping.
+# Bookkeeping: state of extensions, and bookmarks of the tree.
 _IGNORED: Final = frozenset({"custom", "label"})
 _COUNTS: Final = (
     ("input", "input"), ("output", "output"), ("cacheRead", "cacheRead"), ("cacheWrite", "cacheWrite"),
@@ -33,7 +33,7 @@ _COUNTS: Final = (
 
 
 class PiBuilder(EventBuilder):
-    """Names events by the id of their entry; a fork keeps it with the entry's time."""
+    """Names events by the id of their entry; a fork keeps the id and the time of the entry."""
 
     def _describe(self, record: Record, part: int | str, kind: str, payload: dict[str, Any], /) -> Described:
         fields = record.value or {}
@@ -167,7 +167,7 @@ class PiAdapter(Adapter):
 
     @handles("message/bashExecution")
     def _shell(self, record: Record) -> list[Event]:
-        """Translate a command that the person ran in Pi's prompt: what they typed, and what it printed."""
+        """Translate a command that the person ran in Pi's prompt: what they typed, and its output."""
         message = dict_of(record.value.get("message"))
         said = {"text": f"! {text_of(message.get('command'))}", "subtype": "shell"}
         printed = self._system(record, text_of(message.get("output")), "shell-output", "o")
@@ -177,7 +177,7 @@ class PiAdapter(Adapter):
     def _extension_message(self, record: Record) -> list[Event]:
         return self._extension(record, dict_of(record.value.get("message")))
 
-    # -- what entries have in common ----------------------------------------------------------------
+    # -- shared by entries --------------------------------------------------------------------------
 
     def _extension(self, record: Record, row: dict[str, Any]) -> list[Event]:
         return [self._system(record, _text(row.get("content")), text_of(row.get("customType")) or "custom")]
@@ -221,7 +221,7 @@ def _roots() -> list[Path]:
 
 
 def _identity(path: Path) -> Identity | None:
-    """`--<cwd>--/<time>_<id>.jsonl`."""
+    """Return the identity of `--<cwd>--/<time>_<id>.jsonl`."""
     return Identity(SessionKey("pi", session_id(path.stem)))
 
 

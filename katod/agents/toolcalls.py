@@ -5,7 +5,7 @@ from typing import Any, Final, Generic, TypeVar
 
 from katod.model import LONGEST_NAME
 
-# Tool names as the agents write them (format notes, section D); compared in lower case.
+# Tool names as the agents write them (format notes, section D), compared in lower case.
 FAMILIES: Final[dict[str, tuple[str, ...]]] = {
     "read": ("read", "notebookread", "view_image", "readmcpresourcetool", "read_file", "view"),
     "edit": ("edit", "multiedit", "write", "notebookedit", "apply_patch", "write_file", "str_replace"),
@@ -19,22 +19,22 @@ FAMILIES: Final[dict[str, tuple[str, ...]]] = {
     "agent": ("task", "agent", "sendmessage", "spawn_agent", "send_message", "wait_agent", "skill"),
 }  # fmt: skip
 _FAMILY: Final = {name: family for family, names in FAMILIES.items() for name in names}
-# Where a call says what it is about, most telling first.
-_TELLING: Final = (
+# The arguments that say what a call is about, the most informative first.
+_SUBJECT_KEYS: Final = (
     "command", "cmd", "file_path", "path", "notebook_path", "url", "query", "pattern", "description",
     "prompt", "subject", "skill", "question", "input", "name",
 )  # fmt: skip
-# Much more than a line shows: a secret that is cut here could no longer be recognised.
-LONGEST: Final = 1000
+# Far more than a line shows: a secret that is cut here could no longer be recognised.
+LONGEST_DESCRIPTION: Final = 1000
 _REFUSALS: Final = ("the user said:", "User feedback:")
 _MOST_OPEN: Final = 256
 T = TypeVar("T")
 
 
 class OpenCalls(Generic[T]):
-    """What is remembered of calls until their results come, by id; the oldest are forgotten when there are many.
+    """What is remembered about calls until their results arrive, by id; of too many, the oldest are forgotten.
 
-    A call without an id is never remembered, nor one whose id is too long to be one.
+    A call without an id, or with an implausibly long one, is not remembered.
     """
 
     def __init__(self, calls: dict[str, T] | None = None) -> None:
@@ -48,11 +48,11 @@ class OpenCalls(Generic[T]):
         return call in self._calls
 
     def get(self, call: str) -> T | None:
-        """Return what is remembered of an open call."""
+        """Return what is remembered about an open call."""
         return self._calls.get(call)
 
     def add(self, call: str, known: T) -> bool:
-        """Remember a call; return False if it is open already."""
+        """Remember a call; return False if it is already open."""
         if call in self._calls:
             return False
         if 0 < len(call) <= LONGEST_NAME:
@@ -62,24 +62,24 @@ class OpenCalls(Generic[T]):
         return True
 
     def replace(self, call: str, known: T) -> None:
-        """Remember a call, in place of an open one with its id."""
+        """Remember a call, replacing an open one with the same id."""
         self._calls.pop(call, None)
         self.add(call, known)
 
     def close(self, call: str) -> T | None:
-        """Forget a call, and return what was remembered of it."""
+        """Forget a call, and return what was remembered about it."""
         return self._calls.pop(call, None)
 
 
 def family(name: str) -> str:
-    """Return what kind of tool this is; `other` when nothing tells."""
+    """Return the kind of a tool, `other` if it is unknown."""
     if name.startswith("mcp__"):
         return "mcp"
     return _FAMILY.get(name.lower(), "other")
 
 
 def describe(name: str, arguments: Mapping[str, Any] | str, cwd: str = "") -> str:
-    """Return one line, at most 1,000 characters, that says what a call was about; may be empty."""
+    """Return one line, at most 1,000 characters, that says what a call is about; may be empty."""
     if isinstance(arguments, str):
         return one_line(_patch_files(arguments) if name == "apply_patch" else arguments)
     lower = name.lower()
@@ -90,11 +90,11 @@ def describe(name: str, arguments: Mapping[str, Any] | str, cwd: str = "") -> st
     if lower in {"todowrite", "update_plan"}:
         items = arguments.get("todos") or arguments.get("plan")
         return f"{len(items)} item{'s' if len(items) != 1 else ''}" if isinstance(items, list) else ""
-    return one_line(relative(_first(arguments, _TELLING), cwd))
+    return one_line(relative(_first(arguments, _SUBJECT_KEYS), cwd))
 
 
 def call_of(call: str, name: str, given: Any, cwd: str = "", server: str = "") -> dict[str, Any]:
-    """Return the payload of a call: its id, its name, what it is about, and what it was given, as it was."""
+    """Return the payload of a call: its id, its name, what it is about, and its arguments unchanged."""
     payload: dict[str, Any] = {"toolCallId": call, "name": name, "family": "mcp" if server else family(name)}
     if server:
         payload["server"] = server
@@ -105,7 +105,7 @@ def call_of(call: str, name: str, given: Any, cwd: str = "", server: str = "") -
 
 
 def question_of(decision: str, key: str, prompt: str, options: Any, *, several: bool) -> dict[str, Any]:
-    """Return the payload of a question that a tool asks; of its options those that have a label."""
+    """Return the payload of a question that a tool asks; options without a label are left out."""
     rows = [row for row in options if isinstance(row, dict)] if isinstance(options, list) else []
     names = ("label", "description")
     shown = [
@@ -116,15 +116,15 @@ def question_of(decision: str, key: str, prompt: str, options: Any, *, several: 
 
 
 def answer_of(question: dict[str, Any], chosen: list[str]) -> dict[str, Any]:
-    """Return the payload of an answer: the labels that were chosen, and the person's own words."""
+    """Return the payload of an answer: the selected labels, and the person's own text."""
     labels = {option["label"] for option in question["options"]}
     words = ", ".join(part for part in chosen if part not in labels)
     row = {"decisionId": question["decisionId"], "selections": [part for part in chosen if part in labels]}
     return row | ({"freeText": words} if words else {})
 
 
-def one_line(text: str, longest: int = LONGEST) -> str:
-    """Return the first line of a text, cut with an ellipsis where more was said."""
+def one_line(text: str, longest: int = LONGEST_DESCRIPTION) -> str:
+    """Return the first line of a text, with an ellipsis if there is more."""
     text = text.strip()
     first, newline, _ = text.partition("\n")
     if len(first) > longest:
@@ -138,7 +138,7 @@ def words_of_refusal(text: str) -> str:
 
 
 def relative(text: str, cwd: str) -> str:
-    """Show a path inside the project without the project's own path."""
+    """Return a path inside the project relative to it, any other text unchanged."""
     prefix = cwd.rstrip("/") + "/"
     return text[len(prefix) :] if len(prefix) > 1 and text.startswith(prefix) else text
 
@@ -154,7 +154,7 @@ def _first(arguments: Mapping[str, Any], keys: tuple[str, ...]) -> str:
 
 
 def _shell_words(words: list[str]) -> str:
-    """Show `["bash", "-lc", "make"]` as `make`."""
+    """Return `["bash", "-lc", "make"]` as `make`."""
     return words[-1] if len(words) == 3 and words[1] in ("-lc", "-c") else " ".join(words)
 
 
@@ -168,7 +168,7 @@ def _search(arguments: Mapping[str, Any], cwd: str) -> str:
 
 
 def _patch_files(patch: str) -> str:
-    """Name the files that an `apply_patch` text touches."""
+    """Return the names of the files that an `apply_patch` text changes."""
     heads = ("*** Update File: ", "*** Add File: ", "*** Delete File: ")
     names = [line[len(h) :] for line in patch.splitlines() for h in heads if line.startswith(h)]
     more = f" and {len(names) - 1} more" if len(names) > 1 else ""

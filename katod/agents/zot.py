@@ -1,7 +1,7 @@
 """zot: `sessions/<16 digits>/<time>-<8>.jsonl` (format notes, section 4), and a captured stream of `zot --json`.
 
-Rows have no ids: their place names them. A stream holds each call up to three times, as a start, in the message
-and by itself; the message counts, and what it does not hold is taken from the other rows.
+Rows have no ids and are named by their place. A stream contains each call up to three times: as a start, in the
+message and on its own. The message counts; what it lacks is taken from the other rows.
 """
 
 import re
@@ -18,7 +18,7 @@ from katod.agents.toolcalls import OpenCalls, call_of
 from katod.events import Event
 from katod.model import LONGEST_NAME, Identity, Record, SessionKey
 
-# What a stream says while a message is under way, and answers to its own requests.
+# Rows of a stream while a message is in progress, and responses to its own requests.
 _IGNORED: Final = frozenset({
     "response", "user_prompt_submit", "tool_use_end", "tool_progress", "done", "pre_compact",
 })  # fmt: skip
@@ -28,26 +28,26 @@ _COUNTS: Final = (
     ("reasoning", "reasoning"), ("costUsd", "cost_usd"),
 )  # fmt: skip
 _MOST_TEXT: Final = 1_000_000
-_MOST_BEGUN: Final = 16  # calls under way at once
+_MOST_BEGUN: Final = 16  # calls in progress at once
 _FOLDER: Final = re.compile(r"[0-9a-f]{16}")
 _REASONS: Final = {"aborted": "aborted", "error": "error"}
 Value = dict[str, Any]
 
 
 class _Stream:
-    """A text that comes in bits, up to a bound; joined when it is asked for."""
+    """A text that arrives in pieces, up to a limit; joined on demand."""
 
     def __init__(self, text: str = "") -> None:
         self._bits, self._size = [text], len(text)
 
     def add(self, more: str) -> None:
-        """Add a bit."""
+        """Add a piece."""
         if self._size < _MOST_TEXT:
             self._bits.append(more)
             self._size += len(more)
 
     def text(self) -> str:
-        """Return what came so far."""
+        """Return the text so far."""
         self._bits = ["".join(self._bits)]
         return self._bits[0]
 
@@ -72,7 +72,7 @@ class ZotAdapter(Adapter):
         }
 
     def state(self) -> Value:
-        """Return the settings, how many messages came, the usage so far, open calls and an unfinished text."""
+        """Return the settings, the number of messages, the usage so far, open calls and unfinished text."""
         return {
             "parent": self.new.ref.parent, "now": self.new.now, "messages": self._messages, "copied": self._copied,
             "totals": self._totals, "calls": self._calls.state(), "deltas": self._deltas.text(),
@@ -83,7 +83,7 @@ class ZotAdapter(Adapter):
 
     @handles("meta")
     def _meta(self, record: Record) -> list[Event]:
-        """Begin the session; every later row of this kind tells a change."""
+        """Translate the start of the session; any later row of this kind is a change."""
         meta = dict_of(record.value.get("meta"))
         if "started" in self.new.now:
             return self.new.change("model", meta.get("model"), record, first=True)
@@ -120,7 +120,7 @@ class ZotAdapter(Adapter):
 
     @handles("usage")
     def _usage(self, record: Record) -> list[Event]:
-        """Translate usage; of totals over the session, what was added."""
+        """Translate usage; totals over the session become the increase since the last ones."""
         fields = record.value
         row, totals = fields.get("usage"), dict_of(fields.get("cumulative"))
         counts = _counts(row if isinstance(row, dict) else fields)
@@ -197,12 +197,12 @@ class ZotAdapter(Adapter):
         return [self.new.event(ev.ERROR, {"message": text_of(record.value.get("message")) or "error"}, record)]
 
     def _unfinished(self, record: Record) -> list[Event]:
-        """Release a text that no message repeated."""
+        """Return a text that no message repeated."""
         text, self._deltas = self._deltas.text(), _Stream()
         return [self.new.event(ev.ASSISTANT_MESSAGE, {"text": text}, record, "d")] if text.strip() else []
 
     def _untold(self, record: Record, call: str) -> list[Event]:
-        """Translate a call that no message holds, by what was streamed of it."""
+        """Translate a call that was in no message, from what was streamed of it."""
         if call not in self._begun or call in self._calls:
             return []
         name, stream = self._begun[call]
@@ -213,7 +213,7 @@ class ZotAdapter(Adapter):
             given = streamed
         return self._call(record, {"id": call, "name": name}, given, "c")
 
-    # -- what both have in common -------------------------------------------------------------------
+    # -- shared by files and streams ----------------------------------------------------------------
 
     def _user(self, record: Record, blocks: list[Any], time: str, *, typed: bool) -> list[Event]:
         text, files = _text(blocks), self._images(blocks)
@@ -226,7 +226,7 @@ class ZotAdapter(Adapter):
         return [event for n, block in enumerate(blocks) for event in self._block(record, dict_of(block), n, time)]
 
     def _block(self, record: Record, block: Value, n: int, time: str) -> list[Event]:
-        """Translate one block. Those of a file have no type: their keys tell, in this order."""
+        """Translate one block. Blocks in a file have no type and are recognised by their keys, in this order."""
         if {"reasoning_id", "summary", "encrypted_content"} & block.keys():
             text = _summary(block.get("summary"))
             payload: Value = {"text": text} if text else {"text": "", "encrypted": True}
@@ -250,7 +250,7 @@ class ZotAdapter(Adapter):
         return [self.new.event(ev.TOOL_CALL, payload, record, n, time=time, model=self._model())]
 
     def _result(self, record: Record, row: Value, call: str, n: int, time: str = "") -> Event:
-        """Translate a result; some providers use a call's id again, so it is forgotten here."""
+        """Translate a result. The call is forgotten, because some providers reuse its id."""
         self._calls.close(call)
         self._begun.pop(call, None)
         blocks = list_of(row.get("content"))
@@ -273,7 +273,7 @@ class ZotAdapter(Adapter):
 
     @staticmethod
     def typed_texts(fields: Value) -> list[str]:
-        """Return the text of a user's message that carries no mark of another sender."""
+        """Return the text of a user's message without a mark of another sender."""
         message = dict_of(fields.get("message")) if fields.get("type") == "message" else fields
         person = message.get("role") == "user" and not message.get("meta")
         if person or fields.get("type") == "user_message":
@@ -311,7 +311,7 @@ def _roots() -> list[Path]:
 
 
 def _identity(path: Path) -> Identity | None:
-    """`<16 digits>/<time>-<8>.jsonl`; the flat files of openzot in the same folder are another program's."""
+    """Return the identity of `<16 digits>/<time>-<8>.jsonl`; flat files in the same folder belong to openzot."""
     return Identity(SessionKey("zot", path.stem)) if _FOLDER.fullmatch(path.parent.name) else None
 
 

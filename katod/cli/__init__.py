@@ -1,4 +1,4 @@
-"""The command line: parse, call, print. One module a group of commands."""
+"""The command line: parse, call, print. One module per group of commands."""
 
 import sys
 from importlib import import_module
@@ -11,8 +11,8 @@ from katod import __version__
 from katod.errors import KatodError
 
 EXIT_FAILED = 1
-# Each command is the function of that name in the module of that name; beside it the first line of its help, so that
-# `katod --help` need not import them all.
+# Each command is the function of that name in the module of that name. The first line of its help is repeated here, so
+# that `katod --help` need not import them all.
 _COMMANDS: Final = {
     "run": "Run the daemon in the foreground.",
     "demo": "Play a sample session and show the transcript that katod writes.",
@@ -26,7 +26,7 @@ _COMMANDS: Final = {
 
 
 class _Group(click.Group):
-    """Loads a command's module only when it is called: `katod status` need not pay for the daemon."""
+    """Imports a command's module only when it is called: `katod status` need not load the daemon."""
 
     def list_commands(self, _ctx: click.Context) -> list[str]:
         return list(_COMMANDS)
@@ -60,7 +60,7 @@ def app(ctx: click.Context, config_path: Path | None) -> None:
 
 
 def main() -> None:
-    """Run the program: exit code 0 done, 1 failed with one line on stderr, 2 wrong usage."""
+    """Run the program. Exit codes: 0 success, 1 failure with one line on stderr, 2 wrong usage."""
     try:
         app(standalone_mode=False, prog_name="katod")
     except click.UsageError as error:
@@ -80,14 +80,14 @@ def main() -> None:
 
 
 def _reason(error: Exception) -> str:
-    """Return the line that says what went wrong; empty for a mistake of katod's own, which shows a traceback."""
-    from katod.config import state_path  # noqa: PLC0415 - loaded already, where there was anything to fail
-    from katod.store.integrity import HOW_TO_MEND, DatabaseError, safe_message  # noqa: PLC0415
+    """Return the line that says what went wrong; empty for a bug in katod, which shows a traceback."""
+    from katod.config import state_path  # noqa: PLC0415 - already imported, if anything ran at all
+    from katod.store.integrity import HOW_TO_MEND, DatabaseError, safe_database_message  # noqa: PLC0415
 
     if isinstance(error, KatodError):
         return f"{error}{f' ({error.hint})' if error.hint else ''}"
-    if isinstance(error, DatabaseError):  # its pages were damaged since it was opened
-        return f"the ledger in {state_path()} cannot be read: {safe_message(error)} ({HOW_TO_MEND})"
+    if isinstance(error, DatabaseError):  # its pages were damaged after it was opened
+        return f"the ledger in {state_path()} cannot be read: {safe_database_message(error)} ({HOW_TO_MEND})"
     if isinstance(error, OSError):
         return f"{error.filename}: {error.strerror}" if error.filename else str(error)
     return ""

@@ -66,7 +66,7 @@ def default_config() -> bytes:
 
 
 def data_file(packaged: str, in_checkout: Path) -> bytes:
-    """Return a file that the wheel carries inside the package and a checkout beside it."""
+    """Return a file that a wheel has inside the package, and a checkout beside it."""
     resource = files("katod") / "_data" / packaged
     if resource.is_file():
         return resource.read_bytes()

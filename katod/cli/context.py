@@ -1,4 +1,4 @@
-"""What all commands share: settings, the state directory, the ledger, the meaning of SESSION."""
+"""What all commands share: settings, state directory, ledger, the meaning of SESSION."""
 
 import os
 from pathlib import Path
@@ -15,7 +15,7 @@ from katod.store.ledger import Ledger
 
 
 class Found:
-    """One session as the disk has it now: its files, newest change."""
+    """One session as found on disk: its files, oldest change first."""
 
     def __init__(self, key: SessionKey) -> None:
         self.key = key
@@ -23,36 +23,36 @@ class Found:
 
     @property
     def changed_ns(self) -> int:
-        """When one of its files changed last."""
+        """When one of its files last changed (ns)."""
         return max(stat.mtime_ns for _, _, stat in self.files)
 
     @property
     def size(self) -> int:
-        """Its bytes in all files."""
+        """The total size of its files in bytes."""
         return sum(stat.size for _, _, stat in self.files)
 
 
 class Context:
-    """The command line's view of katod."""
+    """What the commands need: settings, paths, the ledger, the sessions on disk."""
 
     def __init__(self, given: Path | None) -> None:
         self._given = given
         self.log = EventLog()
-        self.problems: dict[str, str] = {}  # the folders that could not be read
+        self.problems: dict[str, str] = {}  # folders that could not be read
 
     @property
     def config_path(self) -> Path:
-        """Where the configuration is."""
+        """The path of the configuration file."""
         return config.config_path(self._given)
 
     @property
     def is_named(self) -> bool:
-        """Whether the person named the configuration file: then it has to be there."""
+        """Whether the user named the configuration file: then it has to exist."""
         return self._given is not None or bool(os.environ.get("KATOD_CONFIG"))
 
     @property
     def settings(self) -> Settings:
-        """The settings; a file that was named has to exist."""
+        """The settings. Raises ConfigError, also if a named file does not exist."""
         return config.load(self.config_path, required=self.is_named)
 
     @property
@@ -61,15 +61,15 @@ class Context:
         return config.state_path()
 
     def roots(self) -> list[Root]:
-        """The agents' roots."""
+        """Return the agents' roots."""
         return find_roots(self.settings, AGENTS)
 
     def ledger(self) -> Ledger | None:
-        """The ledger for reading, None when katod never ran."""
+        """Return the ledger, opened for reading; None if katod never ran."""
         return Ledger.read(self.state)
 
     def found(self) -> dict[SessionKey, Found]:
-        """Return every session on the disk."""
+        """Return every session on disk."""
         sessions: dict[SessionKey, Found] = {}
         self.problems = {}
         for root in self.roots():
@@ -82,9 +82,9 @@ class Context:
         return sessions
 
     def select(self, text: str) -> Found:
-        """Return the session that is meant: an id, a unique prefix, `agent:prefix`, or `latest`.
+        """Return the session that `text` selects: an id, a unique prefix, `agent:prefix`, or `latest`.
 
-        Raises SelectionError when none or more than one is meant.
+        Raises SelectionError if it selects none or more than one.
         """
         sessions = self.found()
         main = [session for session in sessions.values() if not session.key.subagent]
@@ -103,7 +103,7 @@ class Context:
 
 
 def _best(matches: list[Found], text: str) -> list[Found]:
-    """Return the matches that are meant: whole ids before prefixes, sessions before their sub-agents."""
+    """Return the best matches: whole ids before prefixes, sessions before their sub-agents."""
     exact = [session for session in matches if text in (session.key.id, str(session.key))]
     best = exact or matches
     return [session for session in best if not session.key.subagent] or best

@@ -1,4 +1,4 @@
-"""`katod demo`: a recorded session plays into a temporary home, katod follows it, its transcript is shown."""
+"""`katod demo`: replays a recorded session in a temporary home, runs katod on it and shows the transcript."""
 
 import os
 import shutil
@@ -52,7 +52,7 @@ def demo(keep: bool) -> None:
 
 @contextmanager
 def _daemon(home: Path) -> Iterator[None]:
-    """Run a daemon of its own on a home of its own."""
+    """Run a separate daemon in the temporary home."""
     state = home / "state"
     kept = {name: os.environ[name] for name in ("PATH", "PYTHONPATH", "TZ", "LANG") if name in os.environ}
     environment = kept | {"HOME": str(home), "KATOD_STATE_DIR": str(state), "XDG_CONFIG_HOME": str(home / ".config")}

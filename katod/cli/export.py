@@ -60,7 +60,7 @@ def export(
         raise click.UsageError("give exactly one of SESSION, FILE, --recording ID or --all")
     if recording is not None:
         if format_name or thinking or tools or no_redact:
-            raise click.UsageError("--recording exports a recording as it was made: it takes no other options than -o")
+            raise click.UsageError("--recording exports a recording as it was made: it takes no options other than -o")
         row, pieces = _recording(context, recording)
         _write(output, pieces, row.path.name)
         return
@@ -74,7 +74,7 @@ def export(
 
 
 def _by_suffix(output: Path, *, everything: bool) -> str:
-    """Return the format that the output's name asks for; raises UsageError for a suffix of none."""
+    """Return the format that the output's name implies. Raises UsageError for an unknown suffix."""
     if everything or not output.suffix or output.is_dir():
         return "markdown"
     if output.suffix not in SUFFIXES:
@@ -83,7 +83,7 @@ def _by_suffix(output: Path, *, everything: bool) -> str:
 
 
 def _one(context: Context, what: str, format_name: str, options: Options) -> tuple[str, Iterator[str]]:
-    """Return what the export is called in a folder, and its text."""
+    """Return the name of the export, without suffix, and its text."""
     path = Path(what).expanduser()
     if path.is_file():
         return path.stem, _file(context, path, format_name, options)
@@ -109,7 +109,7 @@ def _file(context: Context, path: Path, format_name: str, options: Options) -> I
 
 
 def _agent(path: Path) -> AgentSpec:
-    """Return whose file this is, by its first records; raises SelectionError."""
+    """Return the agent that wrote this file, judged by its first records. Raises SelectionError."""
     if spec := sniff(path.absolute()):
         return spec
     products = ", ".join(sorted(spec.product for spec in AGENTS.values()))
@@ -146,7 +146,7 @@ def _all(context: Context, folder: Path, format_name: str, options: Options) -> 
             _write(str(target), _session(context, found, format_name, options), target.name, say=False)
             written += 1
         except SelectionError:
-            continue  # exported before: an existing file is never overwritten
+            continue  # exported before: existing files are never overwritten
         except SourceError as error:
             failed += 1
             click.echo(f"katod: {error}", err=True)
@@ -162,7 +162,7 @@ def _file_name(key: SessionKey) -> str:
 def _progress(sessions: list[Found]) -> Iterable[Found]:
     if not sys.stderr.isatty():
         return sessions
-    from rich.console import Console  # noqa: PLC0415 - only for people
+    from rich.console import Console  # noqa: PLC0415 - only needed on a terminal
     from rich.progress import track  # noqa: PLC0415
 
     return track(sessions, "exporting", console=Console(stderr=True))
@@ -183,7 +183,7 @@ def _options(context: Context, *, thinking: bool, tools: Any, redact: bool) -> O
 
 
 def _write(output: str, pieces: Iterator[str], name: str, *, say: bool = True) -> None:
-    """Write to standard output, to a file of this name in a folder, or to a new file; only its owner reads it."""
+    """Write to standard output, to `name` in a folder, or to a new file, readable only by its owner."""
     if output == "-":
         for piece in pieces:
             sys.stdout.buffer.write(piece.encode("utf-8", "replace"))
@@ -203,7 +203,7 @@ def _write(output: str, pieces: Iterator[str], name: str, *, say: bool = True) -
             file.write(first)
             file.writelines(pieces)
     except BaseException:
-        target.unlink(missing_ok=True)  # half an export would be in the way of the next one
+        target.unlink(missing_ok=True)  # half an export would block the next one
         raise
     if say:
         click.echo(f"wrote {target}")

@@ -1,4 +1,4 @@
-"""`katod record`: the chat's commands, from the shell."""
+"""`katod record`: the commands of the chat, from the shell."""
 
 import time
 from datetime import UTC, datetime
@@ -14,7 +14,7 @@ from katod.service import control
 from katod.service.control import Request
 from katod.service.lock import holder
 from katod.store.integrity import quarantined
-from katod.store.ledger import FILE_NAME, Ledger
+from katod.store.ledger import LEDGER_NAME, Ledger
 
 _PATIENCE = 10.0
 
@@ -55,7 +55,7 @@ def capture(context: Context, session: str, name: str) -> None:
 
 def _ask(context: Context, session: str, word: Literal["start", "stop", "capture"], name: str) -> None:
     found = context.select(session)
-    aside = quarantined(context.state, FILE_NAME)
+    aside = quarantined(context.state, LEDGER_NAME)
     recorded = _is_recorded(context, found.key)
     moment = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
     request = Request((found.key.agent, found.key.id, found.key.subagent), word, name, moment)
@@ -63,15 +63,17 @@ def _ask(context: Context, session: str, word: Literal["start", "stop", "capture
     refusal = _answered(context, answer)
     if refusal:
         raise TargetRefused(refusal)
-    for path in quarantined(context.state, FILE_NAME)[len(aside) :]:
-        click.echo(f"katod: the ledger could not be used; quarantined as {path}, all before it is history", err=True)
+    for path in quarantined(context.state, LEDGER_NAME)[len(aside) :]:
+        click.echo(
+            f"katod: the ledger could not be used; quarantined as {path}, all before it is history", err=True
+        )
     click.echo(_result(context, request) if recorded or word != "stop" else f"{request.key} is not being recorded")
     if word != "stop" and holder(context.state) is None:
         click.echo("katod is not running: start `katod run` to keep recording", err=True)
 
 
 def _is_recorded(context: Context, key: SessionKey) -> bool:
-    """Say whether a session is recorded now; a ledger that cannot be read says no."""
+    """Return whether a session is being recorded, False if the ledger cannot be read."""
     try:
         ledger = Ledger.read(context.state)
     except LedgerError:
@@ -85,8 +87,8 @@ def _is_recorded(context: Context, key: SessionKey) -> bool:
 
 
 def _answered(context: Context, answer: Path) -> str:
-    """Wait for the daemon's answer; without a daemon, act here."""
-    from katod.daemon import start as run_daemon  # noqa: PLC0415 - the watcher's libraries load only here
+    """Wait for the daemon's answer; without a daemon, carry out the request here."""
+    from katod.daemon import run_daemon  # noqa: PLC0415 - the watcher's libraries load only here
 
     deadline = time.monotonic() + _PATIENCE
     while not answer.exists():
@@ -94,7 +96,7 @@ def _answered(context: Context, answer: Path) -> str:
             try:
                 run_daemon(context.settings, context.config_path, context.state, context.log, once=True)
             except AlreadyRunning:
-                continue  # a daemon came up meanwhile: it answers
+                continue  # a daemon has started in the meantime and will answer
         elif time.monotonic() > deadline:
             raise KatodError("timed out waiting for the daemon; the request stays queued", hint="see `katod status`")
         else:

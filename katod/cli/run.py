@@ -17,9 +17,9 @@ def run(context: Context, once: bool) -> None:
     It follows the agents' sessions and writes the recordings. SIGTERM stops it after the current step, SIGHUP reloads
     the configuration.
     """
-    from katod.daemon import start  # noqa: PLC0415 - the watcher's libraries load only here
+    from katod.daemon import run_daemon  # noqa: PLC0415 - the watcher's libraries load only here
 
     settings = context.settings
     if sys.stdout.isatty() and not once:
         click.echo("katod is following your agents. Type ::start in a chat to record it. Press Ctrl-C to stop katod.")
-    start(settings, context.config_path, context.state, EventLog(stderr_sink(), settings.log.level), once=once)
+    run_daemon(settings, context.config_path, context.state, EventLog(stderr_sink(), settings.log.level), once=once)

@@ -1,4 +1,4 @@
-"""`katod sessions`: what is there to record or export."""
+"""`katod sessions`: the sessions that can be recorded or exported."""
 
 import sys
 from collections.abc import Iterable
@@ -55,13 +55,13 @@ def sessions(
 def _listed(
     sessions: Iterable[Found], agent: str | None, project: str | None, oldest: int, most: int | None
 ) -> list[dict[str, Any]]:
-    """Return what is shown of the sessions that fit; reads no more of them than that."""
+    """Return the rows of the matching sessions; reads no more sessions than necessary."""
     chosen = (found for found in sessions if found.changed_ns >= oldest and agent in (None, found.key.agent))
-    rows = (row for row in map(describe, chosen) if not project or project in row.get("project", ""))
+    rows = (row for row in map(describe_session, chosen) if not project or project in row.get("project", ""))
     return list(islice(rows, most))
 
 
-def describe(found: Found) -> dict[str, Any]:
+def describe_session(found: Found) -> dict[str, Any]:
     """Return what is shown of a session: ids, project, title, size in bytes, time of the last change (UTC)."""
     metadata = peek(found)
     row: dict[str, Any] = {
@@ -78,7 +78,7 @@ def describe(found: Found) -> dict[str, Any]:
 
 
 def peek(found: Found) -> SessionMetadata:
-    """Return the facts of a session as far as its first events tell them."""
+    """Return the metadata of a session, as far as its first events reveal it."""
     stretches = [Stretch(path, identity) for path, identity, _ in found.files]
     metadata = SessionMetadata(found.key)
     for number, (_, now) in enumerate(replay(found.key, stretches, EventLog(), skip_missing=True)):
@@ -105,14 +105,14 @@ def _since(text: str | None) -> int:
 
 
 def _table(rows: list[dict[str, Any]]) -> None:
-    """Print a table for people, and in a pipe one line a session with tabs between: nothing is cut there."""
+    """Print a table on a terminal; in a pipe, one tab-separated line per session with nothing cut."""
     zone = When(local_zone())
     cells = [_cells(row, zone) for row in rows]
     if not sys.stdout.isatty():
         for line in cells:
             click.echo("\t".join(line))
         return
-    from rich.console import Console  # noqa: PLC0415 - only for people
+    from rich.console import Console  # noqa: PLC0415 - only needed on a terminal
     from rich.table import Table  # noqa: PLC0415
     from rich.text import Text  # noqa: PLC0415 - a title may look like markup
 

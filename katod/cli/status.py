@@ -1,4 +1,4 @@
-"""`katod status`: what katod does, and what went wrong."""
+"""`katod status`: what katod is doing, and what went wrong."""
 
 import time
 from contextlib import suppress
@@ -14,11 +14,11 @@ from katod.errors import ConfigError
 from katod.formats.when import When
 from katod.service.lock import holder
 from katod.store.integrity import quarantined
-from katod.store.ledger import FILE_NAME, Ledger
+from katod.store.ledger import LEDGER_NAME, Ledger
 from katod.store.rows import OutputRow, SessionRow, SourceRow
 
 _LAST = 10
-_QUARANTINED = "quarantined: all before it is history. Type ::start again, then delete this file"
+_QUARANTINED = "quarantined: everything before that is history. Type ::start again, then delete this file"
 
 
 @click.command()
@@ -33,17 +33,17 @@ def status(context: Context, as_json: bool, watch: bool) -> None:
             click.clear()
         click.echo(orjson.dumps(row) if as_json else "\n".join(_lines(row)))
         if not watch:
-            _ = context.settings  # reported last, so that a bad configuration hides nothing
+            _ = context.settings  # checked last, so that an invalid configuration hides nothing
             return
         time.sleep(2)
 
 
 def collect(context: Context) -> dict[str, Any]:
-    """Return the status as plain data; the shape of `--json` (see README.md)."""
+    """Return the status as plain data, in the shape of `--json` (see README.md)."""
     pid = holder(context.state)
     row: dict[str, Any] = {"daemon": {"running": pid is not None} | ({"pid": pid} if pid else {})}
     row |= {"sources": 0, "recordings": [], "ended": [], "parked": [], "refused": [], "problems": [], "nearMisses": 0}
-    row["problems"] += [_quarantined(path) for path in quarantined(context.state, FILE_NAME)]
+    row["problems"] += [_quarantined(path) for path in quarantined(context.state, LEDGER_NAME)]
     ledger = context.ledger()
     if ledger is not None:
         try:

@@ -1,4 +1,4 @@
-"""`katod verify`: does each output still hold what the sources say?"""
+"""`katod verify`: does each output still contain what the sources say?"""
 
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -7,14 +7,14 @@ import click
 
 from katod.cli.context import Context
 from katod.errors import KatodError, SelectionError, SourceError
-from katod.formats.redact import VERSION
+from katod.formats.redact import RULES_VERSION
 from katod.record.export import Stretch, render_recording
 from katod.store.ledger import Ledger
 from katod.store.rows import OutputRow
 
 
 class Verdict(NamedTuple):
-    """What came of one recording: whether all is there, and a word about it."""
+    """The result for one recording: whether everything is there, and one line about it."""
 
     good: bool
     text: str
@@ -58,12 +58,12 @@ def _verify(ledger: Ledger, row: OutputRow, context: Context) -> Verdict:
 
 
 def _verify_made(ledger: Ledger, row: OutputRow, context: Context) -> Verdict:
-    """Compare an output, what is waiting to be written to it included. Raises SourceError, OSError."""
+    """Compare an output, including what is waiting to be written to it. Raises SourceError, OSError."""
     key = ledger.session(row.session).key
     stretches = [Stretch(s.path, s.identity, row.reached(s)) for s in ledger.sources_of(row.session)]
     content, intent = row.path.read_bytes(), row.intent or b""
     verdict = compare(content + intent, render_recording(row, key, stretches, context.log))
-    if not verdict.good and row.options.redact and row.options.rules != VERSION:
+    if not verdict.good and row.options.redact and row.options.rules != RULES_VERSION:
         return Verdict(good=False, text=f"{verdict.text} (its secrets were redacted by an older set of rules)")
     if content.endswith(intent):
         return verdict
@@ -72,7 +72,7 @@ def _verify_made(ledger: Ledger, row: OutputRow, context: Context) -> Verdict:
 
 
 def compare(content: bytes, pieces: Iterable[str]) -> Verdict:
-    """Find each piece in the content, in order; what stands between them is a person's."""
+    """Find each piece in the content, in order; anything between them was added by the user."""
     at = found = missing = 0
     alone = True
     for piece in pieces:
@@ -92,7 +92,7 @@ def compare(content: bytes, pieces: Iterable[str]) -> Verdict:
 
 
 def _lines_end(content: bytes, wanted: bytes, at: int) -> int:
-    """Return where the lines of a part end that stand there in order, a person's among them; -1 if one is missing."""
+    """Return where the lines of a part end if they follow in order, other text among them; -1 if one is missing."""
     for line in filter(None, wanted.split(b"\n")):
         found = content.find(line, at)
         if found < 0:

@@ -1,1 +1,1 @@
-"""What a person types in the chat: parsed, aimed at a file, decided. Pure but for the look at the disk."""
+"""Commands typed in the chat: parsed, resolved to a file, decided. Pure, except for looking at the disk."""

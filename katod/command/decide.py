@@ -1,21 +1,21 @@
-"""What a command does, given where its session stands (the table of design, section 5). Pure."""
+"""What a command does, given the state of its session (the table of design, section 5). Pure."""
 
 from typing import Literal, NamedTuple
 
 from katod.model import Command
 
 
-class Standing(NamedTuple):
-    """Where a session stands: the path of the output it records to now, and of its present output."""
+class RecordingState(NamedTuple):
+    """The state of a session's recording: the path of the output being recorded to, and of the current output."""
 
     recording: str = ""
     present: str = ""
 
 
 class Action(NamedTuple):
-    """What is to be done, in this order: end the recording, then begin or copy.
+    """What to do, in this order: end the recording, then begin one or copy.
 
-    `target`: `none`, `present` (the session's output), `named` (what was typed) or `generated`.
+    `target` is `none`, `present` (the session's current output), `named` (what was typed) or `generated`.
     """
 
     end: bool = False
@@ -24,9 +24,9 @@ class Action(NamedTuple):
     target: Literal["none", "present", "named", "generated"] = "none"
 
 
-def decide(command: Command, standing: Standing, named: str = "") -> Action:
-    """Return what a command does; `named` is the path that its name means, empty when it has none."""
-    recording = bool(standing.recording)
+def decide(command: Command, state: RecordingState, named: str = "") -> Action:
+    """Return what a command does; `named` is the path that its name resolves to, empty if it has none."""
+    recording = bool(state.recording)
     fresh: Literal["named", "generated"] = "named" if named else "generated"
     if command.word == "stop":
         return Action(end=recording)
@@ -34,7 +34,7 @@ def decide(command: Command, standing: Standing, named: str = "") -> Action:
         return Action(copy=True, target=fresh)
     if command.word == "capture":
         return Action(end=recording, begin="beginning", target=fresh)
-    if recording and (named or standing.present) in ("", standing.recording):
+    if recording and (named or state.present) in ("", state.recording):
         return Action()
-    present = not named and bool(standing.present)
+    present = not named and bool(state.present)
     return Action(end=recording, begin="here", target="present" if present else fresh)

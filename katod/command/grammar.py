@@ -10,30 +10,30 @@ Word = Literal["start", "stop", "capture", "export"]
 WORDS: Final = ("start", "stop", "capture", "export")
 _LINE: Final = re.compile(r"::([A-Za-z]+)(?![^\s])[ \t]*(.*)")
 _NEAR: Final = re.compile(r"::[A-Za-z]")
-MOST_COMMANDS: Final = 1000  # in one message; all others are text: each event and range of it is held at once
+MOST_COMMANDS: Final = 1000  # per message; the rest is text: all events and ranges of a message are in memory at once
 _FENCE: Final = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
 _SWITCH: Final = re.compile(r"([+-])(thinking|tools)", re.IGNORECASE)
 _QUOTED: Final = re.compile(r"""(?:"([^"]+)"|'([^']+)'|`([^`]+)`|\[[^\]]*\]\(<?([^)>]+)>?\))(?=\s|$)""")
 _BARE: Final = re.compile(r"\S+")
-_NO_NAME: Final = tuple("\"'`+-")  # a bare word that begins so is a quotation or an option gone wrong
+_NO_NAME: Final = tuple("\"'`+-")  # a bare word that begins like this is a malformed quotation or option
 
 
 class Piece(NamedTuple):
-    """A run of a message: text (kept as it was) or one command."""
+    """A run of a message: text, unchanged, or one command."""
 
     text: str = ""
     command: Command | None = None
 
 
 class Parsed(NamedTuple):
-    """A message in its pieces, and how many lines looked like a command and were none."""
+    """A message in pieces, and the number of lines that looked like commands but were not."""
 
     pieces: tuple[Piece, ...]
     near_misses: int
 
     @property
     def commands(self) -> list[Command]:
-        """The commands, in their order."""
+        """The commands, in order."""
         return [piece.command for piece in self.pieces if piece.command]
 
     @property
@@ -42,8 +42,8 @@ class Parsed(NamedTuple):
         return "\n".join(piece.text for piece in self.pieces if not piece.command)
 
 
-def parse(text: str) -> Parsed:
-    """Split a typed text at its command lines; a text without any is one piece."""
+def parse_message(text: str) -> Parsed:
+    """Split typed text at its command lines; text without any is one piece."""
     if "::" not in text:
         return Parsed((Piece(text),), 0)
     pieces: list[Piece] = []
@@ -63,7 +63,7 @@ def parse(text: str) -> Parsed:
 
 
 def parse_line(line: str) -> Command | None:
-    """Return the command that this line is, None if it is ordinary text."""
+    """Return the command in this line, None if it is ordinary text."""
     match = _LINE.fullmatch(line.rstrip())
     if not match or match[1].lower() not in WORDS:
         return None
@@ -78,7 +78,7 @@ def parse_line(line: str) -> Command | None:
 
 
 def _arguments(rest: str) -> tuple[str, dict[str, bool]] | None:
-    """Read `[name] [options]` in any order; None when there is more than one bare word."""
+    """Read `[name] [options]` in any order; None if there is more than one bare word."""
     name = ""
     switches: dict[str, bool] = {}
     for word in _words(rest):
@@ -95,7 +95,7 @@ def _arguments(rest: str) -> tuple[str, dict[str, bool]] | None:
 
 
 def _words(rest: str) -> Iterator[re.Match[str] | None]:
-    """Yield the quoted and bare words of a line; None where neither begins."""
+    """Yield the quoted and bare words of a line, and None where neither begins."""
     at = 0
     while at < len(rest):
         if rest[at] in " \t":
@@ -109,7 +109,7 @@ def _words(rest: str) -> Iterator[re.Match[str] | None]:
 
 
 def _lines(text: str) -> Iterator[tuple[str, bool]]:
-    """Yield each line and whether it is in a code fence, or is one of its two marks."""
+    """Yield each line and whether it is in a code fence or delimits one."""
     fence = ""
     for line in text.split("\n"):
         before, fence = fence, _fence_after(fence, line)
@@ -117,7 +117,7 @@ def _lines(text: str) -> Iterator[tuple[str, bool]]:
 
 
 def _fence_after(fence: str, line: str) -> str:
-    """Return the marks of the fence that is open after a line, given those before it; empty: none."""
+    """Return the marks of the fence that is open after a line, given those before it; empty if none is open."""
     match = _FENCE.match(line)
     if match is None:
         return fence
@@ -129,7 +129,7 @@ def _fence_after(fence: str, line: str) -> str:
 
 
 def _flush(plain: list[str], pieces: list[Piece]) -> None:
-    """Make a piece of the lines gathered so far; blank lines alone are none."""
+    """Make a piece of the lines gathered so far, unless all of them are blank."""
     text = "\n".join(plain)
     plain.clear()
     if text.strip():

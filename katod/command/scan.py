@@ -1,32 +1,32 @@
-"""Looks for commands in the raw lines of a session that nobody records, decoding next to nothing."""
+"""Scans the raw lines of unrecorded sessions for commands and decodes almost nothing."""
 
 import re
 from collections.abc import Iterator
 from typing import Final
 
 from katod.agents import AGENTS
-from katod.command.grammar import parse
+from katod.command.grammar import parse_message
 from katod.model import Identity, Line
 from katod.tail.decode import decode
-from katod.tail.framing import clean
+from katod.tail.framing import strip_record
 from katod.tail.reader import Batch
 
-# A line of a JSON string begins behind its quote, or behind an escaped newline. What stands before the colons is
-# looked at last: to two plain characters in front `re` leaps, and faster than `bytes.find` does.
+# In a JSON string, a line begins after the opening quote or after an escaped newline. The look-behinds come after
+# the colons because `re` skips quickly to a literal prefix of two characters, more quickly than `bytes.find`.
 _BEGINS: Final = re.compile(rb'::(?:(?<="::)|(?<=\\[nr]::)|(?<=\\u000[aAdD]::))[A-Za-z]')
 
 
 def find_command(identity: Identity, batch: Batch) -> tuple[Line | None, int]:
-    """Return the first line that may hold a typed command, judged by it alone, and the near misses before it.
+    """Return the first line that may contain a typed command, judged by that line alone, and the near misses before it.
 
-    The line comes decoded: whoever translates it need not do that again.
+    The line is returned decoded, so that it need not be decoded again.
     """
     near_misses = 0
     if identity.key.subagent:
         return None, 0
     for raw in _candidates(batch):
         line = raw._replace(records=tuple(decode(raw)))
-        parsed = [parse(text) for text in _typed_texts(identity.key.agent, line)]
+        parsed = [parse_message(text) for text in _typed_texts(identity.key.agent, line)]
         if any(message.commands for message in parsed):
             return line, near_misses
         near_misses += sum(message.near_misses for message in parsed)
@@ -34,7 +34,7 @@ def find_command(identity: Identity, batch: Batch) -> tuple[Line | None, int]:
 
 
 def _candidates(batch: Batch) -> Iterator[Line]:
-    """Yield the lines with a string in which a line begins like a command; they are looked for only around it."""
+    """Yield the lines with a string in which a line begins like a command; line ends are found only around a match."""
     data, at = batch.data, 0
     if not data:
         yield from (line for line in batch.lines if _BEGINS.search(line.data))
@@ -42,7 +42,7 @@ def _candidates(batch: Batch) -> Iterator[Line]:
     while match := _BEGINS.search(data, at):
         begin, end = data.rfind(b"\n", 0, match.start()) + 1, data.find(b"\n", match.end()) + 1
         offset = batch.start + begin
-        yield Line(offset, batch.start + end, clean(data[begin : end - 1], offset))
+        yield Line(offset, batch.start + end, strip_record(data[begin : end - 1], offset))
         at = end
 
 

@@ -1,9 +1,9 @@
-"""Splits what a person typed at its command lines, so that ranges are positions between events."""
+"""Splits typed messages at their command lines, so that ranges are positions between events."""
 
 from typing import NamedTuple
 
 from katod import events as ev
-from katod.command.grammar import Parsed, parse
+from katod.command.grammar import Parsed, parse_message
 from katod.events import Event
 from katod.model import Command
 
@@ -17,18 +17,18 @@ class Split(NamedTuple):
 
 
 def split(event: Event) -> Split:
-    """Split one `user.message`; text that nobody is proven to have typed stays whole."""
+    """Split one `user.message`; text that a person is not known to have typed stays whole."""
     text = event.payload["text"]
     if not event.typed or "::" not in text:
         return Split([event], text, 0)
-    parsed = parse(text)
+    parsed = parse_message(text)
     if not parsed.commands:
         return Split([event], text, parsed.near_misses)
     return Split(_parts(event, parsed), parsed.words, parsed.near_misses)
 
 
 def command_of(event: Event) -> Command:
-    """Return the command that a `user.kato-command` event holds."""
+    """Return the command in a `user.kato-command` event."""
     payload = event.payload
     switches = tuple((option[1:], option[0] == "+") for option in payload["options"])
     return Command(payload["command"], payload.get("argument", ""), switches, payload["line"])
@@ -44,7 +44,7 @@ def _parts(event: Event, parsed: Parsed) -> list[Event]:
             continue
         out.append(part._replace(payload={"text": piece.text} | rest))
         rest = {}
-    if rest:  # images beside nothing but commands
+    if rest:  # attachments of a message that is nothing but commands
         n = len(out)
         part = event._replace(id=f"{event.id}.{n}", dedup_key=f"{event.dedup_key}.{n}")
         out.append(part._replace(payload={"text": ""} | rest))

@@ -1,4 +1,4 @@
-"""From what was typed to a path that katod may write to (design, sections 5 and 9)."""
+"""Resolves a typed name to a path that katod may write to (design, sections 5 and 9)."""
 
 import re
 import unicodedata
@@ -17,45 +17,45 @@ _FORBIDDEN: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\\$\u202a-\u202e\u2066-\u206
 
 
 @dataclass(frozen=True, slots=True)
-class Places:
-    """Where outputs may lie, for one session."""
+class TargetScope:
+    """Where outputs of one session may be created."""
 
     output: Path
     project: Path | None  # the session's first working directory
-    project_folder: str  # its folder below the output directory
+    project_folder: str  # its folder inside the output directory
     allowed: tuple[Path, ...]
-    agents: tuple[Path, ...]  # the agents' own roots, and katod's state: never written to
+    agents: tuple[Path, ...]  # the agents' roots and katod's state directory, which are never written to
     home: Path
     format: str
 
 
-def resolve(name: str, places: Places, *, formats: tuple[str, ...] = tuple(SUFFIXES.values())) -> Target:
-    """Return the target that a typed name means; raises TargetRefused with the reason."""
-    name = unicodedata.normalize("NFC", name.strip()).removeprefix("@")  # as agents complete file names
+def resolve(name: str, scope: TargetScope, *, formats: tuple[str, ...] = tuple(SUFFIXES.values())) -> Target:
+    """Return the target that a typed name means. Raises TargetRefused with the reason."""
+    name = unicodedata.normalize("NFC", name.strip()).removeprefix("@")  # agents complete file names with an @
     if _FORBIDDEN.search(name):
         raise TargetRefused("the name contains a control character, a backslash or a $", hint="use a plain name")
     if len(name.encode()) > _LONGEST:
         raise TargetRefused("the name is too long", hint=f"use at most {_LONGEST} bytes")
     if re.match(r"[A-Za-z]:[/\\]", name):
         raise TargetRefused("drive letters are not supported", hint="use a plain name")
-    root, relative = _anchor(name, places)
+    root, relative = _anchor(name, scope)
     parts = tuple(relative.split("/"))
     for part in parts:
         _check_part(part)
-    parts, chosen = _with_format(parts, places.format, formats)
+    parts, chosen = _with_format(parts, scope.format, formats)
     target = Target(root, parts, chosen)
-    _outside_agents(target.path, places)
+    _outside_agents(target.path, scope)
     return target
 
 
-def generated(template: str, fields: dict[str, str], places: Places) -> Target:
-    """Return the target for a session without a name: the template of the configuration, filled in."""
-    filled = template.format_map({**fields, "project": places.project_folder})
+def generated(template: str, fields: dict[str, str], scope: TargetScope) -> Target:
+    """Return the target for a session without a name: the configured template, filled in."""
+    filled = template.format_map({**fields, "project": scope.project_folder})
     raw = [part for part in filled.split("/") if part]
     parts = tuple(_tame(part) for part in raw) or ("untitled",)
-    suffix = next(s for s, name in SUFFIXES.items() if name == places.format)
-    target = Target(places.output, (*parts[:-1], parts[-1] + suffix), places.format)
-    _outside_agents(target.path, places)
+    suffix = next(s for s, name in SUFFIXES.items() if name == scope.format)
+    target = Target(scope.output, (*parts[:-1], parts[-1] + suffix), scope.format)
+    _outside_agents(target.path, scope)
     return target
 
 
@@ -65,26 +65,26 @@ def numbered(target: Target, number: int) -> Target:
     return Target(target.root, (*target.parts[:-1], f"{stem}-{number}{dot}{suffix}"), target.format)
 
 
-def _anchor(name: str, places: Places) -> tuple[Path, str]:
-    """Return the allowed root that a name lies in and the rest of it."""
+def _anchor(name: str, scope: TargetScope) -> tuple[Path, str]:
+    """Return the allowed root that a name is in, and the rest of the name."""
     if name.startswith("~/"):
-        name = f"{places.home}/{name[2:]}"
+        name = f"{scope.home}/{name[2:]}"
     if name.startswith("/"):
-        return _inside(name, places)
+        return _inside(name, scope)
     if name.startswith("./"):
-        return _project(places), name[2:]
+        return _project(scope), name[2:]
     if "/" not in name:
-        return places.output, f"{places.project_folder}/{name}"
-    return _project(places), name
+        return scope.output, f"{scope.project_folder}/{name}"
+    return _project(scope), name
 
 
-def _project(places: Places) -> Path:
-    project = places.project
+def _project(scope: TargetScope) -> Path:
+    project = scope.project
     if project is None or not project.is_absolute():
         raise TargetRefused("the session has no project directory", hint="use a name without a slash")
     resolved = project.resolve()
-    too_wide = resolved in (Path("/"), places.home.resolve())
-    if too_wide or any(_is_within(agent, resolved) for agent in places.agents):
+    too_wide = resolved in (Path("/"), scope.home.resolve())
+    if too_wide or any(_is_within(agent, resolved) for agent in scope.agents):
         raise TargetRefused(
             "the session's directory is not a project: it is /, your home, or it contains an agent's folder",
             hint="use a name without a slash",
@@ -92,10 +92,10 @@ def _project(places: Places) -> Path:
     return project
 
 
-def _inside(name: str, places: Places) -> tuple[Path, str]:
-    roots = [places.output, *places.allowed]
-    with suppress(TargetRefused):  # then the project is none of the roots; the refusal below says what is allowed
-        roots.append(_project(places))
+def _inside(name: str, scope: TargetScope) -> tuple[Path, str]:
+    roots = [scope.output, *scope.allowed]
+    with suppress(TargetRefused):  # without a project, the roots are the other two; the refusal below lists them all
+        roots.append(_project(scope))
     for root in roots:
         for form in (root, root.resolve()):
             prefix = f"{form}/"
@@ -113,7 +113,7 @@ def _check_part(part: str) -> None:
     if part.startswith("."):
         raise TargetRefused("katod does not write to hidden files or folders", hint="use a name without a leading dot")
     if part.startswith(("-", "+", "~")) or part.split(".", maxsplit=1)[0].lower() in _RESERVED:
-        raise TargetRefused("invalid file name", hint="begin with none of - + ~, and avoid con, nul and the like")
+        raise TargetRefused("invalid file name", hint="do not begin it with -, + or ~, and avoid con, nul and the like")
     if len(part.encode()) > _LONGEST_PART:
         raise TargetRefused("the name is too long", hint=f"use at most {_LONGEST_PART} bytes")
 
@@ -131,9 +131,9 @@ def _with_format(parts: tuple[str, ...], default: str, formats: tuple[str, ...])
     return parts, chosen
 
 
-def _outside_agents(path: Path, places: Places) -> None:
+def _outside_agents(path: Path, scope: TargetScope) -> None:
     resolved = path.parent.resolve() / path.name
-    if any(_is_within(resolved, agent) for agent in places.agents):
+    if any(_is_within(resolved, agent) for agent in scope.agents):
         raise TargetRefused("the path is in an agent's folder or katod's state directory", hint="use another folder")
 
 

@@ -1,1 +1,1 @@
-"""Finding session files: where agents keep them, what their paths tell, which of them changed."""
+"""Finding session files: where agents keep them, what their paths say, and which of them changed."""

@@ -1,6 +1,6 @@
-"""All sources that are known, and what the sweep finds about them: new, changed, moved, gone.
+"""All known sources, and what a sweep finds out about them: new, changed, moved, gone.
 
-Decides where a new source's history ends (its baseline): what existed before katod looked never commands.
+Also decides where the history of a new source ends (its baseline): commands in anything older are ignored.
 """
 
 import os
@@ -14,30 +14,30 @@ from typing import Final
 from katod.agents import AGENTS
 from katod.agents.base import AgentSpec
 from katod.discover.roots import Root
-from katod.discover.sweep import look, sweep, sweep_folder
+from katod.discover.sweep import stat_source, sweep, sweep_folder
 from katod.log import EventLog
 from katod.model import Cursor, Identity, Partial, Stat
 from katod.store.ledger import Ledger
 from katod.store.rows import RootRow, SourceRow
 from katod.tail.reader import Batch
 
-# File times come from a coarser clock than `time.time_ns`: a file made right after a sweep began may look older.
+# File times come from a coarser clock than `time.time_ns`: a file created just after a sweep began may look older.
 _CLOCK_SLACK_NS: Final = 20_000_000
 _BY_THE_CLOCK_NS: Final = 1_000_000_000
 
 
 @dataclass(slots=True, eq=False)
 class Source(SourceRow):
-    """One source while katod runs: its row, and what only this process knows of it."""
+    """One source at run time: its row, plus what only this process knows about it."""
 
     partial: Partial | None = None  # a line still being written
-    scanned: Batch | None = None  # what the scan read from the cursor on, its first line decoded: a command's
-    resume_at: Cursor | None = None  # where a restart has to read again, while text is held back
+    scanned: Batch | None = None  # what the scan read, from the line of a command on; that line is decoded
+    resume_at: Cursor | None = None  # where a restart has to resume while text is held back
     near_misses: int = 0  # not stored yet
-    failed: bool = False  # the last step raised: its session is loaded from the ledger again
+    failed: bool = False  # the last step raised; its session is loaded from the ledger again
     due: float | None = None  # when (monotonic) the next step is due
     stepped: float = 0.0  # when it was last stepped
-    failures: int = 0  # how often in a row it could not be read
+    failures: int = 0  # how many times in a row it could not be read
 
     @property
     def spec(self) -> AgentSpec:
@@ -45,18 +45,18 @@ class Source(SourceRow):
         return AGENTS[self.identity.key.agent]
 
     def rewind(self, row: SourceRow) -> None:
-        """Go back to what the ledger holds, after a step that failed."""
+        """Return to what the ledger has, after a failed step."""
         self.cursor, self.baseline = row.cursor, row.baseline
         self.state, self.version, self.translated = row.state, row.version, row.translated
         self.partial = self.scanned = self.resume_at = None
 
     def forget_translation(self) -> None:
-        """Drop the adapter's state: nobody translates this source any more."""
+        """Drop the adapter's state, once the source is no longer translated."""
         self.state, self.translated = None, 0
 
 
 def save_source(source: Source, ledger: Ledger) -> None:
-    """Store a source; while text is held back whose state is not kept, at the place to read again from."""
+    """Store a source. While text is held back and the adapter's state is not kept, store the place to resume from."""
     cursor = source.cursor
     if source.resume_at is not None and source.state is None:
         source.cursor = source.resume_at
@@ -65,23 +65,23 @@ def save_source(source: Source, ledger: Ledger) -> None:
 
 
 class Coverage:
-    """When each root, and each place in it that could not be read at some time, was last swept completely."""
+    """When each root was last swept completely, and each place inside it that was unreadable at some time."""
 
     def __init__(self, ledger: Ledger, log: EventLog) -> None:
         self._ledger = ledger
         self._log = log
-        self._times = ledger.roots()  # `<folder>/` and `<database>#` for places in a root. 0: never looked into
+        self._times = ledger.roots()  # keys for places in a root: `<folder>/`, `<database>#`; 0 means never
         self._problems: dict[Path, dict[str, str]] = {}
 
     def note(self, root: Root, problems: dict[str, str], began: int) -> tuple[str, ...]:
-        """Note a sweep of a root that began at this time (ns) and could not read some places; returns those."""
+        """Record a sweep of a root that started at `began` (ns), and the places it could not read; return those."""
         for path, problem in problems.items():
             if self._problems.get(root.path, {}).get(path) != problem:
                 self._log.source_unreadable(path, problem)
         self._problems[root.path] = problems
         closed = tuple(f"{path}#" if root.spec.is_container(path) else f"{path}/" for path in problems)
         known = self._times.get(str(root.path), 0)
-        for place in closed:  # what is written there meanwhile is new when it can be read again
+        for place in closed:  # what is written there in the meantime is new once it can be read again
             self._save(root, place, self._times.get(place, known))
         inside = [place for place in self._times if place[-1] in "#/" and place.startswith(root.prefix)]
         for place in (str(root.path), *inside):
@@ -90,7 +90,7 @@ class Coverage:
         return closed
 
     def at(self, root: Root, path: str) -> int:
-        """Return when katod last saw all of the place where a path is now, 0 if it never did."""
+        """Return when katod last saw everything in the place where a path is now (ns), 0 if it never did."""
         closed = [at for place, at in self._times.items() if place[-1] in "#/" and path.startswith(place)]
         return min(closed, default=self._times.get(str(root.path), 0))
 
@@ -100,7 +100,7 @@ class Coverage:
 
 
 class Catalog:
-    """The sources in memory, by id, by path, by identity and by session."""
+    """The sources in memory, by id, path, identity and session."""
 
     def __init__(self, ledger: Ledger, log: EventLog) -> None:
         self._ledger = ledger
@@ -124,18 +124,18 @@ class Catalog:
         return list(self._by_session.get(session_id, ()))
 
     def unread(self) -> list[Source]:
-        """Return the sources that were seen but, when katod ended, not read, or not to their end."""
+        """Return the sources that were seen but not read, or not to the end, when katod exited."""
         sources = (source for source in self.sources.values() if not source.gone)
         return [s for s in sources if s.baseline is None or s.problem or s.cursor.offset < s.seen.size]
 
     # -- what is newer in memory than in the ledger ---------------------------------------------------
 
     def changed(self, source: Source) -> None:
-        """Have a source stored at the next flush."""
+        """Mark a source to be stored at the next flush."""
         self._unsaved.add(source)
 
     def note_problem(self, source: Source, problem: str) -> None:
-        """Remember why a source cannot be read (empty: it can be)."""
+        """Remember why a source cannot be read; an empty problem clears it."""
         if source.problem != problem:
             source.problem = problem
             self.changed(source)
@@ -148,12 +148,12 @@ class Catalog:
         return bool(self._unsaved)
 
     def saved(self, sources: list[Source]) -> None:
-        """Note that a step's transaction stores these sources; stores their near misses with it."""
+        """Note that a step's transaction stores these sources, and store their near misses with it."""
         self._unsaved.difference_update(sources)
         self._save_near_misses(sources)
 
     def flush(self) -> None:
-        """Store the sources that changed."""
+        """Store the changed sources."""
         if self._unsaved:
             with self._ledger.transaction():
                 for source in self._unsaved:
@@ -171,7 +171,7 @@ class Catalog:
     # -- what the disk holds now ----------------------------------------------------------------------
 
     def sweep(self, roots: Iterable[Root]) -> list[Source]:
-        """Look at every session file of these roots; returns what is new or changed, oldest change first."""
+        """Check every session file of these roots; return the new and changed ones, oldest change first."""
         changed: list[Source] = []
         with self._ledger.transaction():
             for root in roots:
@@ -179,7 +179,7 @@ class Catalog:
         return sorted(changed, key=lambda source: (source.seen.mtime_ns, source.id))
 
     def sweep_folders(self, folders: Iterable[tuple[Root, str]]) -> list[Source]:
-        """Look at the files of single folders (the recently active ones)."""
+        """Check the files in single folders (the recently active ones); return the new and changed ones."""
         changed: list[Source] = []
         for root, folder in folders:
             for path, seen in sweep_folder(root.spec, folder, {}, deep=False):
@@ -187,11 +187,11 @@ class Catalog:
         return changed
 
     def hint(self, root: Root, path: str) -> list[Source]:
-        """Look at one path that the watcher named."""
+        """Check one path that the watcher reported; return the sources to be stepped."""
         container = root.spec.container
         if container is not None and path.endswith(container.suffixes):
             return self.sweep_folders([(root, os.path.dirname(path))])
-        found = look(root.spec, path)
+        found = stat_source(root.spec, path)
         if found is None:
             return []
         known = self._by_path.get(path)
@@ -226,9 +226,9 @@ class Catalog:
         return [source]
 
     def _moved(self, path: str, identity: Identity) -> Source | None:
-        """Return the source that this file was under another name (archived, restored), None if it is a new one."""
+        """Return the source that this file was under another path (archived, restored), None if it is new."""
         source = self._by_identity.get(identity)
-        if source is None or look(source.spec, source.path) is not None:
+        if source is None or stat_source(source.spec, source.path) is not None:
             return None
         del self._by_path[source.path]
         source.path = path
@@ -241,7 +241,7 @@ class Catalog:
         history = seen.size if _is_older(root.spec, path, seen, swept) else 0
         session = self._ledger.find_session(identity.key) or self._ledger.add_session(identity.key)
         source = Source(0, session.id, path, identity, seen, history, since_ns=0 if history else swept)
-        if history and root.spec.is_contained(path):  # its words have times: it need not be opened to be known
+        if history and root.spec.is_contained(path):  # its rows are dated, so it need not be opened to be known
             source.baseline, source.cursor, source.after_ns = 0, Cursor(seen.size), seen.mtime_ns
         elif not history:
             source.baseline = 0
@@ -251,10 +251,10 @@ class Catalog:
 
 
 def _is_older(spec: AgentSpec, path: str, seen: Stat, swept: int) -> bool:
-    """Return whether a new file's content is older than katod's last look: restored, synced, never looked at.
+    """Return whether a new file's content predates katod's last look: restored, synced, or never swept.
 
-    A clock that was set back gives what is new an old time: where it is behind the last look, only a file whose
-    time was set by hand, as by a copy, is taken as old.
+    After the clock was set back, a new file has an old time. While the clock is behind the last sweep, a file therefore
+    counts as old only if its time was set by a program, as a copy does.
     """
     if not swept:
         return True
@@ -264,7 +264,7 @@ def _is_older(spec: AgentSpec, path: str, seen: Stat, swept: int) -> bool:
 
 
 def _is_by_the_clock(spec: AgentSpec, path: str) -> bool:
-    """Return whether a file's time is that of its last change, which no program can choose."""
+    """Return whether a file's modification time is that of its last change, which no program can set."""
     if spec.is_contained(path):
         return True
     try:

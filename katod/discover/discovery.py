@@ -1,4 +1,4 @@
-"""Finds the sources that changed: where hints point at once, in active folders often, everywhere now and then."""
+"""Finds the sources that changed: hinted ones at once, active folders often, everything now and then."""
 
 import os
 import time
@@ -12,45 +12,45 @@ from katod.discover.roots import Root
 from katod.discover.watch import Hints, Watcher, folders_of
 from katod.log import EventLog
 
-ACTIVE_EVERY: Final = 2.0  # seconds between two looks at the folders where something changed lately
+ACTIVE_EVERY: Final = 2.0  # seconds between two sweeps of the folders with recent changes
 ACTIVE_FOR: Final = 600.0
 FULL_EVERY: Final = 30.0
 FULL_EVERY_WHEN_QUIET: Final = 60.0
 
 
 class Discovery:
-    """Knows where to look and when. Hints only say where to look first: they get lost, and the sweep decides."""
+    """Decides where to look and when. Hints only say where to look first: they can get lost; the sweep decides."""
 
     def __init__(self, catalog: Catalog, roots: list[Root], also: Path, log: EventLog) -> None:
         self.catalog = catalog
         self.roots = roots
         self.hints = Hints(AGENTS.values())
-        self._also = also  # a folder that is no root, and watched too
+        self._also = also  # a folder outside the roots that is watched as well
         self._watcher = Watcher(self.hints, log)
         self._active: dict[tuple[Root, str], float] = {}
         self._clock = _Clock()
 
     def start(self, *, watch: bool) -> bool:
-        """Begin to watch; returns whether the machine can (sweeps go on all the same)."""
+        """Start watching; return whether the machine can (sweeps work without it)."""
         watching = watch and self._watcher.start()
         self.renew()
         return watching
 
     def stop(self) -> None:
-        """End the watcher's threads."""
+        """Stop the watcher's threads."""
         self._watcher.stop()
 
     def use(self, roots: list[Root]) -> None:
-        """Look in these roots from now on."""
+        """Use these roots from now on."""
         self.roots = roots
         self.renew()
 
     def renew(self) -> bool:
-        """Watch what exists now; returns whether a folder is new."""
+        """Watch the folders that exist now; return whether one is new."""
         return self._watcher.renew([*folders_of(self.roots), (self._also, False)])
 
     def hinted(self) -> tuple[list[Source], bool]:
-        """Return the sources that hints name, and whether one named the folder that is no root."""
+        """Return the sources that hints name, and whether one named the folder outside the roots."""
         paths, overflow = self.hints.take()
         self._clock.lost |= overflow
         sources: list[Source] = []
@@ -61,7 +61,7 @@ class Discovery:
         return self._noted(sources), any(path.startswith(f"{self._also}/") for path in paths)
 
     def active(self, now: float) -> list[Source] | None:
-        """Return what changed in the active folders, None while it is not time to look."""
+        """Return what changed in the active folders, None if it is not time to look."""
         if now < self._clock.active_at:
             return None
         self._clock.active_at = now + ACTIVE_EVERY
@@ -70,7 +70,7 @@ class Discovery:
         return self._noted(self.catalog.sweep_folders(list(self._active)))
 
     def everything(self, now: float) -> list[Source] | None:
-        """Return what changed anywhere, None while it is not time to look."""
+        """Return what changed anywhere, None if it is not time to look."""
         if not self._clock.is_full_due(now):
             return None
         sources = self.sweep()
@@ -78,7 +78,7 @@ class Discovery:
         return sources
 
     def sweep(self) -> list[Source]:
-        """Look at everything now."""
+        """Sweep everything now."""
         return self._noted(self.catalog.sweep(self.roots))
 
     def deadline(self) -> float:
@@ -86,7 +86,7 @@ class Discovery:
         return min(self._clock.active_at, self._clock.full_at)
 
     def _noted(self, sources: Iterable[Source]) -> list[Source]:
-        """Return the sources; the folders of those that changed lately are active from now on."""
+        """Return the sources, and mark the folders of those that changed recently as active."""
         now, wall = time.monotonic(), time.time()
         found = list(sources)
         for source in found:
@@ -107,14 +107,14 @@ class _Clock:
         now = time.monotonic()
         self.active_at = now + ACTIVE_EVERY
         self.full_at = now + FULL_EVERY
-        self.lost = False  # hints were lost, or a folder is new
+        self.lost = False  # hints were lost, or there is a new folder
         self._full_after = 0.0
         self._wall = time.time() - now
 
     def is_full_due(self, now: float) -> bool:
-        """Return whether everything has to be looked at; then the time of the last full look is now."""
+        """Return whether a full sweep is due; if so, the present counts as the time of the last one."""
         gap = abs(time.time() - now - self._wall) > FULL_EVERY  # the machine slept, or its clock was set
-        lost = self.lost and now >= self._full_after  # folders may be touched all the time
+        lost = self.lost and now >= self._full_after  # some folders are touched all the time
         if not (now >= self.full_at or gap or lost):
             return False
         self.lost, self._full_after, self._wall = False, now + ACTIVE_EVERY, time.time() - now

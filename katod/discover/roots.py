@@ -1,4 +1,4 @@
-"""Where the agents keep their sessions: the configuration, their environment variables, their defaults."""
+"""Where agents keep their sessions: the configuration, environment variables, defaults."""
 
 import os
 from collections.abc import Mapping
@@ -11,11 +11,11 @@ from katod.config import Settings
 
 @dataclass(frozen=True, slots=True)
 class Root:
-    """A directory of an agent; `folders` are those below it that hold sessions."""
+    """A directory of an agent; `folders` are the subfolders that contain sessions."""
 
     spec: AgentSpec
     path: Path
-    database: str = ""  # the one container that counts in a folder that is not the agent's own
+    database: str = ""  # the only container to read, in a folder that is not the agent's own
 
     @property
     def agent(self) -> str:
@@ -24,7 +24,7 @@ class Root:
 
     @property
     def prefix(self) -> str:
-        """What the paths of its sources begin with, and those of no other root's beside it."""
+        """What the paths of its sources begin with, unlike those of any other root in the same folder."""
         return f"{self.path}/{self.database}#" if self.database else f"{self.path}/"
 
     @property
@@ -34,7 +34,7 @@ class Root:
 
 
 def find_roots(settings: Settings, agents: Mapping[str, AgentSpec]) -> list[Root]:
-    """Return the roots of all agents that are switched on, each real path once."""
+    """Return the roots of all enabled agents, each real path once."""
     roots: dict[Path, Root] = {}
     for name, choice in settings.agents.items():
         spec = agents[name]

@@ -1,4 +1,4 @@
-"""The sweep: one stat of each session file. It is authoritative; hints of the watcher only say where to look first."""
+"""The sweep: one stat of each session file. It is authoritative; the watcher's hints only say where to look first."""
 
 import errno
 import os
@@ -14,7 +14,7 @@ _LINK = "is a symbolic link, which katod does not follow: add its target to `age
 
 
 def sweep(root: Root, problems: dict[str, str]) -> Iterator[tuple[str, Stat]]:
-    """Yield every source below a root that may hold a session. `problems` gains what cannot be read."""
+    """Yield every source below a root that may be a session. What cannot be read is added to `problems`."""
     if root.spec.container is not None:
         found = sweep_folder(root.spec, str(root.path), problems, deep=False)
         yield from (item for item in found if item[0].startswith(root.prefix))
@@ -23,9 +23,9 @@ def sweep(root: Root, problems: dict[str, str]) -> Iterator[tuple[str, Stat]]:
 
 
 def sweep_folder(spec: AgentSpec, folder: str, problems: dict[str, str], *, deep: bool) -> Iterator[tuple[str, Stat]]:
-    """Yield the sources in one folder that may hold sessions, and in those below it if `deep`.
+    """Yield the sources in one folder, and in its subfolders if `deep`, that may be sessions.
 
-    Links are not followed. Whose session a file holds is not asked here: for ten thousand known files that
+    Links are not followed. Which session a file belongs to is not determined here: for ten thousand known files that
     would be most of the work.
     """
     pending = [folder]
@@ -42,8 +42,8 @@ def sweep_folder(spec: AgentSpec, folder: str, problems: dict[str, str], *, deep
                 pending.append(entry.path)
 
 
-def look(spec: AgentSpec, path: str) -> tuple[Identity, Stat] | None:
-    """Return what one path is now, None when it is no session file (any more)."""
+def stat_source(spec: AgentSpec, path: str) -> tuple[Identity, Stat] | None:
+    """Return what is at one path now, None if it is not, or no longer, a session file."""
     identity = spec.identify(Path(path)) if _has_a_name(path) else None
     if identity is None:
         return None
@@ -58,7 +58,7 @@ def look(spec: AgentSpec, path: str) -> tuple[Identity, Stat] | None:
 
 
 def _entries(folder: str, problems: dict[str, str]) -> list["os.DirEntry[str]"]:
-    """Return what is in a folder; nothing where it does not exist or cannot be read."""
+    """Return the entries of a folder; none if it does not exist or cannot be read."""
     try:
         entries = list(os.scandir(folder))
     except FileNotFoundError:
@@ -66,7 +66,7 @@ def _entries(folder: str, problems: dict[str, str]) -> list["os.DirEntry[str]"]:
     except OSError as error:
         problems[folder] = error.strerror or str(error)
         return []
-    if entries and not os.access(folder, os.X_OK):  # its names can be read, the files behind them cannot
+    if entries and not os.access(folder, os.X_OK):  # its names can be read, but not its files
         problems[folder] = os.strerror(errno.EACCES)
         return []
     return entries
@@ -106,7 +106,7 @@ def _is_folder(entry: "os.DirEntry[str]") -> bool:
 
 
 def _has_a_name(path: str) -> bool:
-    """Return whether a path is text: agents name their files in ASCII, and the ledger holds text only."""
+    """Return whether a path is valid text: agents use ASCII names, and the ledger stores only text."""
     return path.isascii() or path.isprintable()
 
 

@@ -1,6 +1,6 @@
-"""Hints from the file watcher: where to look first. The sweep stays authoritative, for hints get lost.
+"""Hints from the file watcher: where to look first. The sweep stays authoritative, because hints can get lost.
 
-Known silent losses: the watch limit, a full queue, a root deleted and made again, network file systems.
+Known silent losses: the watch limit, a full queue, a root that is deleted and recreated, network file systems.
 """
 
 import logging
@@ -37,47 +37,47 @@ _EVENTS: Final[list[type[FileSystemEvent]]] = [
     FileCreatedEvent, FileModifiedEvent, FileMovedEvent, FileDeletedEvent, FileAttribEvent,
     DirCreatedEvent, DirMovedEvent, DirAttribEvent,
 ]  # fmt: skip
-# What tells that a folder holds more than is known: it came, or may be read now.
+# These mean that a folder may contain something new: it was created, or has become readable.
 _NEW_INSIDE: Final = frozenset({"created", "moved", "attrib"})
-_REQUEST: Final = ".request"  # how the names of requests from the shell end
+_REQUEST: Final = ".request"  # the suffix of requests from the shell
 
-# Device and inode of a folder, and whether it could be read: one that could not is not watched, without a word.
-Identity = tuple[int, int, bool]
+# Device and inode of a folder, and whether it was readable: watching an unreadable folder silently does nothing.
+FolderIdentity = tuple[int, int, bool]
 
 
 class Hints(FileSystemEventHandler):
-    """Paths that changed, gathered by the watcher's thread; the loop waits for them and takes them."""
+    """Paths that changed, collected by the watcher's thread; the main loop waits for them and takes them."""
 
     def __init__(self, agents: Iterable[AgentSpec]) -> None:
         specs = list(agents)
         containers = {suffix for spec in specs if spec.container for suffix in spec.container.suffixes}
         files = {suffix for spec in specs for suffix in spec.suffixes}
-        # How the names end of what is waited for: containers, session files, and requests.
+        # The suffixes of interest: containers, session files, and requests.
         self._containers = tuple(sorted(containers))
-        self._telling = (_REQUEST, *sorted(containers | files))
+        self._suffixes = (_REQUEST, *sorted(containers | files))
         self._paths: set[str] = set()
         self._overflow = False
         self._lock = threading.Lock()
-        # A signal's handler wakes, too, and may do so while this very thread waits: an Event would lock itself out.
+        # A signal handler also wakes the loop, possibly in the very thread that waits. An Event would deadlock there.
         self._woken: SimpleQueue[None] = SimpleQueue()
 
     def on_any_event(self, event: FileSystemEvent) -> None:
-        """Take one event of the watcher: both names of a move count."""
+        """Handle one watcher event; a move counts for both of its paths."""
         paths = {os.fsdecode(path) for path in (event.src_path, event.dest_path) if path}
-        if event.event_type == "attrib":  # so does reading a container: a database is opened for writing all the same
+        if event.event_type == "attrib":  # caused by reading a container, too: readers open a database for writing
             paths = {path for path in paths if not path.endswith(self._containers)}
         if event.is_directory:
             if event.event_type in _NEW_INSIDE:
                 self.lost()
-        elif any(path.endswith(self._telling) for path in paths):
+        elif any(path.endswith(self._suffixes) for path in paths):
             self._gather(paths, overflow=False)
 
     def lost(self) -> None:
-        """Note that events were lost: everything has to be looked at."""
+        """Note that events were lost: everything has to be swept."""
         self._gather(set(), overflow=True)
 
     def wake(self) -> None:
-        """Wake the loop (signals do)."""
+        """Wake the loop (called by signal handlers, too)."""
         if self._woken.empty():
             self._woken.put(None)
 
@@ -85,10 +85,10 @@ class Hints(FileSystemEventHandler):
         """Return at the next hint, or after `timeout` seconds."""
         with suppress(Empty):
             self._woken.get(timeout=timeout)
-            self._woken.put(None)  # until they are taken
+            self._woken.put(None)  # stays set until the hints are taken
 
     def take(self) -> tuple[set[str], bool]:
-        """Return the paths since the last call, and whether everything has to be looked at."""
+        """Return the paths since the last call, and whether everything has to be swept."""
         with suppress(Empty):
             while True:
                 self._woken.get_nowait()
@@ -105,12 +105,12 @@ class Hints(FileSystemEventHandler):
 
 
 class Watcher:
-    """Keeps a watch on every folder that exists, and renews it when a folder is made again."""
+    """Watches every folder that exists, and renews the watch when a folder is recreated."""
 
     def __init__(self, hints: Hints, log: EventLog) -> None:
         self._hints = hints
         self._log = log
-        self._watches: dict[Path, tuple[ObservedWatch, Identity]] = {}
+        self._watches: dict[Path, tuple[ObservedWatch, FolderIdentity]] = {}
         self._lost: set[Path] = set()
         self._observer: BaseObserver | None = None
         logging.getLogger("watchdog").addHandler(_Losses(hints))
@@ -118,7 +118,7 @@ class Watcher:
         warnings.filterwarnings("ignore", module=r"watchdog\..*")
 
     def start(self) -> bool:
-        """Start watching; returns False where the machine cannot (sweeps go on all the same)."""
+        """Start watching; return False if the machine cannot (sweeps work without it)."""
         try:
             self._observer = Observer()
             self._observer.start()
@@ -128,7 +128,7 @@ class Watcher:
         return self._observer is not None
 
     def renew(self, folders: list[tuple[Path, bool]]) -> bool:
-        """Watch these folders (True: with all below) as far as they exist; returns whether a new one was found."""
+        """Watch these folders (True: recursively) if they exist; return whether a new one was found."""
         found = False
         alive = self._alive()
         for folder, deep in folders if self._observer else []:
@@ -145,16 +145,16 @@ class Watcher:
         return found
 
     def stop(self) -> None:
-        """End the watcher's threads."""
+        """Stop the watcher's threads."""
         if self._observer is not None:
             self._observer.stop()
             self._observer.join(5)
 
     def _alive(self) -> set[ObservedWatch]:
-        """Return the watches that still tell. A folder made again may have the inode of the one that went."""
+        """Return the watches that still work. A recreated folder may have the inode of the old one."""
         return {one.watch for one in self._observer.emitters if one.is_alive()} if self._observer else set()
 
-    def _watch(self, folder: Path, deep: bool, identity: Identity) -> bool:
+    def _watch(self, folder: Path, deep: bool, identity: FolderIdentity) -> bool:
         assert self._observer is not None
         try:
             watch = self._observer.schedule(self._hints, str(folder), recursive=deep, event_filter=_EVENTS)
@@ -177,18 +177,18 @@ class Watcher:
 
 
 class _Losses(logging.Handler):
-    """Turns a warning of the watcher (a full queue, a failed watch) into a look at everything."""
+    """Turns a warning of the watcher (full queue, failed watch) into a full sweep."""
 
     def __init__(self, hints: Hints) -> None:
         super().__init__(logging.WARNING)
         self._hints = hints
 
     def emit(self, _record: logging.LogRecord) -> None:
-        """Take one warning."""
+        """Handle one warning."""
         self._hints.lost()
 
 
 def folders_of(roots: list[Root]) -> list[tuple[Path, bool]]:
-    """Return the folders to watch for these roots."""
+    """Return the folders to watch for these roots, and whether to watch them recursively."""
     containers = [(root.path, False) for root in roots if root.spec.container is not None]
     return containers + [(folder, True) for root in roots for folder in root.folders]

@@ -1,1 +1,1 @@
-"""The formats: pure, from events to the text of one output."""
+"""The formats: pure functions from events to the text of one output."""

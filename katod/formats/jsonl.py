@@ -1,4 +1,4 @@
-"""JSONL: the canonical events as they are, one a line, all kinds."""
+"""JSONL: the canonical events as they are, one per line, all kinds."""
 
 from typing import Any, ClassVar, Final
 
@@ -15,7 +15,7 @@ _TOO_DEEP: Final = "nested too deep to be written as JSON"
 
 
 class Jsonl:
-    """Writes every event in full; there is no head and there are no marks."""
+    """Writes every event in full, without a head or marks."""
 
     name: ClassVar[str] = "jsonl"
     suffix: ClassVar[str] = ".jsonl"
@@ -25,7 +25,7 @@ class Jsonl:
         self._redact = options.redact
 
     def head(self, _metadata: SessionMetadata, _time: str) -> str:
-        """A JSONL output has no head."""
+        """Return nothing: a JSONL output has no head."""
         return ""
 
     def event(self, event: Event, _metadata: SessionMetadata) -> str:
@@ -41,9 +41,9 @@ class Jsonl:
             return orjson.dumps(row).decode() + "\n"
 
     def mark(self, _: Mark) -> str:
-        """Marks are not events."""
+        """Return nothing: marks are not events."""
         return ""
 
     def state(self) -> dict[str, Any]:
-        """Nothing has to be remembered."""
+        """Return no state: none is needed."""
         return {}

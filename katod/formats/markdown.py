@@ -17,7 +17,7 @@ from katod.metadata import SessionMetadata
 from katod.model import LONGEST_NAME, Mark, Options
 from katod.slug import slug
 
-# What katod prints of what a client says by itself; the rest is bookkeeping.
+# The system messages that are printed; the rest is bookkeeping.
 _SPOKEN_SUBTYPES: Final = frozenset({"api_refusal", "model_refusal_fallback", "review", "rollback", "synthetic"})
 TITLE: Final = 80
 _CHANGES: Final = {"model": "Model", "title": "Title"}
@@ -26,7 +26,7 @@ _LONGEST_SUFFIX: Final = 16
 
 
 class Heading(NamedTuple):
-    """What the last heading said; the next one is printed where any of it changes."""
+    """The contents of the last heading; a new one is printed when any of them changes."""
 
     speaker: str = ""
     model: str = ""
@@ -34,7 +34,7 @@ class Heading(NamedTuple):
 
 
 class Markdown:
-    """Prints a conversation below one heading a speaker."""
+    """Prints a conversation, with a heading whenever the speaker, the model or the day changes."""
 
     name: ClassVar[str] = "markdown"
     suffix: ClassVar[str] = ".md"
@@ -87,7 +87,7 @@ class Markdown:
         return "\n".join(["---", *lines, f"tags: [katod, {tag}]", "---", "", f"# {inline(title)}", ""])
 
     def mark(self, mark: Mark) -> str:
-        """Return a mark in italics; a range's switches hold from its first mark on."""
+        """Return a mark in italics. A range's switches apply from its first mark on."""
         if mark.kind == "started":
             self._options = self._base.with_switches(dict(mark.switches))
         when = f" {self._when.stamp(mark.time, self._heading.day)}" if mark.time else ""
@@ -95,13 +95,13 @@ class Markdown:
         return self._block(f"*{MARKS[mark.kind]}{when}*")
 
     def event(self, event: Event, metadata: SessionMetadata) -> str:
-        """Return the text of one event; a sub-agent's words are not part of its parent's transcript."""
+        """Return the text of one event; events of a sub-agent are not part of its parent's transcript."""
         if event.session.subagent != metadata.key.subagent:
             return ""
         printer = self._PRINTERS.get(event.kind)
         return printer(self, event, metadata) if printer is not None else ""
 
-    # -- one kind each ----------------------------------------------------------------------------
+    # -- one method per kind ------------------------------------------------------------------------
 
     def _user(self, event: Event, _: SessionMetadata) -> str:
         payload, subtype = event.payload, event.payload.get("subtype")
@@ -159,7 +159,7 @@ class Markdown:
         payload = event.payload
         prompt = self._redact(payload["prompt"])
         call = payload["decisionId"].rpartition(":")[0]
-        if next(iter(self._questions), "").rpartition(":")[0] != call:  # they are all of one call
+        if next(iter(self._questions), "").rpartition(":")[0] != call:  # all open questions belong to one call
             self._questions = {}
         key = self._questions[payload["decisionId"]] = self._redact(payload["decisionKey"])
         shown = f"**{inline(prompt)}**" if "\n" not in prompt else f"**{inline(key)}**\n\n{body(prompt)}"
@@ -214,7 +214,7 @@ class Markdown:
         link = f"[transcript](<{self._options.agents}/agent-{name}.md>)"
         return self._item(f"  - {link}" if self._list else f"- sub-agent: {link}", self._list)
 
-    # -- what they have in common -----------------------------------------------------------------
+    # -- shared helpers -----------------------------------------------------------------------------
 
     def _agent_heading(self, event: Event, metadata: SessionMetadata) -> str:
         return self._heading_of(AGENTS[metadata.key.agent].label, event.model or self._heading.model, event)
@@ -236,7 +236,7 @@ class Markdown:
         return f"\n{text}\n"
 
     def _item(self, text: str, call: str) -> str:
-        """Return a line of a list of calls; `call` is the one it leaves open for a nested line."""
+        """Return a list item for a call; `call` is the one whose item stays open for a nested line."""
         first = "" if self._list else "\n"
         self._list = call if 0 < len(call) <= LONGEST_NAME else "-"
         return f"{first}{text}\n"

@@ -1,7 +1,7 @@
-"""The blocks of one message, followed line by line as a Markdown reader would, so that none poses as a speaker.
+"""Parses one message line by line as a Markdown renderer would, so that nothing in it can pose as a speaker.
 
-Headings move two levels down, wherever they stand; HTML that acts is shown instead of obeyed; what a message
-leaves open is closed at its end. Code is never changed. Pure.
+Headings move two levels down wherever they are; active HTML is shown as text; whatever a message leaves open is
+closed at its end. Code is never changed. Pure.
 """
 
 import re
@@ -9,14 +9,14 @@ from typing import Final
 
 from katod.formats.mdhtml import TAG, Tags
 
-# The lines, in italics, by which katod itself says what became of a recording.
+# The marks, printed in italics, with which katod says what happened to a recording.
 MARKS: Final = {
     "started": "Recording started",
     "stopped": "Recording stopped",
     "excluded": "Recording ended: this project is excluded",
-    "edited": "This file was changed by hand; the recording goes on below",
-    "continued": "The file before this one is gone; the recording goes on here",
-    "gap": "A part of the conversation is missing here",
+    "edited": "This file was edited; the recording continues below",
+    "continued": "The previous file is gone; the recording continues here",
+    "gap": "Part of the conversation is missing here",
 }
 _MARK: Final = rf"[*_](?:{'|'.join(MARKS.values())})"
 _STRUCTURE: Final = re.compile(
@@ -28,17 +28,17 @@ _UNDERLINE: Final = re.compile(r"(?:=+|-+)[ \t]*")
 _RULE: Final = re.compile(r"(?:(?:\*[ \t]*){3,}|(?:-[ \t]*){3,}|(?:_[ \t]*){3,})")
 _FENCE: Final = re.compile(r"(`{3,}(?=[^`]*$)|~{3,})")
 _ITEM: Final = re.compile(r"(?:[-*+]|([0-9]{1,9})[.)])(?= |$)")
-# A label may go on in the next line.
+# A label may continue in the next line.
 _DEFINITION: Final = re.compile(r"\[(?:[^\]\\]|\\.?+)++(?:\]:|$)")
 _MARKERS: Final = re.compile(r"(?:[ \t]|>|(?:[-*+]|[0-9]{1,9}[.)])(?=[ \t]))*")
-# How most lines begin: with words, at which no block can begin, or with a list item of words.
+# How most lines begin: with words that cannot begin a block, or with a list item of such words.
 _WORDS: Final = re.compile(r"[^\s#`~<*_+>=\[0-9-]|\*\*(?=[^\W_])|`(?=[^`])")
 _PLAIN_ITEM: Final = re.compile(rf"(?:[-*+]|([0-9]{{1,9}})[.)]) (?={_WORDS.pattern})")
 _DEEPEST: Final = 100
-# What makes the line before it the head of a table.
+# This makes the line before it the head of a table.
 _DELIMITER: Final = re.compile(r"^(?=[^\n]*-)[ \t>*+|:0-9.)-]++$", re.MULTILINE)
 
-# Blocks of HTML, by how they begin: those that end with a tag, those that end at a blank line, and all other tags.
+# Kinds of HTML blocks by how they begin: those that end with a tag, those that end at a blank line, all others.
 _NAMES: Final = (
     "address|article|aside|base|basefont|blockquote|body|caption|center|col|colgroup|dd|details|dialog|dir|div|dl|dt|"
     "fieldset|figcaption|figure|footer|form|frame|frameset|h[1-6]|head|header|hr|html|iframe|legend|li|link|main|menu|"
@@ -51,7 +51,7 @@ _ALONE: Final = re.compile(rf"{TAG}\s*$", re.ASCII | re.IGNORECASE)
 
 
 def neutral(text: str) -> str:
-    """Return a message's text for its place below a level-2 heading."""
+    """Return a message's text for use below a level-2 heading."""
     if not _STRUCTURE.search(text):
         return text
     tags = Tags(tables=_DELIMITER.search(text) is not None, ends=text.count(">")) if "<" in text else None
@@ -59,20 +59,20 @@ def neutral(text: str) -> str:
 
 
 class _Blocks:
-    """Walks the lines of one message."""
+    """Processes the lines of one message."""
 
     def __init__(self, tags: Tags | None, *, defines: bool) -> None:
         self._tags = tags
-        self._defines = defines  # the target of a link, somewhere
+        self._defines = defines  # the text may contain the target of a link
         self._out: list[str] = []
-        self._containers: list[int] = []  # a list item by the column of its content, a quotation by 0
+        self._containers: list[int] = []  # for a list item, the column of its content; for a quotation, 0
         self._leaf = ""  # "", "paragraph", "fence", "html" or "code"
-        self._end = ""  # what ends a fence or a block of HTML; nothing: a blank line
-        self._reached = 0  # how many containers the line before went on with
+        self._end = ""  # what ends a fence or a block of HTML; empty: a blank line
+        self._reached = 0  # how many containers the previous line continued
         self._bare = False  # the innermost list item has no content yet
 
     def run(self, text: str) -> str:
-        """Return the whole text."""
+        """Return the processed text."""
         for line in text.split("\n"):
             self._line(line)
         lead = "".join("> " if not column else "" for column in self._containers)
@@ -90,38 +90,38 @@ class _Blocks:
             self._out.append(line)
             return
         flat = line.expandtabs(4)
-        at, depth = self._go_on(flat)
+        at, depth = self._continue(flat)
         if self._leaf in ("fence", "html"):
             self._out.append(self._inside(line, flat[at:]))
         else:
             self._begin(line, flat, at, depth)
 
-    def _go_on(self, flat: str) -> tuple[int, int]:
-        """Enter the containers that go on in a line, and end the leaf of those that do not; returns as `_enter`."""
+    def _continue(self, flat: str) -> tuple[int, int]:
+        """Enter the containers that a line continues, and end the leaf of the others; return as `_enter` does."""
         if self._bare and not flat.strip(" >"):
-            self._containers.pop()  # an item begins with one blank line at the most
+            self._containers.pop()  # an item begins with at most one blank line
         self._bare = False
         at, depth = self._enter(flat)
         if depth < len(self._containers):
             if self._is_doubtful(flat[at:].lstrip(" "), depth):
-                self._part()
+                self._separate()
                 return self._enter(flat)
             if self._leaf in ("fence", "html", "code"):
                 self._end_leaf()
         return at, depth
 
     def _is_doubtful(self, rest: str, depth: int) -> bool:
-        """Say whether some readers take a line for a part of what ends before it: a table's second row, or quoted."""
+        """Return whether some renderers count a line to the block before it: as a table's second row, or as quoted."""
         is_row = self._leaf in ("fence", "html", "code") and "|" in self._out[-1]
         return is_row or (not self._containers[depth] and rest[:1] == ">")
 
-    def _part(self) -> None:
-        """Put a blank line before the present one; it ends quotations."""
+    def _separate(self) -> None:
+        """Put a blank line before the present one, which ends quotations."""
         self._out.append("")
         self._leave(self._containers.index(0) if 0 in self._containers else len(self._containers), "")
 
     def _is_plain(self, line: str) -> bool:
-        """Take a line that is plainly words, a list item of words, code or blank: most are, a second look is dear."""
+        """Handle a line that is plainly words, an item of words, code or blank: most are, and full parsing is slow."""
         if self._leaf == "fence":
             return self._is_plain_code(line)
         if self._leaf not in ("", "paragraph") or "<" in line:
@@ -149,7 +149,7 @@ class _Blocks:
         return True
 
     def _take_item(self, item: re.Match[str]) -> bool:
-        """Begin a list item at the left margin; within a paragraph only a number 1 may."""
+        """Begin a list item at the left margin; within a paragraph only a number 1 can."""
         if item[1] not in (None, "1") and self._leaf and not self._containers:
             return False
         self._end_leaf()
@@ -159,7 +159,7 @@ class _Blocks:
         return True
 
     def _enter(self, flat: str) -> tuple[int, int]:
-        """Return the column behind the containers that go on in this line, and how many do."""
+        """Return the column after the containers that this line continues, and how many it continues."""
         at = 0
         for depth, column in enumerate(self._containers):
             rest = flat[at:].lstrip(" ")
@@ -175,7 +175,7 @@ class _Blocks:
         return at, len(self._containers)
 
     def _inside(self, line: str, rest: str) -> str:
-        """Return a line of a fence or a block of HTML, and see whether it is the last one."""
+        """Return a line of a fence or a block of HTML, and check whether it is the last one."""
         if self._leaf == "fence":
             marks = rest.strip(" ")
             indent = len(rest) - len(rest.lstrip(" "))
@@ -188,7 +188,7 @@ class _Blocks:
         return shown
 
     def _begin(self, line: str, flat: str, at: int, depth: int) -> None:
-        """Take a line in which blocks may begin."""
+        """Handle a line in which blocks may begin."""
         while (inner := self._open_container(flat, at, depth)) is not None:
             at, depth = inner, depth + 1
         rest = flat[at:].lstrip(" ")
@@ -209,7 +209,7 @@ class _Blocks:
             self._leaf = ""
 
     def _open_container(self, flat: str, at: int, depth: int) -> int | None:
-        """Enter the quotation or list item that begins here; returns the column of its content, None if none does."""
+        """Enter the quotation or list item that begins here; return the column of its content, None if none begins."""
         rest = flat[at:].lstrip(" ")
         begin = len(flat) - len(rest)
         if not rest or begin - at > 3 or depth >= _DEEPEST or self._is_underline(rest, depth):
@@ -234,7 +234,7 @@ class _Blocks:
             self._tags.begin()
 
     def _inline(self, line: str) -> str:
-        """Return a line of text or of HTML with its tags as they are printed."""
+        """Return a line of text or HTML with its tags as they are printed."""
         return self._tags.line(line, is_html=self._leaf == "html") if self._tags else line
 
     def _blank(self, depth: int) -> None:
@@ -248,7 +248,7 @@ class _Blocks:
             self._leave(depth, "paragraph")
 
     def _enter_item(self, flat: str, at: int) -> int:
-        """Open a list item behind its marker; return the column of its content."""
+        """Open a list item after its marker; return the column of its content."""
         rest = flat[at:]
         spaces = len(rest) - len(rest.lstrip(" "))
         self._bare = not rest.strip(" ")
@@ -257,7 +257,7 @@ class _Blocks:
         return min(column, len(flat))
 
     def _may_begin(self, item: re.Match[str], rest: str, depth: int) -> bool:
-        """Say whether a list item may begin here: within a paragraph only one with content, numbered 1 if at all."""
+        """Return whether a list item may begin here: within a paragraph it needs content, and a number must be 1."""
         if self._leaf != "paragraph" or depth < len(self._containers):
             return True
         return bool(rest[item.end() :].strip()) and item[1] in (None, "1")
@@ -279,7 +279,7 @@ class _Blocks:
         self._leave(self._reached, "")
 
     def _opens(self, rest: str, depth: int) -> bool:
-        """Open the fence, block of HTML, heading or rule that a line begins with."""
+        """Open the fence, HTML block, heading or rule that a line begins with."""
         if fence := _FENCE.match(rest):
             self._leave(depth, "fence")
             self._end = fence[1]
@@ -302,28 +302,28 @@ class _Blocks:
         return True
 
     def _is_over(self, rest: str, shown: str) -> bool:
-        """Say whether a block of HTML ends with this line, as it is shown."""
+        """Return whether a block of HTML ends with this line, as printed."""
         return self._end in shown.lower() if self._end else not rest.strip()
 
     def _shown(self, line: str, rest: str) -> str:
         """Return a line outside of fences as it is printed."""
-        if self._leaf in ("fence", "html"):  # some readers look for a table first
+        if self._leaf in ("fence", "html"):  # some renderers look for tables first
             line = line.replace("|", "&#124;")
         if self._leaf in ("fence", "code"):
             return line
         if rest[:1] == "[" and self._defines and _DEFINITION.match(rest):
-            line = line.replace("[", "\\[", 1)  # it would hold for the whole page
+            line = line.replace("[", "\\[", 1)  # it would apply to the whole page
         if not self._containers and _POSING.match(rest):
-            line = line.replace(rest[0], f"\\{rest[0]}", 1)  # only katod says so
+            line = line.replace(rest[0], f"\\{rest[0]}", 1)  # only katod may say so
         heading = _HEADING.match(rest) if not self._leaf else None
         return self._moved_down(line, heading[1]) if heading else self._inline(line)
 
     def _moved_down(self, line: str, marks: str) -> str:
-        """Return a heading two levels down, as far as there are levels."""
+        """Return a heading two levels down, or as far as there are levels."""
         at = line.index("#")
         return line[:at] + "#" * min(2, 6 - len(marks)) + self._inline(line[at:])
 
 
 def _behind_quote(flat: str, at: int) -> int:
-    """Return the column behind a `>` and the space that belongs to it."""
+    """Return the column after a `>` and the space that belongs to it."""
     return at + 2 if flat[at + 1 : at + 2] == " " else at + 1

@@ -1,13 +1,13 @@
-"""HTML in the lines of one message: whole tags that only mark up stay, all else is shown instead of obeyed. Pure.
+"""HTML in the lines of one message: complete tags that only mark up are kept, the rest is shown as text. Pure.
 
-Whether a piece of text is code, and so not HTML, is taken for certain only where its backticks close in their line
-and none before them in its paragraph is open.
+Text counts as code, and so not as HTML, only if its backticks close in the same line and none before them in the
+paragraph is open.
 """
 
 import re
 from typing import Final
 
-# A bar may end a table's cell, and with it the code or the tag that it stands in; so no backtick and no bar here.
+# A bar may end a table cell, and with it the code or tag that it is in. So no backticks and no bars here.
 _VALUE: Final = r"""(?:"[^"<`|]*+"|'[^'<`|]*+'|[^\s"'=<>`|]++)"""
 _ADDRESS: Final = r"""(?=["']?+(?:https?://|mailto:|[A-Za-z0-9_./#%-]++["'\s>]))"""
 _ATTRIBUTE: Final = (
@@ -15,7 +15,7 @@ _ATTRIBUTE: Final = (
     rf"(?:\s*+=\s*+{_VALUE})?+|(?:href|src)\s*+=\s*+{_ADDRESS}{_VALUE})"
 )
 TAG: Final = rf"<(?:[a-z][a-z0-9-]*+(?:{_ATTRIBUTE})*+\s*+/?|/[a-z][a-z0-9-]*+\s*+)>"
-# A name with an underscore is nobody's element: people and models mark pieces of text so.
+# No HTML element has an underscore in its name, but people and models mark up text with such tags.
 _HTML: Final = (
     rf"(?P<comment><!--(?!-?>)[^<>`|]*+>(?<=-->))|(?P<tag>{TAG}|</?[a-z][a-z0-9_-]*+>)|(?P<sign><(?=[a-z/!?]))"
 )
@@ -27,15 +27,15 @@ _IN_TEXT: Final = re.compile(
 )
 _NAME: Final = re.compile("[A-Za-z0-9_-]+")
 _HEADING: Final = re.compile(r"(</?h)([12])\b", re.IGNORECASE)
-# Elements that run, load, restyle, ask, or hide what they hold.
+# Elements that run, load, restyle, ask for input, or hide their content.
 _ACTIVE: Final = frozenset({
     "applet", "audio", "base", "body", "button", "canvas", "datalist", "dialog", "embed", "form", "frame",
     "frameset", "head", "html", "iframe", "image", "input", "link", "map", "marquee", "math", "meta", "noembed",
     "noframes", "noscript", "object", "optgroup", "option", "plaintext", "portal", "script", "select", "style",
     "svg", "template", "textarea", "title", "video", "xmp",
 })  # fmt: skip
-# What holds, or marks up, all that follows when nobody closes it.
-_HOLDING: Final = frozenset({
+# Elements that contain or mark up everything after them until they are closed.
+_CONTAINING: Final = frozenset({
     "a", "abbr", "address", "article", "aside", "b", "bdi", "bdo", "big", "blockquote", "center", "cite", "code",
     "del", "details", "dfn", "div", "dl", "em", "fieldset", "figcaption", "figure", "font", "footer", "h3", "h4",
     "h5", "h6", "header", "i", "ins", "kbd", "label", "main", "mark", "nav", "nobr", "ol", "pre", "q", "ruby", "s",
@@ -45,27 +45,27 @@ _DEEPEST: Final = 100
 
 
 class Tags:
-    """Follows the tags of one message line by line."""
+    """Tracks the tags of one message, line by line."""
 
     def __init__(self, *, tables: bool, ends: int) -> None:
-        """`tables`: a bar may end what stands in a line; `ends`: how many signs there are that may end a tag."""
+        """`tables`: a bar may end what is in a line; `ends`: the number of characters that may end a tag."""
         self._tables = tables
         self._ends = ends
         self._open: list[str] = []
-        self._sure = True  # no backtick before this point of the paragraph may still find its other half
-        self._unseen: list[str] = []  # lines before this point of the paragraph that hold backticks
+        self._sure = True  # no earlier backtick of the paragraph may still find its counterpart
+        self._unseen: list[str] = []  # earlier lines of the paragraph that contain backticks, not yet examined
 
     def begin(self) -> None:
-        """Begin another block: code spans do not go on in it."""
+        """Begin another block: code spans do not continue across blocks."""
         self._sure = True
         self._unseen.clear()
 
     def pass_by(self, line: str) -> None:
-        """Take a line with backticks that holds no tag; it matters only if a tag follows in its paragraph."""
+        """Note a line with backticks but without tags; it matters only if a tag follows in the same paragraph."""
         self._unseen.append(line)
 
     def line(self, line: str, *, is_html: bool) -> str:
-        """Return a line as it is printed; in a block of HTML there is no code."""
+        """Return a line as it is printed; a block of HTML contains no code."""
         self._ends -= line.count(">")
         if "<" not in line:
             if "`" in line:
@@ -77,12 +77,12 @@ class Tags:
         return (_IN_HTML if is_html else _IN_TEXT).sub(self._piece, line)
 
     def opens(self, text: str) -> bool:
-        """Say whether a line begins with HTML that stays."""
+        """Return whether a line begins with HTML that is kept."""
         match = _IN_HTML.match(text)
         return match is not None and (match.lastgroup == "comment" or (match[0] != "<" and self._stays(match[0])))
 
     def closing(self) -> str:
-        """Return the end tags of what was left open."""
+        """Return the end tags of the elements that were left open."""
         return "".join(f"</{name}>" for name in reversed(self._open))
 
     def _piece(self, match: re.Match[str]) -> str:
@@ -98,45 +98,45 @@ class Tags:
         return piece if self._sure else _shown(piece)
 
     def _sign(self, match: re.Match[str]) -> str:
-        """Return a `<` that begins no tag: as it is where no tag can come of it.
+        """Return a `<` that begins no tag, unescaped if it cannot become one.
 
-        In a block of HTML one always can: a browser reads on in the next line, and in katod's own tags.
+        In a block of HTML it always can: a browser reads on in the next line, and in katod's own tags.
         """
         harmless = match.re is not _IN_HTML and self._ends <= 0 and _is_within(match)
         return match[0] if harmless else _shown(match[0])
 
     def _tag(self, tag: str) -> str:
-        """Return a tag as it is, moved down if it is a heading's, or shown if it may not stay."""
+        """Return a tag unchanged, moved down if it is a heading, or escaped if it is not allowed."""
         if not self._stays(tag):
             return _shown(tag)
         name = _name(tag)
-        if name in _HOLDING and tag[1] != "/":
+        if name in _CONTAINING and tag[1] != "/":
             self._open.append(name)
-        elif name in _HOLDING:
+        elif name in _CONTAINING:
             self._open.pop()
         return _HEADING.sub(_moved, tag) if name in ("h3", "h4") else tag
 
     def _stays(self, tag: str) -> bool:
-        """Say whether a tag may stay: an end tag only closes what this message opened last."""
+        """Return whether a tag is kept; an end tag may only close what this message opened last."""
         name = _name(tag)
-        if name not in _HOLDING:
+        if name not in _CONTAINING:
             return name not in _ACTIVE
         return self._open[-1:] == [name] if tag[1] == "/" else len(self._open) < _DEEPEST
 
 
 def _is_within(match: re.Match[str]) -> bool:
-    """Say whether a sign stands right behind a word, as in `a<b`, and nothing behind it in its line ends a tag."""
+    """Return whether a sign directly follows a word, as in `a<b`, and nothing after it in the line ends a tag."""
     before = match.string[match.start() - 1 : match.start()]
     return (before.isalnum() or before in ("<", ")")) and ">" not in match.string[match.end() :]
 
 
 def _shown(piece: str) -> str:
-    """Return a piece as text that is seen and does nothing."""
+    """Return a piece as visible, inert text."""
     return piece.replace("<", "&lt;")
 
 
 def _name(tag: str) -> str:
-    """Return the name of a tag's element, where headings have moved down."""
+    """Return the name of a tag's element, with headings moved down."""
     match = _NAME.search(_HEADING.sub(_moved, tag))
     return match[0].lower() if match else ""
 

@@ -1,27 +1,27 @@
-"""Text for Markdown: what a message may say without leaving its place. Pure."""
+"""Text for Markdown: makes sure that nothing in a message takes effect outside its place. Pure."""
 
 import re
 from typing import Final
 
 from katod.formats.mdblocks import neutral
 
-# Terminal sequences, control characters (newline and tab stay) and bidirectional overrides.
-# A sequence that takes text in ends in its line: one that is left open would hide all that follows.
+# Terminal sequences, control characters (newline and tab are kept) and bidirectional overrides.
+# A sequence that contains text must end in its line: an open one would hide everything after it.
 _ESCAPES: Final = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\)|[@-Z\\-_])")
 _CONTROLS: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ufffe\uffff]")
 _TICKS: Final = re.compile("`+")
-# Text without any of these needs no second look.
+# Text without any of these needs no escaping.
 _MARKUP: Final = re.compile(r"[\\`*\[\]_~&<]|^[\d#>+=-]")
 _ENTITY: Final = re.compile(r"&(?=#?\w+;)")
 _TAG: Final = re.compile(r"<(?=[A-Za-z/!?])")
-# What would begin a heading, a quotation or a list where a line begins.
+# What would begin a heading, a quotation or a list at the start of a line.
 _BLOCK_MARK: Final = re.compile(r"^(\d{0,9})(?=[#>+=~.)-])([#>+=~-]|(?<=\d)[.)](?=\s|$))")
 _UNDERSCORE: Final = re.compile(r"(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])")
 _HARMLESS: Final = bytes((9, 10, *range(32, 127)))
 
 
 def clean(text: str) -> str:
-    """Remove what would act on a terminal or turn text around."""
+    """Remove what would affect a terminal or reverse the direction of text."""
     if text.isascii():  # eight times faster than the search
         if not text.encode().translate(None, _HARMLESS):
             return text
@@ -32,16 +32,16 @@ def clean(text: str) -> str:
 
 
 def body(text: str) -> str:
-    """Return a message's text for its place below a level-2 heading.
+    """Return a message's text for use below a level-2 heading.
 
-    Headings move two levels down (outside fences), so that none can pose as a speaker; a fence, comment or
-    HTML block left open is closed at the end.
+    Headings move two levels down (outside fences), so that none can pose as a speaker. A fence, comment or HTML block
+    that is left open is closed at the end.
     """
     return neutral(clean(text).strip("\n").rstrip())
 
 
 def inline(text: str) -> str:
-    """Return text for the middle of a line: one line, nothing in it is markup."""
+    """Return text for the middle of a line: one line, with all markup escaped."""
     text = " ".join(clean(text).split())
     if not _MARKUP.search(text):
         return text
@@ -55,7 +55,7 @@ def inline(text: str) -> str:
 
 
 def code(text: str) -> str:
-    """Return text as inline code, whatever backticks it holds."""
+    """Return text as inline code, with a delimiter longer than any run of backticks in it."""
     text = " ".join(clean(text).split())
     ticks = "`" * (_longest(text) + 1)
     pad = " " if text.startswith("`") or text.endswith("`") else ""
@@ -70,7 +70,7 @@ def fenced(text: str, language: str = "") -> str:
 
 
 def html(text: str) -> str:
-    """Return text for the inside of an HTML element: one line, nothing in it is markup."""
+    """Return text for the inside of an HTML element: one line, with all markup escaped."""
     text = " ".join(clean(text).split())
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 

@@ -1,4 +1,4 @@
-"""What every format offers."""
+"""The interface of every format."""
 
 from typing import Any, ClassVar, Protocol
 
@@ -8,26 +8,26 @@ from katod.model import Mark, Options
 
 
 class Format(Protocol):
-    """Prints the events of one recording, each when it comes, depending only on what stood before it.
+    """Prints the events of one recording as they arrive, depending only on what came before.
 
-    No clock, locale, environment or hash order reaches the text. `state()` is small plain JSON.
+    No clock, locale, environment or hash order affects the text. `state()` is small plain JSON.
     """
 
     name: ClassVar[str]
     suffix: ClassVar[str]
-    version: ClassVar[int]  # rises when the same events would print other text
+    version: ClassVar[int]  # rises when the same events would print different text
 
     def __init__(self, options: Options, state: dict[str, Any] | None = None) -> None:
-        """Begin an output, or go on where `state()` left off."""
+        """Start an output, or continue from `state()`."""
 
     def head(self, metadata: SessionMetadata, time: str) -> str:
-        """Return what a new output begins with; `time` is when the recording began."""
+        """Return what a new output begins with; `time` is when the recording started."""
 
     def event(self, event: Event, metadata: SessionMetadata) -> str:
-        """Return the text of one event; empty when it does not print."""
+        """Return the text of one event, empty if it is not printed."""
 
     def mark(self, mark: Mark) -> str:
-        """Return the text of a mark; empty when the format has none."""
+        """Return the text of a mark, empty if the format has none."""
 
     def state(self) -> dict[str, Any]:
         """Return what has to be remembered, as JSON."""

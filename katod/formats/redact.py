@@ -1,16 +1,16 @@
-"""Take well-known kinds of secrets out of text before it is written.
+"""Removes well-known kinds of secrets from text before it is written.
 
-Promised: the same text gives the same result, a second redaction changes nothing, time grows with the
-length of the text and not with its shape, nothing raises, and what replaces a secret names the rule that
-met it and keeps no trace of the secret: `[REDACTED:github-token]`.
+Promised: the same text gives the same result, a second redaction changes nothing, time grows with the length of the
+text and not with its shape, nothing raises, and a replacement names the rule that matched and keeps no trace of the
+secret: `[REDACTED:github-token]`.
 
-Best effort: a secret without a known prefix, header, URL or telling name in front of it is not found,
-nor is one that is split, encoded or spelled out; some harmless text that looks like a secret is taken.
+Best effort: a secret without a known prefix, header, URL or telling name in front of it is not found, nor is one that
+is split, encoded or spelled out. Some harmless text that looks like a secret is redacted.
 
-Fast because most texts hold none. A prefixed secret needs a run of 20 characters out of [A-Za-z0-9_-]:
-only such runs are searched for markers, and only rules whose marker was met see the text. Patterns start
-with a literal, which the engine leaps to; a condition on what stands before comes after it. A quantifier
-without a bound is possessive, or last, or stops at what starts the next match.
+It is fast because most texts contain no secrets. A prefixed secret needs a run of 20 characters out of [A-Za-z0-9_-]:
+only such runs are searched for markers, and only rules whose marker was found are applied to the text. Patterns start
+with a literal, which the engine finds quickly; conditions on what precedes it come after it. A quantifier without a
+bound is possessive, or last, or stops at what starts the next match.
 """
 
 import math
@@ -22,9 +22,9 @@ from typing import Any, Final, NamedTuple
 
 from katod.formats.mdtext import clean
 
-# Rises when a rule is added or changed; a recording keeps the number that it began with.
-VERSION: Final = 1
-# What every replacement begins with.
+# Rises when a rule is added or changed; a recording keeps the version it started with.
+RULES_VERSION: Final = 1
+# The beginning of every replacement.
 REDACTED: Final = "[REDACTED:"
 
 
@@ -33,7 +33,7 @@ Span = tuple[int, int, str]
 
 
 class Rule(NamedTuple):
-    """The name that is put in place of a match; a pattern that is cheap to search for; the match; a fact."""
+    """The name that replaces a match; a pattern that is cheap to search for; the pattern; a fact about the secret."""
 
     name: str
     marker: str
@@ -46,13 +46,13 @@ def _rule(name: str, marker: str, pattern: str, fact: str) -> Rule:
 
 
 def _fresh(marker: str) -> str:
-    r"""Match the marker outside a word, or right after a JSON string's `\n`, `\r`, `\t` or a colour code."""
+    r"""Match the marker outside a word, or directly after a JSON string's `\n`, `\r`, `\t` or a colour code."""
     return rf"{marker}(?:(?<![\w+/-]{marker})|(?<=\\[nrt]{marker})|(?<=[0-9;\[][mK]{marker}))"
 
 
 _PEM: Final = (
     r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
-    # then a line of base64, or enough of it after headers: a mere mention of the first line is no block
+    # then a line of base64, or enough of it after headers: a mere mention of the first line is not a block
     r"(?=(?:[ \t\r]{0,8}(?:\n|\\{1,8}[nr])){1,4}[^A-Za-z\n]{0,12}[A-Za-z0-9+/=]++(?:[\r\n\"'`\\]|\Z)"
     r"|(?:[^\[]|\[(?!REDACTED:)){0,160}?[A-Za-z0-9+/]{40})"
     r"[\s\S]*?(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|\Z)"
@@ -62,7 +62,7 @@ _URL: Final = (
     r"[^\s/?#\"'`<>\\]+(?=@[\w\[{$%.-])"
 )
 _QUOTE: Final = r"\\{0,3}[\"'`]"
-_SIGN: Final = (  # after a name: a quote or subscript that ends, a type, and one of = : := == => ,
+_SIGN: Final = (  # after a name: a closing quote or subscript, a type, and one of = : := == => ,
     rf"(?:{_QUOTE}\]?)?[ \t]{{0,8}}"
     r"(?:(?::[ \t]?&?[A-Za-z_.]{2,16}[ \t]{0,2})?={1,3}>?|:=?|(?<=[\"'`]),)[ \t]{0,8}"
 )
@@ -70,11 +70,11 @@ _REST: Final = r"(?:word|wd|phrase|code)?(?:[_-]?(?:base|value|prod|dev|test|sta
 _DISCORD_ID: Final = "|".join(rf"(?<=[MNO][\w-]{{{length}}}\.)" for length in range(22, 28))
 _OPENAI: Final = _fresh("sk-") + r"(?=[A-Za-z]{0,80}[0-9]|[A-Za-z]{40})[A-Za-z0-9]{20,}"
 
-# A block holds anything, so it goes first.
+# A block may contain anything, so it is matched first.
 PEM: Final = _rule("private-key", "PRIVATE KEY", _PEM, "PEM block, whole or cut off, with real or escaped line ends")
 
-# Found by a prefix; group 1 stays. Those that may start inside a word come first and end only where their
-# alphabet ends, so that no match waits for another.
+# Found by a prefix; group 1 is kept. Those that may start inside a word come first and end only where their
+# alphabet ends, so that no match depends on another.
 PREFIXED: Final = (
     _rule("anthropic-key", "sk-ant-", r"sk-ant-[\w-]{16,}", "Anthropic: sk-ant-api03-, -admin01-, -oat01-"),
     _rule("openrouter-key", "sk-or-", r"sk-or-(?:v1-)?[A-Za-z0-9]{20,}", "OpenRouter: sk-or-v1- and 64 hex"),
@@ -121,14 +121,14 @@ PREFIXED: Final = (
     ),
 )
 
-# Looked for where there is a URL; group 1 stays.
+# Searched for only if there is a URL; group 1 is kept.
 IN_URLS: Final = (
     _rule("slack-webhook", "hooks.slack.com", r"(hooks\.slack\.com/\w+/)[\w/+-]{20,}", "Slack: incoming webhook URL"),
     _rule("discord-webhook", "/api/webhooks/", r"(/api/webhooks/[0-9]{10,24}/)[\w-]{30,}", "Discord: webhook URL"),
     _rule("url-password", "@", _URL, "user:password@host; only the password is replaced"),
 )
 
-# Found by the name in front, in any case; the pattern is what follows it, group 1 or 2 goes.
+# Found by the name in front, in any case. The pattern matches what follows the name; group 1 or 2 is replaced.
 HEADER: Final = _rule(
     "authorization",
     "authorization",
@@ -144,9 +144,9 @@ ASSIGNED: Final = _rule(
     "a name like `password`, `secret`, `token` or `api_key`, then a random-looking value of 12 or more characters",
 )
 
-# What is not seen: control characters (newline and tab are), turns of direction, what has no width.
+# Invisible characters: controls (except newline and tab), direction marks, characters of no width.
 _UNSEEN: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
-_VEIL: Final = b"\0"  # a control character among the classes
+_VEIL: Final = b"\0"  # a control character in the translated text
 _RUN: Final = b"a" * 20
 _CLASSES: Final = re.sub(
     rb"[^a\0]", b" ", re.sub(rb"[\x00-\x08\x0b-\x1f\x7f]", _VEIL, re.sub(rb"[\w-]", b"a", bytes(range(256))))
@@ -161,10 +161,10 @@ _WORD: Final = re.compile(r"[A-Za-z]{2,}[0-9]{0,3}|[A-Za-z]?[0-9]{0,4}")
 
 
 def redact(text: str) -> str:
-    """Return the text with every secret that a rule meets replaced; the same object if there is none.
+    """Return the text with every secret that a rule matches replaced; the same object if there is none.
 
-    Colours, control characters and characters without a width may stand within a secret, and are gone where it is
-    read: where one shows only then, the text is returned without them.
+    Colours, control characters and characters of no width may be inside a secret but vanish on display. If a secret is
+    found only without them, the text is returned without them.
     """
     while (done := _once(text)) is not text:
         text = done
@@ -172,7 +172,7 @@ def redact(text: str) -> str:
 
 
 def _once(text: str) -> str:
-    """Apply all rules one time; `redact` repeats it, for a replacement may uncover a match."""
+    """Apply all rules once; `redact` repeats it, because a replacement may uncover a match."""
     done = _replace(PEM, text) if PEM.marker in text else text
     plain = _plain(done)
     runs = plain.translate(_CLASSES)
@@ -197,7 +197,7 @@ def _is_veiled(text: str, runs: bytes) -> bool:
 
 
 def _unveiled(text: str, done: str) -> str:
-    """Return a text that was redacted, or what a reader sees of it if the rules meet more there."""
+    """Return a redacted text, or its visible characters if the rules find more in those."""
     seen = _UNSEEN.sub("", clean(text))
     if seen == text or (shown := _once(seen)) is seen or shown == _UNSEEN.sub("", clean(done)):
         return done
@@ -205,7 +205,7 @@ def _unveiled(text: str, done: str) -> str:
 
 
 def _plain(text: str) -> bytes:
-    """One byte for each character: a place in one is a place in the other, and bytes are quick to map."""
+    """Return one byte per character: positions are the same in both, and bytes are quick to map."""
     return text.encode("ascii", "replace")
 
 
@@ -225,7 +225,7 @@ def _prefixed(text: str, runs: bytes, start: int) -> str:
 
 
 def _long_runs(text: str, runs: bytes, start: int) -> str:
-    """Join the runs that may hold a secret, each with a few characters in front for markers such as `SG.`."""
+    """Join the runs that may contain a secret, each with a few preceding characters for markers such as `SG.`."""
     found = set()
     find = runs.find
     while start >= 0:
@@ -253,7 +253,7 @@ def _named(text: str, plain: bytes) -> str:
 
 
 def _near(low: bytes, end_of_word: re.Pattern[bytes]) -> int:
-    """Return a place a little before the first of them; `find`, from the start, would take longer."""
+    """Return a position shortly before the first match; `find` from the start would take longer."""
     found = end_of_word.search(low)
     return max(found.start() - 9, 0) if found else -1
 
@@ -291,13 +291,13 @@ def _assigned(text: str, word: bytes, match: re.Match[str]) -> Span | None:
 
 
 def _is_credential(value: str) -> bool:
-    """Tell a header's credential from the words of a sentence or of an example."""
+    """Return whether a header's value is a credential, not words of a sentence or an example."""
     mixed = not value.isupper() and not value[1:].islower() and _entropy(value) >= 3
     return not _EXAMPLE.search(value) and (mixed or len(value) >= 20 or any(map(str.isdigit, value)))
 
 
 def _is_secret(value: str, *, phrase: bool) -> bool:
-    """Tell a random value from a name, a path, a template or an example; a pass phrase may be words."""
+    """Return whether a value is random, not a name, a path, a template or an example; a pass phrase may be words."""
     value = value[:256]
     if len(set(value)) < 12 or _EXAMPLE.search(value) or _CODE.search(value) or _entropy(value) < 3.5:
         return False
@@ -307,26 +307,26 @@ def _is_secret(value: str, *, phrase: bool) -> bool:
 
 
 def _is_word(part: str) -> bool:
-    """Tell `refreshTokenV2` from letters thrown together by how often capitals start anew."""
+    """Return whether a part is a word like `refreshTokenV2`, not random letters: those change case more often."""
     return _WORD.fullmatch(part) is not None and len(re.findall("[A-Z]+", part)) * 4 <= len(part) + 3
 
 
 def _entropy(value: str) -> float:
-    """Shannon's, in bits per character."""
+    """Return the Shannon entropy, in bits per character."""
     total = len(value)
     return -sum(n / total * math.log2(n / total) for n in Counter(value).values())
 
 
 def redact_json(value: Any) -> Any:
-    """Redact every string of a JSON value, keys aside; what holds no secret comes back as the same object.
+    """Redact every string of a JSON value, but not its keys; a value without secrets is returned as the same object.
 
-    Nothing is changed in place: only the containers on the way to a secret are copied. A string under a
-    telling key counts as if the key stood before it in text. Any depth will do.
+    Nothing is changed in place: only the containers on the way to a secret are copied. A string under a telling key is
+    judged as if the key preceded it in text. Works at any depth.
     """
     root = [value]
-    nodes: list[tuple[Any, int, Any]] = [(root, 0, 0)]  # a container, the number of the one it is in, where
+    nodes: list[tuple[Any, int, Any]] = [(root, 0, 0)]  # a container, the number of its parent, its key there
     copies: dict[int, Any] = {0: root}
-    for number, (held, _, _) in enumerate(nodes):  # grows while it is walked
+    for number, (held, _, _) in enumerate(nodes):  # grows during the iteration
         for key, item in held.items() if isinstance(held, dict) else enumerate(held):
             if isinstance(item, (dict, list)):
                 nodes.append((item, number, key))
@@ -336,7 +336,7 @@ def redact_json(value: Any) -> Any:
 
 
 def _copy_of(number: int, nodes: list[tuple[Any, int, Any]], copies: dict[int, Any]) -> Any:
-    """Return the copy of a container; what is missing from the root down to it is made and linked."""
+    """Return the copy of a container; missing copies from the root down to it are made and linked."""
     missing = []
     while number not in copies:
         missing.append(number)
@@ -349,7 +349,7 @@ def _copy_of(number: int, nodes: list[tuple[Any, int, Any]], copies: dict[int, A
 
 def _redact_under(key: object, text: str) -> str:
     text = redact(text)
-    if isinstance(key, str) and _is_telling(key[-100:]):
+    if isinstance(key, str) and _is_judged(key[-100:]):
         lead = f'"{key}": "'
         done = redact(f'{lead}{text}"')
         if done.startswith(lead) and done[len(lead) : -1] != text:
@@ -358,6 +358,6 @@ def _redact_under(key: object, text: str) -> str:
 
 
 @lru_cache(maxsize=4096)
-def _is_telling(key: str) -> bool:
-    """Tell whether a value after this name is judged, by one that is surely taken."""
+def _is_judged(key: str) -> bool:
+    """Return whether values after this name are judged, by trying one that certainly is a secret."""
     return redact(f"{key}=v9Xq2Lr7Tz4Kw8Pm").endswith("=[REDACTED:secret]")

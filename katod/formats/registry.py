@@ -11,5 +11,5 @@ FORMATS: Final[dict[str, type[Format]]] = {Markdown.name: Markdown, Jsonl.name: 
 
 
 def open_format(name: str, options: Options, state: dict[str, Any] | None = None) -> Format:
-    """Return a format at its beginning, or where `state()` left off."""
+    """Return a format at the start of an output, or continued from `state()`."""
     return FORMATS[name](options, state)

@@ -10,7 +10,7 @@ from katod.agents import AGENTS
 from katod.agents.toolcalls import one_line, words_of_refusal
 from katod.formats.mdtext import code, fenced, html, inline
 
-# Calls whose questions and answers are printed as such.
+# Calls that are printed as questions and answers.
 DECISION_TOOLS: Final = frozenset().union(*(spec.decision_tools for spec in AGENTS.values()))
 LONGEST: Final = 20_000
 LINE: Final = 120
@@ -19,7 +19,7 @@ Clean = Callable[[str], str]
 
 
 def label(payload: dict[str, Any], redact: Clean) -> str:
-    """Return what a call is called in its own line and where it is named again."""
+    """Return what a call is called in its own line and wherever it is mentioned again."""
     shown = _name(payload["name"])
     if description := payload.get("description"):
         shown += f" {inline(_short(redact(description)))}"
@@ -34,7 +34,7 @@ def _name(name: str) -> str:
 
 
 def summary(payload: dict[str, Any], redact: Clean) -> str:
-    """Return the same for the summary of a collapsible block."""
+    """Return the label for the summary of a collapsible block."""
     shown = f"<code>{html(payload['name'][:LINE] or 'tool')}</code>"
     if description := payload.get("description"):
         shown += f" {html(_short(redact(description)))}"
@@ -44,7 +44,7 @@ def summary(payload: dict[str, Any], redact: Clean) -> str:
 
 
 def failure(payload: dict[str, Any], redact: Clean) -> str:
-    """Return what went wrong in a result, empty when nothing did."""
+    """Return what went wrong in a result, empty if nothing did."""
     if payload.get("denied"):
         said = one_line(redact(words_of_refusal(payload["text"])), LINE)
         return f"declined: {inline(said)}" if said else "declined"
@@ -82,7 +82,7 @@ def details(title: str, content: str) -> str:
 
 
 def cut(text: str) -> str:
-    """Cut a long text and name its size."""
+    """Return a text; a long one is cut, and its size noted."""
     if len(text) <= LONGEST:
         return text
     return f"{text[:LONGEST]}\n… {len(text):,} characters in all"
@@ -122,7 +122,7 @@ def _edits(given: Any) -> list[dict[str, Any]]:
 
 
 def _change(edit: dict[str, Any]) -> tuple[list[str], list[str]]:
-    """Return the lines that an edit removes and those that it adds, without what stays at both ends."""
+    """Return the lines that an edit removes and those that it adds, without unchanged lines at both ends."""
     old, new = edit.get("old_string"), edit.get("new_string", edit.get("content"))
     before = old.splitlines() if isinstance(old, str) else []
     after = new.splitlines() if isinstance(new, str) else []
@@ -166,7 +166,7 @@ def _pretty(given: Any) -> str:
 
 
 def _short(text: str) -> str:
-    """Return a text cut where it is longer than a line shows; what prints it makes one line of it."""
+    """Return a text, cut if it is too long for a line; the caller makes it one line."""
     return text if len(text) <= LINE else one_line(" ".join(text.split()), LINE)
 
 

@@ -1,4 +1,4 @@
-"""Times as a transcript shows them, in the zone that was frozen when the recording began."""
+"""Times as a transcript shows them, in the time zone that was fixed when the recording started."""
 
 import re
 from datetime import datetime
@@ -6,14 +6,14 @@ from functools import lru_cache
 from typing import Final
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-# Of times like these all of one minute fall on one day. Of others they need not: what is no time may begin like
-# one, and in the 19th century zones went by seconds.
+# All times of one minute like this are on one day. For other strings that is not certain: something else may begin
+# like a time, and 19th-century zones had offsets in seconds.
 _MINUTE: Final = re.compile("(?:199|20[0-9])[0-9]-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}")
 _SECOND: Final = re.compile(r":[0-5][0-9](?:\.[0-9]{3})?Z")
 
 
 class When:
-    """Formats recorded times; a time that cannot be read shows as nothing."""
+    """Formats recorded times; a time that cannot be parsed is shown as nothing."""
 
     def __init__(self, zone: str) -> None:
         try:
@@ -30,14 +30,14 @@ class When:
     def day(self, time: str) -> str:
         """Return `2026-02-10`."""
         minute, plain = time[:16], _SECOND.fullmatch(time, 16)
-        if not plain or minute != self._minute:  # most events fall into the minute of the one before
+        if not plain or minute != self._minute:  # most events are in the same minute as the previous one
             local = _parse(time, self._zone)
             self._minute = minute if plain and _MINUTE.fullmatch(minute) else ""
             self._day = local.date().isoformat() if local else ""
         return self._day
 
     def stamp(self, time: str, day: str) -> str:
-        """Return `23:36`, with the date before it when the day is another than the given one."""
+        """Return `23:36`, preceded by the date if it is not the given day."""
         local = _parse(time, self._zone)
         if not local:
             return ""

@@ -1,1 +1,1 @@
-"""What is remembered of each conversation, and which of its events go where, once."""
+"""What katod remembers about each conversation, and which of its events go where, once."""

@@ -1,4 +1,4 @@
-"""Translating what was only scanned, up to the cursors of a session's sources; nothing is written."""
+"""Translates the part of a session that was only scanned, up to the cursors of its sources; nothing is written."""
 
 from collections.abc import Callable
 
@@ -14,22 +14,22 @@ Resync = Callable[[Source, SourceFile, ActiveSession | None, str], None]
 
 
 class Backfill:
-    """Brings a session's stream to the cursors of its sources, in slices. A source that changed is resynced first."""
+    """Advances a session's stream to the cursors of its sources, in slices. A changed source is resynced first."""
 
     def __init__(self, resync: Resync) -> None:
         self._resync = resync
 
     def advance(self, session: ActiveSession, budget: int, opened: tuple[Source, SourceFile] | None = None) -> bool:
-        """Translate about `budget` bytes of each source; returns whether all is done.
+        """Translate about `budget` bytes of each source; return whether everything is done.
 
-        `opened` is a source whose file is open and verified already.
+        `opened` is a source whose file is already open and verified.
         """
         if not session.backfilled:
             session.backfilled = all(self._source(session, source, budget, opened) for source in session.sources)
         return session.backfilled
 
     def finish(self, session: ActiveSession, budget: int) -> None:
-        """Translate all, slice by slice."""
+        """Translate everything, slice by slice."""
         while not self.advance(session, budget):
             pass
 
@@ -43,13 +43,13 @@ class Backfill:
         try:
             with source.spec.open(source.path) as file:
                 try:
-                    file.prove(source.cursor)
-                except SourceChanged as change:  # its content now was never read: it is no history
+                    file.verify_anchor(source.cursor)
+                except SourceChanged as change:  # its present content was never read, so it is not history
                     self._resync(source, file, session, change.what)
                     return source.translated >= source.cursor.offset
                 return self._translate(session, source, file, budget)
         except SourceError:
-            return True  # gone: what it held is unknown, what comes after is translated all the same
+            return True  # it is gone: the content is unknown, and what comes later is translated anyway
 
     def _translate(self, session: ActiveSession, source: Source, file: SourceFile, budget: int) -> bool:
         left = source.cursor.offset - source.translated
@@ -58,7 +58,7 @@ class Backfill:
         for event in session.stream.events(source, batch.lines, seen=seen):
             if event.kind == ev.USER_COMMAND:
                 session.changes.applied[event.dedup_key] = None
-        session.stream.open(source).take_near_misses()  # counted when they were scanned
+        session.stream.open(source).take_near_misses()  # already counted when they were scanned
         whole = not batch.lines or file.is_document
         source.translated = source.cursor.offset if whole else batch.cursor.offset
         return source.translated >= source.cursor.offset

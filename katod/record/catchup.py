@@ -1,7 +1,7 @@
-"""Outputs that are not where their session's stream is: captures, exports, and those that could not be written.
+"""Outputs that are not at the position of their session's stream: captures, exports, and unwritable ones.
 
-Each has a stream of its own that follows, up to where the session has been read. What commands did is in the
-ranges; here nothing is obeyed.
+Each has its own stream, which catches up with how far the session has been read. The effects of commands are in the
+ranges; no commands are carried out here.
 """
 
 from typing import Any
@@ -25,8 +25,8 @@ from katod.tail.reader import Batch
 class SeenByFollower:
     """Admits what one follower has not passed yet.
 
-    Events are numbered as the session first saw them; within a source that was not rewritten the numbers rise, so
-    the highest one tells. In a rewritten source all that was passed is remembered.
+    Events are numbered in the order in which the session first saw them. Within a source that was not rewritten the
+    numbers rise, so the highest one suffices; in a rewritten source everything that was passed is remembered.
     """
 
     def __init__(self, session: int, ledger: Ledger, catalog: Catalog, state: dict[str, Any]) -> None:
@@ -38,7 +38,7 @@ class SeenByFollower:
         self._passed: set[int] = set(state.get("passed", ()))
 
     def admit(self, event: Event, source: Source) -> bool:
-        """Return whether the follower meets this event for the first time."""
+        """Return whether this event is new to the follower."""
         hashed = id_hash(event.id)
         seq, home = self._ledger.place(self._session, hashed) or (-1, 0)
         if seq < self._next.get(source.id, 0) or hashed in self._passed or self._is_read_elsewhere(home, source):
@@ -54,21 +54,21 @@ class SeenByFollower:
         return other is not None and not other.gone
 
     def restart(self, source: Source) -> None:
-        """Note that a source was rewritten: its events are known by their ids from now on."""
+        """Note that a source was rewritten: from now on its events are recognised by id."""
         self._rewritten.add(source.id)
 
     def state(self) -> dict[str, Any]:
         """Return what has been passed, as JSON."""
         numbers = {str(key): seq for key, seq in self._next.items()}
         row: dict[str, Any] = {"numbers": numbers, "rewritten": sorted(self._rewritten)}
-        return row | ({"passed": sorted(self._passed)} if self._rewritten else {})  # elsewhere the numbers tell
+        return row | ({"passed": sorted(self._passed)} if self._rewritten else {})  # without one the numbers suffice
 
 
 class PassedByPosition(SeenByFollower):
-    """Admits everything: events without native ids are known by where they are, and no position comes twice."""
+    """Admits everything: events without native ids are known by their position, and no position is read twice."""
 
     def admit(self, _event: Event, _source: Source) -> bool:
-        """Return true."""
+        """Return True."""
         return True
 
 
@@ -86,7 +86,7 @@ class Follower:
         self.states: dict[str, Any] = behind.get("states", {})
 
     def restart(self, source: Source) -> None:
-        """Read a source that was rewritten from its beginning; without native ids, resume where the session is."""
+        """Restart a rewritten source from its beginning; without native ids, resume where the session is."""
         self.stream.restart(source)
         self.seen.restart(source)
         self.states.pop(str(source.id), None)
@@ -95,12 +95,12 @@ class Follower:
             self.skip(source)
 
     def skip(self, source: Source) -> None:
-        """Resume where the session is; a mark says that a part is missing."""
+        """Resume where the session is, with a mark that a part is missing."""
         self.output.printer.interrupt("gap")
         self.offsets[source.id] = source.cursor.offset
 
     def take(self, source: Source, batch: Batch) -> None:
-        """Take what a batch of a source holds, up to the last range's end."""
+        """Print the events in a batch of a source, up to the end of the last range."""
         translation = self.stream.open(source, self.states.get(str(source.id)))
         for event in self.stream.events(source, batch.lines):
             self.output.take(event, self.stream.metadata)
@@ -115,7 +115,7 @@ class Follower:
 
 
 class CatchUp:
-    """Takes outputs with a stream of their own forward, until they are where their session is."""
+    """Advances outputs with their own stream until they have caught up with their session."""
 
     def __init__(self, ledger: Ledger, catalog: Catalog, log: EventLog, delivery: Delivery) -> None:
         self._ledger = ledger
@@ -130,11 +130,11 @@ class CatchUp:
         self._followers[row.id] = Follower(row, key, self._ledger, self._catalog, self._log)
 
     def rows(self) -> dict[int, OutputRow]:
-        """Return the outputs that follow on their own."""
+        """Return the outputs that catch up on their own."""
         return {output_id: follower.output.row for output_id, follower in self._followers.items()}
 
     def resynced(self, source: Source) -> None:
-        """Read a source that was rewritten again, for all outputs that follow its session on their own."""
+        """Restart a rewritten source for all outputs that catch up with its session."""
         for follower in self._followers.values():
             row = follower.output.row
             if row.session == source.session:
@@ -144,41 +144,41 @@ class CatchUp:
                     self._ledger.save_output(row)
 
     def drop(self, output_id: int) -> None:
-        """Follow an output no longer (the step that made it was undone)."""
+        """Stop following an output (the step that created it was undone)."""
         self._followers.pop(output_id, None)
 
-    def contained_step(self, output_id: int, budget: int) -> bool:
-        """Take one output forward; where katod fails, only this output waits, and is tried again later."""
+    def isolated_step(self, output_id: int, budget: int) -> bool:
+        """Advance one output; if katod fails, only this output waits and is retried later."""
         try:
             return self.step(output_id, budget)
         except LedgerError:
             raise
-        except Exception as error:  # noqa: BLE001 - whatever it is, it is shown and tried again
+        except Exception as error:  # noqa: BLE001 - whatever it is, it is shown and retried
             self._failed(output_id, error)
             return False
 
     def _failed(self, output_id: int, error: Exception) -> None:
-        """Go back to what the ledger knows of an output whose step failed."""
+        """Return to the ledger's state of an output whose step failed."""
         session = self._followers.pop(output_id).output.row.session
         row = next(row for row in self._ledger.outputs(session) if row.id == output_id)
         self.add(row)
         self._delivery.park(row, OutputError(f"katod failed: {type(error).__name__}"))
 
     def detach(self, row: OutputRow, session: ActiveSession) -> None:
-        """Let an output that cannot be written stay where it is while its session goes on."""
+        """Let an unwritable output stay at its position while its session continues."""
         behind = {
             "metadata": session.metadata.state(),
             "offsets": {str(source.id): source.cursor.offset for source in session.sources},
             "states": {str(source.id): session.stream.open(source).state() for source in session.sources},
             "numbers": {str(source.id): session.row.seq for source in session.sources},
         }
-        row.behind = orjson.loads(orjson.dumps(behind))  # a copy: the session's own states go on changing
+        row.behind = orjson.loads(orjson.dumps(behind))  # a copy, because the session's own states keep changing
         with self._ledger.transaction():
             self._ledger.save_output(row)
         self.add(row)
 
     def step(self, output_id: int, budget: int) -> bool:
-        """Take one output forward; returns whether there is more to do now."""
+        """Advance one output; return whether there is more to do now."""
         follower = self._followers[output_id]
         output, row = follower.output, follower.output.row
         if row.intent is not None or self._delivery.is_parked(output_id):
@@ -196,7 +196,7 @@ class CatchUp:
         return self._deliver(follower, done=done) and not arrived
 
     def _deliver(self, follower: Follower, *, done: bool) -> bool:
-        """Write a step's text; returns whether the follower goes on."""
+        """Write a step's text; return whether the follower continues."""
         row = follower.output.row
         self._delivery.saved([row])
         written = self._delivery.deliver(row)
@@ -210,7 +210,7 @@ class CatchUp:
         return written
 
     def arrived(self, output_id: int) -> LiveOutput | None:
-        """Return an output that has come as far as its session and may join it; it follows no longer."""
+        """Return an output that has caught up with its session and may join it, None if it has not."""
         output = self._followers[output_id].output
         row, offsets = output.row, self._followers[output_id].offsets
         sources = self._catalog.of_session(row.session)
@@ -222,7 +222,7 @@ class CatchUp:
         return output
 
     def _advance(self, follower: Follower, budget: int) -> bool:
-        """Read one batch of the first source that is not read to the end; returns whether none is left."""
+        """Read one batch of the first source that is not read to the end; return whether none is left."""
         for source in self._catalog.of_session(follower.output.row.session):
             left = source.cursor.offset - follower.offsets.get(source.id, 0)
             if left > 0:
@@ -237,7 +237,7 @@ class CatchUp:
             with source.spec.open(source.path) as file:
                 batch, is_document = file.read(Cursor(at), budget), file.is_document
         except SourceGone:
-            pass  # what it held is lost to this output, and a mark says so
+            pass  # the content is lost to this output, and a mark says so
         except SourceError as error:
             self._delivery.park(follower.output.row, OutputError(f"its session cannot be read: {error.what}"))
             return

@@ -1,10 +1,10 @@
-"""Carries out commands: from what was typed, or asked from the shell, to ranges and outputs."""
+"""Carries out commands from the chat or the shell: turns them into ranges and outputs."""
 
 from collections.abc import Callable
 from typing import Literal
 
 from katod.agents.base import SPAWNED
-from katod.command.decide import Action, Standing, decide
+from katod.command.decide import Action, RecordingState, decide
 from katod.command.split import command_of
 from katod.discover.catalog import Catalog, Source
 from katod.errors import TargetRefused
@@ -18,14 +18,14 @@ from katod.record.policy import Policy
 from katod.record.session import ActiveSession, LiveOutput
 from katod.store.ledger import Ledger
 from katod.store.rows import OutputRow
-from katod.write.safe import is_passing
+from katod.write.safe import is_transient
 
 Notify = Callable[[str, str], None]
 Follow = Callable[[OutputRow], None]
 
 
 class Controller:
-    """Decides, in memory and in the ledger's open transaction, what is recorded where; it writes no file."""
+    """Decides what is recorded where, in memory and in the ledger's open transaction; writes no file."""
 
     def __init__(self, ledger: Ledger, catalog: Catalog, log: EventLog, notify: Notify, follow: Follow) -> None:
         self._ledger = ledger
@@ -37,15 +37,15 @@ class Controller:
 
     @property
     def policy(self) -> Policy:
-        """The settings it goes by."""
+        """The settings in effect."""
         return self.naming.policy
 
     def use(self, policy: Policy) -> None:
-        """Go by these settings from now on."""
+        """Use these settings from now on."""
         self.naming = OutputNaming(self._ledger, policy)
 
     def handle(self, session: ActiveSession, source: Source, event: Event) -> None:
-        """Carry out one typed command, once and for all; a refusal is kept where the person looks."""
+        """Carry out one typed command, exactly once; a refusal is stored for `katod status`."""
         applied, key = session.changes.applied, event.dedup_key
         if key in applied or self._ledger.is_applied(key):
             return
@@ -54,9 +54,10 @@ class Controller:
             self.carry_out(session, command_of(event), event.id, time=event.time)
 
     def carry_out(self, session: ActiveSession, command: Command, at: str, *, time: str, typed: bool = True) -> str:
-        """Carry out a command at an event (after it when it was not typed); returns why it was refused, or nothing.
+        """Carry out a command at an event (after it if it was not typed); return why it was refused, if it was.
 
-        Raises OSError for a passing trouble of the machine: the step is undone, and the command acts when it is redone.
+        Raises OSError for a temporary problem of the machine: the step is undone, and the command carried out when the
+        step is repeated.
         """
         try:
             _Act(self, session, at, time, typed=typed).do(command)
@@ -66,7 +67,7 @@ class Controller:
             self._notify("katod: refused", f"::{command.word} was refused: {reason}")
             return f"{refusal.path}: {reason}" if refusal.path else reason
         except OSError as error:
-            if is_passing(error):
+            if is_transient(error):
                 raise
             reason = error.strerror or str(error)
             self._refuse(session, command.word, time, reason)
@@ -81,7 +82,7 @@ class Controller:
     # -- auto-recording -----------------------------------------------------------------------------
 
     def wants(self, source: Source) -> bool:
-        """Return whether the session of a source that was just found may be auto-recorded; decided once."""
+        """Return whether the session of a newly found source may be auto-recorded; decided once."""
         session = self._ledger.session(source.session)
         if session.auto == "":
             session.auto = "wanted" if self.policy.may_auto_record() else "no"
@@ -89,10 +90,10 @@ class Controller:
         return session.auto == "wanted"
 
     def auto_record(self, session: ActiveSession) -> None:
-        """Begin a recording without a command, once the session's project and first words are known."""
+        """Start a recording without a command, once the session's project and title are known."""
         metadata, row = session.metadata, session.row
         if session.recording is not None:
-            row.auto = "no"  # a command was typed before: two recordings of one session would be one too many
+            row.auto = "no"  # a command was typed before, and one recording of a session is enough
             return
         if not metadata.title or not metadata.cwd:
             return
@@ -104,18 +105,18 @@ class Controller:
             self.begin_at_start(session, output, Range(start=""))
 
     def _auto_target(self, session: ActiveSession) -> Target | None:
-        """Return where a session is auto-recorded, None if it is not, or may not be; then the refusal is kept."""
+        """Return where to auto-record a session, None if it is not to be, or if the target is refused."""
         try:
             return self._chosen_target(session.row.key, session.metadata)
         except (TargetRefused, OSError) as error:
-            if isinstance(error, OSError) and is_passing(error):
+            if isinstance(error, OSError) and is_transient(error):
                 raise
             reason = error.what if isinstance(error, TargetRefused) else error.strerror or str(error)
             self._refuse(session, "start", session.metadata.time, reason, "auto-record: ")
             return None
 
     def _chosen_target(self, key: SessionKey, metadata: SessionMetadata) -> Target | None:
-        """Return where a session is auto-recorded, None if it is not: sub-agents go where their parent goes."""
+        """Return where to auto-record a session, None if it is not to be. Sub-agents follow their parent."""
         if self.policy.excludes(metadata.cwd):
             return None
         spawned = key.subagent or (key.id if metadata.start.origin == SPAWNED else "")
@@ -129,7 +130,7 @@ class Controller:
     # -- ranges ---------------------------------------------------------------------------------------
 
     def end_excluded(self, session: ActiveSession) -> None:
-        """End what is recorded of a project that the settings exclude."""
+        """End the recording of a project that the settings now exclude."""
         output, last = session.recording, session.metadata
         if output is not None and self.policy.excludes(last.cwd):
             self.end(session, output, last.last, time=last.time, mark="excluded")
@@ -141,16 +142,16 @@ class Controller:
         session.keep(output)
         if output.behind is None and session.live_output(output) is None:
             session.live.append(LiveOutput(output))
-        self._say_recording(session, output)
+        self._announce(session, output)
 
     def begin_at_start(self, session: ActiveSession, output: OutputRow, begun: Range) -> None:
-        """Open a range at the beginning of the session: the output catches up with a stream of its own."""
+        """Open a range at the beginning of the session: the output catches up with its own stream."""
         output.ranges.append(begun)
         output.behind = {}
         session.keep(output)
         self._follow(output)
         if not begun.end:
-            self._say_recording(session, output)
+            self._announce(session, output)
 
     def end(
         self, session: ActiveSession, output: OutputRow, at: str, *, time: str = "",
@@ -158,18 +159,18 @@ class Controller:
     ) -> None:  # fmt: skip
         """Close the open range of an output."""
         ended = output.ranges[-1]
-        ended.end, ended.end_time, ended.end_mark = at or "?", time, mark  # "?": after what is not known any more
+        ended.end, ended.end_time, ended.end_mark = at or "?", time, mark  # "?": after an event that is no longer known
         session.keep(output)
         self._log.recording_ended(str(session.row.key), str(output.path))
         self._notify("katod: stopped", output.path.name)
 
-    def _say_recording(self, session: ActiveSession, output: OutputRow) -> None:
+    def _announce(self, session: ActiveSession, output: OutputRow) -> None:
         self._log.recording_started(str(session.row.key), str(output.path))
         self._notify("katod: recording", output.path.name)
 
 
 class _Act:
-    """One command on its way. A typed one acts at its own event, one from the shell after the session's last."""
+    """One command being carried out: a typed one at its own event, one from the shell after the session's last."""
 
     def __init__(self, controller: Controller, session: ActiveSession, at: str, time: str, *, typed: bool) -> None:
         self._controller = controller
@@ -179,14 +180,14 @@ class _Act:
         self._typed = typed
 
     def do(self, command: Command) -> None:
-        """Carry it out; raises TargetRefused."""
+        """Carry it out. Raises TargetRefused."""
         session, naming = self._session, self._controller.naming
         if command.word != "stop" and naming.policy.excludes(session.metadata.cwd or session.row.cwd):
             raise TargetRefused("this project is excluded by the configuration")
         target = naming.named(command.name, session.metadata) if command.name else None
         recording = session.recording
-        standing = Standing(_path(recording), _path(session.present))
-        action = decide(command, standing, str(target.path) if target else "")
+        state = RecordingState(_path(recording), _path(session.present))
+        action = decide(command, state, str(target.path) if target else "")
         output = self._output(action, target)
         if command.word == "stop":
             session.row.auto = "off"
@@ -196,7 +197,7 @@ class _Act:
             self._begin(action, output, command)
 
     def _output(self, action: Action, target: Target | None) -> OutputRow | None:
-        """Return the output that an action writes to, made where it is new; raises TargetRefused."""
+        """Return the output that an action writes to, created if it is new. Raises TargetRefused."""
         if action.target == "none":
             return None
         session, naming = self._session, self._controller.naming
@@ -234,7 +235,7 @@ def _path(output: OutputRow | None) -> str:
 
 
 def settle(session: ActiveSession, output: OutputRow) -> None:
-    """Print the marks of ranges that end or begin after the last event, which has passed already."""
+    """Print the marks of ranges that end or begin after the last event, which has already been printed."""
     live = session.live_output(output)
     if live is not None:
         live.add(live.printer.settle(session.metadata.last, session.metadata))

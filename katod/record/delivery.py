@@ -1,4 +1,4 @@
-"""Brings intents to their outputs: checks, appends, parks what cannot be written, completes what a crash cut short."""
+"""Writes intents to their outputs: checks, appends, parks unwritable ones, completes those a crash cut short."""
 
 import time
 from collections.abc import Iterable
@@ -16,14 +16,14 @@ from katod.record.ranges import head_metadata
 from katod.record.session import LiveOutput
 from katod.store.ledger import Ledger
 from katod.store.rows import OutputRow
-from katod.write.output import Known, Place, append, complete, look, make, save_asset
+from katod.write.output import Known, Place, append, complete, detect_change, make, save_asset
 
 _FIRST_RETRY: Final = 1.0
 _LONGEST_RETRY: Final = 300.0
 
 
 class Delivery:
-    """Knows how each output was left, and when a parked one is tried again."""
+    """Knows how each output was left, and when a parked one is retried."""
 
     def __init__(self, ledger: Ledger, log: EventLog) -> None:
         self._ledger = ledger
@@ -33,7 +33,7 @@ class Delivery:
         self._foreign: set[int] = set()
 
     def check(self, output: LiveOutput) -> None:
-        """Before anything is printed: adopt what someone else wrote, and have a mark printed."""
+        """Before anything is printed, adopt changes by others and print a mark about them."""
         row = output.row
         if row.intent is not None:
             return
@@ -41,9 +41,9 @@ class Delivery:
             self._foreign.discard(row.id)
             output.printer.interrupt("edited")
         try:
-            seen = look(_place(row), _known(row))
+            seen = detect_change(_place(row), _known(row))
         except OutputError:
-            return  # the append will fail in the same way, and park it
+            return  # the append will fail for the same reason, and park it
         if seen.change == "same":
             return
         self._log.output_edited(str(row.path), seen.change)
@@ -52,7 +52,7 @@ class Delivery:
         output.printer.interrupt("edited" if seen.change == "edited" else "continued")
 
     def save_assets(self, output: LiveOutput) -> None:
-        """Write attachments before the text that links them; one that fails is named in the log, its link stays."""
+        """Write attachments before the text that links to them. A failed one is logged; its link stays."""
         assets, output.assets = output.assets, []
         for media, data in assets:
             content = decoded(data)
@@ -63,7 +63,7 @@ class Delivery:
                 self._log.asset_failed(str(error.path), error.what)
 
     def deliver(self, row: OutputRow) -> bool:
-        """Append the intent of one output; on failure it is parked and False returned."""
+        """Append the intent of one output; on failure, park the output and return False."""
         if row.intent is None:
             return True
         try:
@@ -76,12 +76,12 @@ class Delivery:
         return True
 
     def retry(self, row: OutputRow) -> bool:
-        """Complete an intent that may have been written in part (after a failure or a crash)."""
+        """Complete an intent that a failure or a crash may have left partly written; return whether it worked."""
         self._parked.pop(row.id, None)
         if row.intent is None:
             return True
         try:
-            if look(_place(row), _known(row)).change == "gone":
+            if detect_change(_place(row), _known(row)).change == "gone":
                 self._recreate(row, row.intent)
             self._make(row)
             known, foreign = complete(_place(row), _known(row), row.intent, row.bounds)
@@ -97,15 +97,15 @@ class Delivery:
         return True
 
     def _make(self, row: OutputRow) -> None:
-        """Make the file of a new output, known to the ledger before anything stands in it."""
+        """Create the file of a new output; the ledger knows it before anything is written to it."""
         if not row.ino:
             _adopt(row, make(_place(row)))
             with self._ledger.transaction():
                 self._ledger.save_output(row)
 
     def _recreate(self, row: OutputRow, intent: bytes) -> None:
-        """Let an intent whose file went away begin the next file: below a head and the mark that says so."""
-        if not row.committed:  # nothing stood in it yet: the disk had not kept that it was made
+        """Continue an intent in a new file after the old one disappeared: after a head and a mark that says so."""
+        if not row.committed:  # nothing had been written, and its creation had not reached the disk
             _adopt(row, Known())
             return
         printer = open_format(row.format, row.options)
@@ -117,29 +117,29 @@ class Delivery:
         _adopt(row, Known())
 
     def is_parked(self, output_id: int) -> bool:
-        """Say whether an output waits for its next try."""
+        """Return whether an output is waiting to be retried."""
         return output_id in self._parked
 
     def forget(self, output_id: int) -> None:
-        """Drop what is known of an output whose step was undone; the ledger has what was true before."""
+        """Forget the state of an output whose step was undone; the ledger has the state before it."""
         self._parked.pop(output_id, None)
         self._written.pop(output_id, None)
 
     def due(self, now: float) -> list[int]:
-        """Return the parked outputs whose next try has come."""
+        """Return the parked outputs that are due to be retried."""
         return [output_id for output_id, at in self._parked.items() if at <= now]
 
     def next_retry(self) -> float | None:
-        """Return when (monotonic) the next parked output is tried."""
+        """Return when (monotonic) the next parked output is retried, None if none is parked."""
         return min(self._parked.values(), default=None)
 
     @property
     def unsettled(self) -> bool:
-        """Say whether intents were written that the ledger still holds open."""
+        """Whether intents were written that are still open in the ledger."""
         return bool(self._written)
 
     def settle(self) -> None:
-        """Close the intents that were written; the next step would do the same."""
+        """Close the intents that were written; the next step would do so, too."""
         if self._written:
             with self._ledger.transaction():
                 for row in self._written.values():
@@ -147,7 +147,7 @@ class Delivery:
             self._written.clear()
 
     def saved(self, rows: Iterable[OutputRow]) -> None:
-        """Note that the ledger knows how these were left."""
+        """Note that the ledger has the current state of these rows."""
         for row in rows:
             self._written.pop(row.id, None)
 
@@ -159,7 +159,7 @@ class Delivery:
         self._written[row.id] = row
 
     def park(self, row: OutputRow, error: OutputError) -> None:
-        """Try an output again later, after growing pauses."""
+        """Retry an output later, at growing intervals."""
         wait = pause(row.attempts, first=_FIRST_RETRY, longest=_LONGEST_RETRY)
         row.attempts += 1
         row.problem = error.what

@@ -1,4 +1,4 @@
-"""Whole sessions read from their beginning: exports, recordings derived again, and states after an upgrade."""
+"""Whole sessions read from the beginning: exports, recordings rendered again, states after an upgrade."""
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -18,13 +18,13 @@ from katod.record.ranges import RangePrinter
 from katod.record.stream import NeverSeen, SeenHere, SessionStream, set_title
 from katod.store.rows import OutputRow, SourceRow
 
-CHUNK: Final = 512 * 1024
+_READ_BYTES: Final = 512 * 1024
 _LOOK_AHEAD: Final = 400
 Replay = Iterable[tuple[Event, SessionMetadata]]
 
 
 class Stretch(NamedTuple):
-    """One source from its beginning to `limit` bytes; None: to its end, held-back text and an open line included."""
+    """One source up to `limit` bytes; None means to its end, with held-back text and an unterminated last line."""
 
     path: str
     identity: Identity
@@ -34,7 +34,7 @@ class Stretch(NamedTuple):
 def replay(
     key: SessionKey, stretches: Iterable[Stretch], log: EventLog, *, skip_missing: bool = False
 ) -> Iterator[tuple[Event, SessionMetadata]]:
-    """Yield each event of a session once, in order, with the metadata as it is then. Raises SourceError."""
+    """Yield each event of a session once, in order, with the metadata at that point. Raises SourceError."""
     seen = SeenHere() if AGENTS[key.agent].nature.has_native_ids else NeverSeen()
     stream = SessionStream(key, seen, log)
     for stretch in stretches:
@@ -50,7 +50,7 @@ def _events(stream: SessionStream, stretch: Stretch) -> Iterator[Event]:
     with AGENTS[stretch.identity.key.agent].open(stretch.path) as file:
         cursor, limit = Cursor(), stretch.limit
         while limit is None or cursor.offset < limit:
-            batch = file.read(cursor, CHUNK if limit is None else min(CHUNK, limit - cursor.offset))
+            batch = file.read(cursor, _READ_BYTES if limit is None else min(_READ_BYTES, limit - cursor.offset))
             yield from stream.events(stretch, batch.lines)
             cursor = batch.cursor
             if not batch.more or not batch.lines:
@@ -60,7 +60,7 @@ def _events(stream: SessionStream, stretch: Stretch) -> Iterator[Event]:
 
 
 def render_all(events: Replay, format_name: str, options: Options) -> Iterator[str]:
-    """Yield the text of a whole conversation, event by event; the head knows what the first events tell."""
+    """Yield the text of a whole conversation, event by event; the head has the metadata of the first events."""
     printer = open_format(format_name, options)
     waiting: list[Event] = []
     rest = iter(events)
@@ -81,19 +81,19 @@ def render_all(events: Replay, format_name: str, options: Options) -> Iterator[s
 
 
 def render_recording(output: OutputRow, key: SessionKey, stretches: Iterable[Stretch], log: EventLog) -> Iterator[str]:
-    """Yield the text of a recording as it was made: its ranges, its frozen options, its marks.
+    """Yield the text of a recording as it was made: its ranges, its fixed options, its marks.
 
-    Raises SourceError when the sources no longer hold where a range begins.
+    Raises SourceError if the place where a range begins is no longer in the sources.
     """
     printer = RangePrinter.of(output, None)
     for event, metadata in replay(key, stretches, log):
         yield printer.take(event, metadata)
     if not printer.active and printer.index < len(output.ranges):
-        raise SourceError("the sources no longer hold where this recording begins", path=output.path)
+        raise SourceError("the sources no longer contain the start of this recording", path=output.path)
 
 
 def reprint(output: OutputRow, key: SessionKey, sources: Iterable[SourceRow], log: EventLog) -> dict[str, Any]:
-    """Return the state of an output's format after all that was printed; a new one where the sources no longer tell."""
+    """Return the state of an output's format after everything printed; an empty one if the sources are incomplete."""
     kept = output.printer or {}
     printer = RangePrinter.of(output, None)
     stretches = [Stretch(source.path, source.identity, output.reached(source)) for source in sources]
@@ -105,7 +105,7 @@ def reprint(output: OutputRow, key: SessionKey, sources: Iterable[SourceRow], lo
 
 
 def read_katod(lines: Iterable[bytes], path: Path) -> Iterator[tuple[Event, SessionMetadata]]:
-    """Yield the events of a katod JSONL file. Raises SourceError for a line that is no event."""
+    """Yield the events of a katod JSONL file. Raises SourceError for a line that is not an event."""
     metadata: SessionMetadata | None = None
     for number, line in enumerate(lines, 1):
         if not line.strip():
@@ -113,7 +113,7 @@ def read_katod(lines: Iterable[bytes], path: Path) -> Iterator[tuple[Event, Sess
         try:
             event = ev.from_json(orjson.loads(line))
         except (orjson.JSONDecodeError, KeyError, TypeError) as error:
-            raise SourceError(f"line {number} is no katod event", path=path) from error
+            raise SourceError(f"line {number} is not a katod event", path=path) from error
         if metadata is None:
             metadata = SessionMetadata(SessionKey(event.session.agent, event.session.id, event.session.subagent))
         if event.kind == ev.USER_MESSAGE:

@@ -1,4 +1,4 @@
-"""Which commands are history: what was typed before katod's watch began, or was copied from there, never acts."""
+"""Which commands are history: those typed before katod first ran, or copied from there, are ignored."""
 
 import os
 from datetime import datetime
@@ -16,24 +16,24 @@ from katod.store.ledger import Ledger
 from katod.tail.reader import Batch, SourceFile
 
 _NS: Final = 1_000_000_000
-# Agents write a command a little after it was typed.
+# Agents write a command a little later than it was typed.
 _LATE_NS: Final = 60 * _NS
 
 
 def is_history(event: Event, source: Source, catalog: Catalog) -> bool:
-    """Return whether a command lies before its source's baseline, or was typed before that."""
+    """Return whether a command is before its source's baseline, or was typed before that."""
     if event.source.get("offset", 0) < (source.baseline or 0):
         return True
     if source.after_ns > 0 and _typed_ns(event, 0) <= source.after_ns:
-        return True  # the file was rewritten since; without a time it counts as typed before
+        return True  # the file was rewritten since; without a time, it counts as typed earlier
     return _is_inherited(event, source, catalog)
 
 
 def _is_inherited(event: Event, source: Source, catalog: Catalog) -> bool:
     """Return whether a fork copied a command: older than its file, and in the history of a file beside it.
 
-    A fork, which an agent begins in a new file, repeats old records with their ids. Files are only searched for a
-    command that is so old; no clock decides alone.
+    A fork repeats old records with their ids in a new file. Files are only searched for commands that old, but no clock
+    decides alone.
     """
     native = event.source.get("providerEventId", "")
     if not native or _typed_ns(event, source.since_ns) >= source.since_ns - _LATE_NS:
@@ -44,7 +44,7 @@ def _is_inherited(event: Event, source: Source, catalog: Catalog) -> bool:
 
 
 def _typed_ns(event: Event, unknown: int) -> int:
-    """Return when an event was typed, in nanoseconds; `unknown` where it does not say."""
+    """Return when an event was typed, in nanoseconds; `unknown` if it does not say."""
     try:
         return int(datetime.fromisoformat(event.time).timestamp() * _NS)
     except (OSError, OverflowError, ValueError):
@@ -59,11 +59,11 @@ def _holds(source: Source, needle: bytes) -> bool:
         return False
 
 
-# -- documents: rewritten whole, so their commands are known by their ids and not by an offset ----------------
+# -- documents: rewritten as a whole, so their commands are known by id and not by offset --------
 
 
 def note_document(source: Source, file: SourceFile, ledger: Ledger, log: EventLog) -> None:
-    """Have the commands that a document holds when it is first seen count as applied."""
+    """Mark the commands that a document contains when it is first seen as applied."""
     batch = file.read(Cursor(), 0)
     if not batch.lines:
         raise SourceError("is being written", path=source.path)
@@ -73,7 +73,7 @@ def note_document(source: Source, file: SourceFile, ledger: Ledger, log: EventLo
 
 
 def has_new_command(source: Source, batch: Batch, ledger: Ledger, log: EventLog) -> bool:
-    """Return whether a document holds a command that has not acted yet."""
+    """Return whether a document contains a command that has not been carried out yet."""
     return not all(map(ledger.is_applied, _commands(source, batch, log)))
 
 

@@ -1,11 +1,11 @@
-"""Which output a command means: the session's own, a named one, a generated one; and how a new one is made."""
+"""Which output a command means: the session's own, a named one, a generated one; and how a new one is created."""
 
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
 from katod.agents import AGENTS
-from katod.command.target import Places, generated, numbered, resolve
+from katod.command.target import TargetScope, generated, numbered, resolve
 from katod.errors import TargetRefused
 from katod.formats.registry import FORMATS
 from katod.formats.when import When
@@ -22,16 +22,16 @@ _IN_HEAD: Final = frozenset({"title", "cwd", "branch", "version", "model", "pare
 
 
 class OutputNaming:
-    """Finds and makes outputs in the ledger; writes no file."""
+    """Finds and creates outputs in the ledger; writes no file."""
 
     def __init__(self, ledger: Ledger, policy: Policy) -> None:
         self._ledger = ledger
         self.policy = policy
 
-    def places(self, metadata: SessionMetadata) -> Places:
-        """Return where outputs of a session may lie."""
+    def scope(self, metadata: SessionMetadata) -> TargetScope:
+        """Return where outputs of a session may be created."""
         output = self.policy.settings.output
-        return Places(
+        return TargetScope(
             output=Path(output.directory).expanduser(),
             project=Path(metadata.cwd) if metadata.cwd else None,
             project_folder=self._folder(metadata.cwd),
@@ -42,13 +42,13 @@ class OutputNaming:
         )
 
     def named(self, name: str, metadata: SessionMetadata) -> Target:
-        """Return the target of a typed name; raises TargetRefused."""
-        return resolve(name, self.places(metadata))
+        """Return the target of a typed name. Raises TargetRefused."""
+        return resolve(name, self.scope(metadata))
 
     def generated(self, metadata: SessionMetadata) -> Target:
         """Return the first free target of the template."""
         template = self.policy.settings.output.filename
-        return self._free(generated(template, self._fields(metadata), self.places(metadata)))
+        return self._free(generated(template, self._fields(metadata), self.scope(metadata)))
 
     def of_subagent(self, parent: OutputRow, subagent: str) -> Target:
         """Return where a sub-agent of a recorded session is recorded: beside its parent's output."""
@@ -63,15 +63,15 @@ class OutputNaming:
         raise TargetRefused("all generated names are taken")
 
     def recorded(self, key: SessionKey) -> OutputRow | None:
-        """Return the output that a session is recorded to now, None if it is not recorded."""
+        """Return the output that a session is being recorded to, None if it is not recorded."""
         session = self._ledger.find_session(key)
         rows = self._ledger.outputs(session.id) if session else []
         return next((row for row in rows if row.open), None)
 
     def claim(self, session: SessionRow, target: Target, *, fresh: bool) -> OutputRow | None:
-        """Return the session's own output at a target, None where a new one may be made; raises TargetRefused.
+        """Return the session's own output at a target, None if a new one may be created. Raises TargetRefused.
 
-        `fresh` asks for a new or empty file even where the output is the session's own.
+        `fresh` requires a new or empty file, even if the output is the session's own.
         """
         row = self._ledger.output_at(target.path)
         if row is not None and row.session != session.id:
@@ -79,11 +79,11 @@ class OutputNaming:
         if row is not None and not fresh:
             return row
         if row is not None or examine(target.root, target.parts) == "taken":
-            raise TargetRefused("the file already exists", path=target.path, hint="name a new one")
+            raise TargetRefused("the file already exists", path=target.path, hint="choose another name")
         return None
 
     def make(self, session: SessionRow, target: Target, metadata: SessionMetadata) -> OutputRow:
-        """Store a new output with its options and its head frozen, and its project's folder for good."""
+        """Store a new output with its options and head fixed, and the folder of its project permanently."""
         if metadata.cwd:
             self._ledger.add_project(self._folder(metadata.cwd), metadata.cwd)
         stem = target.parts[-1].rpartition(".")[0]

@@ -1,4 +1,4 @@
-"""What the settings decide about recordings: which sessions, with which options, in which zone."""
+"""What the settings decide about recordings: which sessions, with which options, in which time zone."""
 
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -6,7 +6,7 @@ from pathlib import Path
 
 from katod import __version__
 from katod.config import Settings, local_zone
-from katod.formats.redact import VERSION
+from katod.formats.redact import RULES_VERSION
 from katod.model import Options
 
 
@@ -15,13 +15,13 @@ class Policy:
     """The settings that decide what is recorded and where, resolved once."""
 
     settings: Settings
-    protected: tuple[Path, ...]  # the agents' own roots, and katod's state: never written to
+    protected: tuple[Path, ...]  # the agents' roots and katod's state directory: never written to
     zone: str
     home: Path
 
     @classmethod
     def of(cls, settings: Settings, protected: tuple[Path, ...]) -> "Policy":
-        """Return the policy of some settings."""
+        """Return the policy of these settings."""
         zone = settings.output.time_zone
         return cls(settings, protected, local_zone() if zone == "local" else zone, Path.home())
 
@@ -30,12 +30,12 @@ class Policy:
         return self._matches(self.settings.recording.exclude, cwd)
 
     def auto_records(self, cwd: str) -> bool:
-        """Return whether the sessions of a project are recorded without a command."""
+        """Return whether the sessions of a project are auto-recorded."""
         auto = self.settings.recording.auto
         return auto if isinstance(auto, bool) else self._matches(auto, cwd)
 
     def may_auto_record(self) -> bool:
-        """Return whether any session may be recorded without a command."""
+        """Return whether any session may be auto-recorded."""
         recording = self.settings.recording
         return bool(recording.auto or recording.subagents)
 
@@ -46,9 +46,9 @@ class Policy:
         return any(fnmatchcase(cwd, p) or fnmatchcase(cwd, f"{p}/*") for p in patterns)
 
     def options(self) -> Options:
-        """Return the options that a new recording freezes."""
+        """Return the options for a new recording, which keeps them."""
         content, recording = self.settings.content, self.settings.recording
         return Options(
             content.thinking, content.tools, content.attachments, content.redact, self.zone,
-            recording.subagents, recorder=f"katod {__version__}", rules=VERSION,
+            recording.subagents, recorder=f"katod {__version__}", rules=RULES_VERSION,
         )  # fmt: skip

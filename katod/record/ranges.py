@@ -1,4 +1,4 @@
-"""From the events of a session to the text of one output: the ranges it holds, in its format. Pure."""
+"""From the events of a session to the text of one output: its ranges, in its format. Pure."""
 
 from typing import Any
 
@@ -10,9 +10,9 @@ from katod.store.rows import OutputRow
 
 
 class RangePrinter:
-    """Takes every event of a session in order and prints those that lie in the ranges of one output.
+    """Takes every event of a session in order and prints those within the ranges of one output.
 
-    A live recording and an export of it run the same code over the same ranges: that is why they are equal.
+    A live recording and its export are identical because both run this code over the same ranges.
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class RangePrinter:
         return not self.active and self.index >= len(self.ranges)
 
     def take(self, event: Event, metadata: SessionMetadata) -> str:
-        """Return what an event prints in this output, marks included."""
+        """Return what an event prints in this output, including marks."""
         text = ""
         if not self.active:
             now = self._next()
@@ -79,7 +79,7 @@ class RangePrinter:
         return self._mark(Mark(ended.end_mark, ended.end_time or time), metadata) if ended.end_mark else ""
 
     def interrupt(self, kind: MarkKind) -> None:
-        """Print a mark before the next text: someone else's bytes, or a gap, stand there now."""
+        """Print a mark before the next text: the file has text of others, or a part is missing."""
         self._pending = self._format.mark(Mark(kind))
         if kind == "continued":
             self.headed = False
@@ -112,5 +112,5 @@ class RangePrinter:
 
 
 def head_metadata(row: OutputRow) -> SessionMetadata:
-    """Return the metadata that an output's head shows, frozen when it was made."""
+    """Return the metadata for an output's head, fixed when the output was created."""
     return SessionMetadata(SessionKey(*row.head["key"]), row.head["metadata"])

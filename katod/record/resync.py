@@ -1,8 +1,8 @@
 """A source whose bytes before the cursor changed: truncated, rewritten, replaced, compacted, restored.
 
-Nothing is doubled and nothing recorded is taken back. Where ids are native the new content is read from its start,
-and what is known is skipped. Where ids are positions, known words in their known order show how far the new content
-repeats the old; if nothing does, reading resumes at its end.
+Nothing is written twice and nothing recorded is removed. With native ids, the new content is read from its start and
+known events are skipped. Without them, known content in its known order shows how far the new file repeats the old
+one; if it repeats nothing, reading resumes at its end.
 """
 
 from typing import Final
@@ -18,8 +18,8 @@ from katod.store.ledger import Ledger, id_hash
 from katod.tail.reader import SourceFile
 
 _CHUNK: Final = 4 * 1024 * 1024
-# What has words, or an id, of its own: the beginning of one turn is like that of any other.
-_TELLING: Final = frozenset({ev.USER_MESSAGE, ev.USER_COMMAND, ev.ASSISTANT_MESSAGE, ev.TOOL_CALL, ev.TOOL_RESULT})
+# Kinds with content, or an id, of their own: turns, for example, all begin alike.
+_DISTINCTIVE: Final = frozenset({ev.USER_MESSAGE, ev.USER_COMMAND, ev.ASSISTANT_MESSAGE, ev.TOOL_CALL, ev.TOOL_RESULT})
 
 
 def resync(source: Source, file: SourceFile, session: ActiveSession | None, ledger: Ledger, log: EventLog) -> None:
@@ -32,8 +32,8 @@ def resync(source: Source, file: SourceFile, session: ActiveSession | None, ledg
 
 
 def _resync_unread(source: Source, file: SourceFile) -> None:
-    """Nothing of the session was translated, so nothing is known but times: only what was typed later may command."""
-    if not source.spec.nature.has_times:  # what is in it now may all be old: new is what comes next
+    """Resync a source that was never translated: only times are known, so only commands typed later count."""
+    if not source.spec.nature.has_times:  # all of its present content may be old: only what follows is new
         source.baseline = file.last_newline(file.size)
         source.cursor = Cursor(source.baseline, file.anchor(source.baseline))
         return
@@ -55,14 +55,14 @@ def _resync_active(source: Source, file: SourceFile, session: ActiveSession, led
 
 
 def _repeated(source: Source, file: SourceFile, ledger: Ledger, log: EventLog) -> int:
-    """Return the offset after the last line whose words are known, in the order in which they are known."""
+    """Return the offset after the last line whose content is known, in the known order."""
     known = ledger.places(source.session)
     stream = SessionStream(source.identity.key, NeverSeen(), log)
     cursor, at, found = Cursor(), -1, 0
     while True:
         batch = file.read(cursor, _CHUNK)
         for line in batch.lines:
-            words = [fingerprint(event) for event in stream.events(source, [line]) if event.kind in _TELLING]
+            words = [fingerprint(event) for event in stream.events(source, [line]) if event.kind in _DISTINCTIVE]
             last = _following([known.get(id_hash(word), []) for word in words], at)
             if words and last is not None:
                 at, found = last, line.end
@@ -72,7 +72,7 @@ def _repeated(source: Source, file: SourceFile, ledger: Ledger, log: EventLog) -
 
 
 def _following(numbers: list[list[int]], at: int) -> int | None:
-    """Return the place of the last of some words that are known after a place, in this order; None if one is not."""
+    """Return the number of the last of some texts, each found after the one before; None if one is not."""
     for places in numbers:
         following = next((place for place in places if place > at), None)
         if following is None:

@@ -18,7 +18,7 @@ from katod.store.rows import OutputRow, RefusalRow, SessionRow
 
 
 class LiveOutput:
-    """One output that is printed to: its row, its printer, and the text of the present step, event by event."""
+    """One output being printed to: its row, its printer, and the text of the current step, event by event."""
 
     def __init__(self, row: OutputRow) -> None:
         self.row = row
@@ -33,13 +33,13 @@ class LiveOutput:
             self.assets += [(media, data) for _, media, data in event.blobs]
 
     def add(self, text: str) -> None:
-        """Add text to the present step."""
+        """Add text to the current step."""
         if text:
             self.row.redactions += text.count(REDACTED)
             self._chunks.append(text.encode("utf-8", "replace"))
 
     def stage(self) -> None:
-        """Make what was printed in this step the open intent of the row."""
+        """Make the text printed in this step the open intent of the row."""
         assert self.row.intent is None, "an intent that is not written yet would be lost"
         self.row.printer = self.printer.state()
         self.row.intent = b"".join(self._chunks) or None
@@ -52,15 +52,15 @@ class LiveOutput:
 
 
 class Changes:
-    """What the present step has to store beside cursors and states."""
+    """What the current step has to store besides cursors and states."""
 
     def __init__(self) -> None:
-        self.applied: dict[str, None] = {}  # dedup keys, in their order; a message may hold very many
+        self.applied: dict[str, None] = {}  # dedup keys, in order; a message may contain very many
         self.refusals: list[tuple[str, str, str]] = []  # time, command, reason
         self.outputs: dict[int, OutputRow] = {}
 
     def save(self, session: SessionRow, ledger: Ledger) -> None:
-        """Store them, within the step's transaction."""
+        """Store the changes, within the step's transaction."""
         ledger.add_applied(self.applied)
         for time, word, reason in self.refusals:
             ledger.add_refusal(RefusalRow(0, session.key, time, word, reason))
@@ -69,7 +69,7 @@ class Changes:
 
 
 class ActiveSession:
-    """A session under translation, with all its outputs: `live` are those that follow it step by step."""
+    """A session under translation, with all its outputs; those in `live` follow it step by step."""
 
     def __init__(
         self, row: SessionRow, sources: list[Source], outputs: dict[int, OutputRow], ledger: Ledger, log: EventLog
@@ -82,46 +82,46 @@ class ActiveSession:
         self.stream = SessionStream(row.key, self.seen, log, row.metadata)
         for source in sources:
             self.stream.open(source, source.state)
-        self.backfilled = False  # the stream has come to the cursors of all sources
+        self.backfilled = False  # whether the stream has reached the cursors of all sources
         self.changes = Changes()
 
     @property
     def metadata(self) -> SessionMetadata:
-        """What is known of the session so far."""
+        """What is known about the session so far."""
         return self.stream.metadata
 
     @property
     def recording(self) -> OutputRow | None:
-        """The output that the session is recorded to now, whether it follows live or with a stream of its own."""
+        """The output that the session is being recorded to, whether it follows live or is catching up."""
         return next((output for output in self.outputs.values() if output.open), None)
 
     @property
     def present(self) -> OutputRow | None:
-        """The session's present output, recorded to or not."""
+        """The session's current output, recorded to or not."""
         return self.outputs.get(self.row.output) if self.row.output else None
 
     @property
     def is_wanted(self) -> bool:
-        """Whether the session has to be translated on: it is recorded, may be soon, or holds text back."""
+        """Whether translation has to continue: the session is recorded, may be soon, or has text held back."""
         return bool(self.recording or self.row.auto == "wanted" or self.stream.has_pending())
 
     def add_source(self, source: Source) -> None:
-        """Take in a source that was found after the session was loaded."""
+        """Add a source that was found after the session was loaded."""
         if source not in self.sources:
             self.sources.append(source)
             self.backfilled = False
 
     def live_output(self, output: OutputRow) -> LiveOutput | None:
-        """Return an output as it is printed to live, None where it has a stream of its own or is closed."""
+        """Return the live output for a row, None if it is catching up or closed."""
         return next((live for live in self.live if live.row is output), None)
 
     def keep(self, output: OutputRow) -> OutputRow:
-        """Have an output stored with this step."""
+        """Mark an output to be stored with this step."""
         self.outputs[output.id] = self.changes.outputs[output.id] = output
         return output
 
     def save(self, ledger: Ledger) -> None:
-        """Store the step, intents included. Of a session that nobody records, nothing that was said is kept."""
+        """Store the step, including its intents. If the session is not recorded, no content of it is kept."""
         keep = self.recording is not None
         for source in self.sources:
             translation = self.stream.open(source)
@@ -138,13 +138,13 @@ class ActiveSession:
         self.changes.save(self.row, ledger)
 
     def saved(self) -> None:
-        """Forget what the ledger has now."""
+        """Forget what the ledger now has."""
         self.seen.saved()
         self.changes = Changes()
 
 
 class ActiveSessions:
-    """The sessions that are translated at present, loaded from the ledger and dropped again."""
+    """The sessions being translated, loaded from the ledger and dropped again."""
 
     def __init__(self, ledger: Ledger, catalog: Catalog, log: EventLog) -> None:
         self._ledger = ledger
@@ -153,7 +153,7 @@ class ActiveSessions:
         self._active: dict[int, ActiveSession] = {}
 
     def get(self, session_id: int) -> ActiveSession | None:
-        """Return a session that is active."""
+        """Return an active session, None if it is not active."""
         return self._active.get(session_id)
 
     def all(self) -> list[ActiveSession]:
@@ -161,9 +161,9 @@ class ActiveSessions:
         return list(self._active.values())
 
     def load(self, session_id: int, following: dict[int, OutputRow]) -> ActiveSession:
-        """Activate a session, from what the ledger knows of it, else from its beginning.
+        """Activate a session from the ledger's state, or from its beginning.
 
-        `following` are the outputs with a stream of their own: their rows are in use, so they are taken as they are.
+        `following` are the outputs that are catching up: their rows are in use, so they are shared.
         """
         row = self._ledger.session(session_id)
         sources = self._catalog.of_session(session_id)
@@ -176,7 +176,7 @@ class ActiveSessions:
         return session
 
     def _restore(self, row: SessionRow, sources: list[Source]) -> bool:
-        """Give the sources the states that the ledger holds; returns whether all of them are usable together."""
+        """Restore the states of the sources from the ledger; return whether they can be used together."""
         version = AGENTS[row.key.agent].adapter.version
         stored = self._ledger.sources_of(row.id)
         usable = row.metadata is not None and all(
@@ -188,7 +188,7 @@ class ActiveSessions:
         return usable
 
     def _reprint(self, output: OutputRow, key: SessionKey, sources: list[Source]) -> None:
-        """After an upgrade that prints other text: bring an output's format to its present state, writing nothing."""
+        """After an upgrade that prints other text, recompute the state of an output's format, writing nothing."""
         version = FORMATS[output.format].version
         if output.version != version:
             state: dict[str, Any] = output.printer or {}
@@ -196,14 +196,14 @@ class ActiveSessions:
             output.printer = state | {"format": reprint(output, key, sources, self._log)}
 
     def release(self, session: ActiveSession) -> None:
-        """Stop translating a session that nobody records any more."""
+        """Stop translating a session that is no longer recorded."""
         if not session.is_wanted:
             self._active.pop(session.row.id, None)
             for source in session.sources:
                 source.forget_translation()
 
     def drop(self, session_id: int) -> ActiveSession | None:
-        """Forget an active session whose step failed; its sources go back to what the ledger holds."""
+        """Drop an active session whose step failed; its sources return to the ledger's state."""
         session = self._active.pop(session_id, None)
         if session is not None:
             for row in self._ledger.sources_of(session_id):

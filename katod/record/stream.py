@@ -1,7 +1,7 @@
-"""One pass over the events of a session: from the lines of its sources to events, each once.
+"""One pass over the events of a session: from the lines of its sources to events, each exactly once.
 
-Live recording, backfill, catch-up, replay and resync all read through `SessionStream`. They differ in what
-they count as already seen (the `Seen` policies) and in what they do with an event.
+Live recording, backfill, catch-up, replay and resync all read through `SessionStream`. They differ in what counts as
+already seen (the `Seen` policies) and in what they do with an event.
 """
 
 from collections.abc import Iterable, Iterator
@@ -24,22 +24,22 @@ from katod.tail.decode import decode
 
 
 class Readable(Protocol):
-    """What a stream has to know of a source."""
+    """What a stream needs to know about a source."""
 
     @property
     def path(self) -> str:
-        """Where it is."""
+        """Its path."""
 
     @property
     def identity(self) -> Identity:
-        """Whose session it holds."""
+        """The session it belongs to."""
 
 
 class Seen(Protocol):
     """What a stream counts as already seen."""
 
     def admit(self, event: Event, source: Any) -> bool:
-        """Return whether the stream meets this event for the first time, and remember that it did."""
+        """Return whether the event is new to the stream, and remember it."""
 
 
 class SessionStream:
@@ -52,7 +52,7 @@ class SessionStream:
         self._translations: dict[Readable, Translation] = {}
 
     def open(self, source: Readable, state: dict[str, Any] | None = None) -> "Translation":
-        """Return the translation of a source; if it is not under way, it begins at the given state."""
+        """Return the translation of a source; if there is none yet, it starts with the given state."""
         found = self._translations.get(source)
         if found is None:
             found = self._translations[source] = Translation(source, self.metadata, self._log, state)
@@ -67,14 +67,14 @@ class SessionStream:
     ) -> Iterator[Event]:
         """Yield the events of these lines that were not seen before.
 
-        While an event is out, the metadata includes it, and the call that it is a result of is still open. With
-        `refold`, events seen before count for the metadata, too: a document is read again from its beginning, by a
-        stream that may know nothing of it.
+        While an event is being processed, the metadata includes it, and the call that it is a result of is still open.
+        With `refold`, events seen before also update the metadata: a document is read again from its beginning, by a
+        stream that may know nothing about it.
         """
         return self._new(self.open(source).feed(lines), source, seen or self.seen, refold=refold)
 
     def rest(self, source: Readable, line: Line | None) -> Iterator[Event]:
-        """Yield what the end of a complete source gives: a last line without its newline, and what was held back."""
+        """Yield the events at the end of a complete source: of an unterminated last line, and those held back."""
         translation = self.open(source)
         if line is not None:
             yield from self._new(translation.feed_if_whole(line), source, self.seen)
@@ -90,7 +90,7 @@ class SessionStream:
                 self.metadata.fold(event)
 
     def has_pending(self) -> bool:
-        """Return whether text waits for a later record."""
+        """Return whether text is held back for a later record."""
         return any(translation.has_pending() for translation in self._translations.values())
 
 
@@ -122,14 +122,14 @@ class Translation:
         return count
 
     def has_pending(self) -> bool:
-        """Return whether text waits for a later record."""
+        """Return whether text is held back for a later record."""
         return self._adapter.has_pending()
 
     def feed(self, lines: Iterable[Line]) -> Iterator[Event]:
-        """Yield the events that these lines give.
+        """Yield the events of these lines.
 
-        Lazy on purpose: each event must be part of the metadata before the next one is made, so that what a head
-        shows never depends on how much was read at once.
+        Lazy on purpose: each event has to be part of the metadata before the next one is made, so that a head never
+        depends on how much was read at once.
         """
         for line in lines:
             for record in decode(line):
@@ -142,7 +142,7 @@ class Translation:
                         yield event
 
     def feed_if_whole(self, line: Line) -> Iterator[Event]:
-        """Yield the events of a line without its newline, if it is a whole record all the same."""
+        """Yield the events of an unterminated line if it is a complete record nevertheless."""
         records = decode(line)
         if records and all(record.value is not None for record in records):
             yield from self.feed([line._replace(records=tuple(records))])
@@ -153,7 +153,7 @@ class Translation:
             events = self._adapter.finish()
         except MemoryError:
             raise
-        except Exception as error:  # noqa: BLE001 - whatever an adapter trips over, only its record pays
+        except Exception as error:  # noqa: BLE001 - an adapter's failure affects only one record
             self._log.record_unexpected(self._path, 0, type(error).__name__)
             return []
         return [part for event in events for part in (self._split(event) if event.kind == ev.USER_MESSAGE else [event])]
@@ -162,8 +162,8 @@ class Translation:
         try:
             return self._adapter.feed(record)
         except MemoryError:
-            raise  # the machine's trouble, not the record's
-        except Exception as error:  # noqa: BLE001 - whatever an adapter trips over, only its record pays
+            raise  # a problem of the machine, not of the record
+        except Exception as error:  # noqa: BLE001 - an adapter's failure affects only one record
             self._log.record_unexpected(self._path, record.offset, type(error).__name__)
             raw = line.data.decode("utf-8", "replace")
             return self._adapter.feed(Record(record.offset, None, record.part, raw, "unexpected shape"))
@@ -177,7 +177,7 @@ class Translation:
 
 
 def set_title(metadata: SessionMetadata, words: str, event: Event) -> None:
-    """Take the title from the first words, redacted whatever the settings say: ledger and file names hold it, too."""
+    """Set the title from the first text. It is always redacted, as it is also in the ledger and in file names."""
     if not metadata.title:
         metadata.set_title(clean(redact(words)), event)
 
@@ -186,10 +186,10 @@ def set_title(metadata: SessionMetadata, words: str, event: Event) -> None:
 
 
 class NeverSeen:
-    """Admits every event: for single passes in which nothing can come twice, or all of it counts."""
+    """Admits every event: for single passes in which nothing can occur twice, or everything counts."""
 
     def admit(self, _event: Event, _source: Any) -> bool:
-        """Return true."""
+        """Return True."""
         return True
 
 
@@ -209,10 +209,10 @@ class SeenHere:
 
 
 class SeenInLedger:
-    """Admits what the ledger has not seen of a session, and numbers it: for live recording.
+    """Admits what is new to the ledger for a session, and numbers it: for live recording.
 
-    Where ids are native, a record that is written again is known by its id. Elsewhere an id is a position and
-    cannot come again: every event is admitted, and what is remembered are its words, for a resync.
+    With native ids, a record that is written again is recognised by its id. Otherwise an id is a position and cannot
+    recur: every event is admitted, and its content is remembered for a resync.
     """
 
     def __init__(self, session: SessionRow, ledger: Ledger) -> None:
@@ -224,7 +224,7 @@ class SeenInLedger:
         self._backfilled = 0
 
     def admit(self, event: Event, source: Any) -> bool:
-        """Return whether the session has this event for the first time."""
+        """Return whether this event is new to the session."""
         if not self._native_ids:
             hashed = id_hash(fingerprint(event))
         else:
@@ -254,7 +254,7 @@ class SeenInLedger:
         self._ledger.add_seen(self._new)
 
     def saved(self) -> None:
-        """Forget what the ledger has now."""
+        """Forget what the ledger now has."""
         self._new.clear()
         self._fresh.clear()
 
@@ -262,7 +262,7 @@ class SeenInLedger:
 class SeenWhenScanned:
     """Admits what was only scanned so far, and notes it for the live stream: for backfills.
 
-    With `known_only`, events that the ledger does not know are left: a document is read whole, and what came since
+    With `known_only`, events that are not in the ledger are left out: a document is read as a whole, and newer content
     is read again from where reading resumes.
     """
 
@@ -271,7 +271,7 @@ class SeenWhenScanned:
         self._known_only = known_only
 
     def admit(self, event: Event, source: Any) -> bool:
-        """Return whether the event counts for the backfill."""
+        """Return whether the event belongs to the backfill."""
         if self._known_only and not self._live.knows(event):
             return False
         self._live.backfill(event, source)

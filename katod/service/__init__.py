@@ -1,1 +1,1 @@
-"""What a service needs: one instance, a word to the service manager, a word to the desktop."""
+"""Running as a service: a single instance, messages to the service manager, desktop notifications."""

@@ -18,7 +18,7 @@ _ANSWER: Final = ".answer"
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One command for a session, with the time when it was asked for."""
+    """One command for a session, and when it was requested."""
 
     session: tuple[str, str, str]
     word: Literal["start", "stop", "capture", "export"]
@@ -32,12 +32,12 @@ class Request:
 
     @property
     def command(self) -> Command:
-        """The command as the chat would have it."""
+        """The command, as if typed in the chat."""
         return Command(self.word, self.name)
 
 
 def enqueue(state: Path, request: Request) -> Path:
-    """Leave a request for the daemon; returns the path where its answer will be."""
+    """Leave a request for the daemon; return the path where the answer will appear."""
     folder = state / FOLDER
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     name = uuid4().hex
@@ -49,19 +49,19 @@ def enqueue(state: Path, request: Request) -> Path:
 
 
 class Inbox:
-    """The daemon's end: the requests that wait, and the answers that could not be written yet."""
+    """The daemon's end: pending requests, and answers that could not be written yet."""
 
     def __init__(self, state: Path) -> None:
         self._folder = state / FOLDER
         self._answers: dict[Path, str] = {}
 
     def make(self) -> Path:
-        """Create the folder where requests are left, and return it."""
+        """Create the folder for requests, and return it."""
         self._folder.mkdir(mode=0o700, exist_ok=True)
         return self._folder
 
     def poll(self) -> Iterator[tuple[Path, Request]]:
-        """Yield the requests that wait for an answer, oldest first. An unreadable one waits on."""
+        """Yield the requests to be answered, oldest first. An unreadable file is left for the next poll."""
         for path, data in _waiting(self._folder):
             if path in self._answers:
                 self.answer(path, self._answers.pop(path))
@@ -71,7 +71,7 @@ class Inbox:
                 yield path, request
 
     def answer(self, path: Path, refusal: str) -> None:
-        """Answer a request (an empty refusal: done) and remove it; if that fails, the next poll tries again."""
+        """Answer a request (an empty refusal means done) and remove it; if that fails, the next poll tries again."""
         part = path.with_suffix(".part")
         try:
             part.touch(mode=0o600)

@@ -1,4 +1,4 @@
-"""One katod a state directory: an advisory lock that ends with its process, however that ends."""
+"""One katod per state directory: an advisory lock that ends with its process, however that ends."""
 
 import fcntl
 import os
@@ -8,7 +8,7 @@ from typing import Final
 
 from katod.errors import AlreadyRunning, LedgerError
 
-FILE_NAME: Final = "lock"
+LOCK_NAME: Final = "lock"
 _TRIES: Final = 20
 _BETWEEN_TRIES: Final = 0.01
 
@@ -21,11 +21,11 @@ class Lock:
 
     @classmethod
     def take(cls, directory: Path) -> "Lock":
-        """Make the state directory if need be and lock it; raises AlreadyRunning or LedgerError."""
+        """Create the state directory if necessary and lock it. Raises AlreadyRunning or LedgerError."""
         try:
             directory.mkdir(mode=0o700, parents=True, exist_ok=True)
             os.chmod(directory, 0o700)
-            fd = os.open(directory / FILE_NAME, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+            fd = os.open(directory / LOCK_NAME, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
         except OSError as error:
             raise LedgerError(
                 f"the state directory cannot be used: {error.strerror}", path=directory, hint="check its owner and mode"
@@ -43,12 +43,12 @@ class Lock:
         return cls(fd)
 
     def release(self) -> None:
-        """Let others run."""
+        """Release the lock."""
         os.close(self._fd)
 
 
 def _locked(fd: int) -> bool:
-    """Take the lock, over a moment: whoever asks for the holder has it for an instant."""
+    """Take the lock, with a few retries: `holder` takes it for an instant."""
     for _ in range(_TRIES):
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -60,9 +60,9 @@ def _locked(fd: int) -> bool:
 
 
 def holder(directory: Path) -> int | None:
-    """Return the process id of the katod that runs on a state directory, None if none does."""
+    """Return the process id of the katod running on a state directory (0: unknown), None if there is none."""
     try:
-        fd = os.open(directory / FILE_NAME, os.O_RDONLY | os.O_CLOEXEC)
+        fd = os.open(directory / LOCK_NAME, os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
         return None
     try:

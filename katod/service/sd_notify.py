@@ -12,6 +12,6 @@ def sd_notify(*lines: str) -> None:
         return
     if address.startswith("@"):
         address = f"\0{address[1:]}"
-    # The manager is gone, or nothing more can be opened: katod goes on without it.
+    # If the manager is gone or no socket can be opened, katod continues without it.
     with suppress(OSError), socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC) as channel:
         channel.sendto("\n".join(lines).encode(), address)

@@ -1,4 +1,4 @@
-"""What signals ask for: SIGTERM and SIGINT to stop, SIGHUP to read the settings again."""
+"""What signals request: SIGTERM and SIGINT to stop, SIGHUP to reload the settings."""
 
 import os
 import signal
@@ -7,16 +7,16 @@ from types import FrameType
 
 
 class Signals:
-    """Signals, noted for the loop."""
+    """Received signals, kept for the main loop."""
 
     def __init__(self) -> None:
-        self.stop = ""  # the name of the signal that asked for it
+        self.stop = ""  # the name of the signal that requested it
         self.reload = False
         self.wake: Callable[[], None] = lambda: None
 
     @classmethod
     def install(cls) -> "Signals":
-        """Take SIGTERM, SIGINT and SIGHUP from now on: a daemon that is still starting can be stopped, too."""
+        """Handle SIGTERM, SIGINT and SIGHUP from now on, so that a daemon can also be stopped while starting."""
         signals = cls()
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, signals._stop)
@@ -24,7 +24,7 @@ class Signals:
         return signals
 
     def _stop(self, number: int, _: FrameType | None) -> None:
-        """Let the step under way finish; a second signal ends the process at once."""
+        """Let the step in progress finish; a second signal ends the process at once."""
         if self.stop:
             os._exit(1)
         self.stop = signal.Signals(number).name

@@ -1,1 +1,1 @@
-"""The ledger: what katod remembers, in one SQLite file."""
+"""The ledger: what katod remembers, in a single SQLite file."""

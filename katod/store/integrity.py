@@ -1,4 +1,4 @@
-"""Whether the ledger's file is intact. One that is not is quarantined under another name, and a new one created."""
+"""The integrity of the ledger's file. A damaged file is quarantined under another name, and a new one created."""
 
 import os
 import sqlite3
@@ -11,27 +11,27 @@ from typing import Final
 from katod.errors import LedgerDamaged, LedgerError, LedgerUnreleased
 from katod.log import EventLog
 
-DatabaseError = sqlite3.Error  # for those who read a ledger, and need not know what it is made of
+DatabaseError = sqlite3.Error  # for readers of a ledger, who need not know that it uses SQLite
 PRIVATE: Final = 0o600
-# Written to the file's header, so that any program can tell a ledger from another database.
+# Written to the file's header, so that any program can distinguish a ledger from other databases.
 APPLICATION_ID: Final = 0x6B61746F  # "kato"
-VERSION: Final = 1  # of the tables
+TABLES_VERSION: Final = 1  # of the tables
 _UNRELEASED: Final = range(1, 4)  # the versions before the first release; they had no application id
 _SUFFIXES: Final = (".damaged-", ".unreleased-")
 HOW_TO_MEND: Final = "restart katod: it quarantines a damaged ledger"
-STRANGE: Final = "the ledger holds data that katod did not write"
+STRANGE: Final = "the ledger contains data that katod did not write"
 _VERSION_AT: Final = 60  # where SQLite keeps `user_version`
 _APPLICATION_AT: Final = 68  # and `application_id`
 _HEADER: Final = 100
 _LOG_HEADER: Final = struct.Struct(">8I")
 _LOG_FRAME: Final = struct.Struct(">6I")
 _LOG_MAGIC: Final = (0x377F0682, 0x377F0683)
-# SQLITE_ERROR: tables that are not those that katod made.
+# SQLITE_ERROR: the tables are not those that katod created.
 _DAMAGE: Final = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR)
 
 
 def connect(path: Path) -> sqlite3.Connection:
-    """Open the file for writing, every commit on disk before it returns."""
+    """Open the file for writing; every commit is on disk before it returns."""
     connection = sqlite3.connect(path, isolation_level=None, timeout=10)
     try:
         connection.execute("PRAGMA journal_mode=WAL")
@@ -43,7 +43,7 @@ def connect(path: Path) -> sqlite3.Connection:
 
 
 def connect_read_only(path: Path) -> sqlite3.Connection | None:
-    """Open a ledger that a daemon may be writing; None when there is none yet. Raises LedgerError."""
+    """Open a ledger that a daemon may be writing, None if there is none yet. Raises LedgerError."""
     if not path.exists():
         return None
     if not path.is_file():
@@ -56,8 +56,8 @@ def connect_read_only(path: Path) -> sqlite3.Connection | None:
         identity = _identity(connection)
     except sqlite3.DatabaseError as error:
         hint = HOW_TO_MEND if is_damage(error) else ""
-        raise LedgerError(f"cannot be read: {safe_message(error)}", path=path, hint=hint) from error
-    if identity == (APPLICATION_ID, VERSION):
+        raise LedgerError(f"cannot be read: {safe_database_message(error)}", path=path, hint=hint) from error
+    if identity == (APPLICATION_ID, TABLES_VERSION):
         return connection
     connection.close()
     refuse_newer(identity, path)
@@ -66,7 +66,7 @@ def connect_read_only(path: Path) -> sqlite3.Connection | None:
 
 
 def create(path: Path, schema: str) -> sqlite3.Connection:
-    """Create a ledger, readable for its owner only."""
+    """Create a ledger that only its owner can read."""
     connection = connect(path)
     try:
         make_private(path)
@@ -78,10 +78,10 @@ def create(path: Path, schema: str) -> sqlite3.Connection:
 
 
 def create_tables(connection: sqlite3.Connection, schema: str) -> None:
-    """Give a file the tables of this version, unless it has them: a crash may leave a file without."""
-    if _identity(connection) == (APPLICATION_ID, VERSION):
+    """Create the tables of this version, unless they exist: a crash may leave a file without them."""
+    if _identity(connection) == (APPLICATION_ID, TABLES_VERSION):
         return
-    stamp = f"PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {VERSION};"
+    stamp = f"PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {TABLES_VERSION};"
     connection.executescript(f"BEGIN; {schema} {stamp} COMMIT;")
 
 
@@ -101,23 +101,23 @@ def stated_identity(path: Path) -> tuple[int, int]:
 
 
 def refuse_newer(identity: tuple[int, int], path: Path) -> None:
-    """Raise LedgerError for a ledger of a newer katod."""
+    """Raise LedgerError if the ledger was written by a newer katod."""
     application, version = identity
-    if application == APPLICATION_ID and version > VERSION:
+    if application == APPLICATION_ID and version > TABLES_VERSION:
         raise LedgerError("was written by a newer katod", path=path, hint="upgrade katod, or move the file away")
 
 
 def refuse_link(path: Path) -> None:
-    """Raise LedgerError for a symbolic link: whatever it leads to may be somebody else's."""
+    """Raise LedgerError for a symbolic link: its target may belong to someone else."""
     for name in (path, _log(path)):
         if name.is_symlink():
             raise LedgerError("is a symbolic link", path=name, hint="replace the link with the file, or delete it")
 
 
 def check_files(path: Path) -> None:
-    """Raise LedgerDamaged for what can be seen of a ledger before it is opened as a database.
+    """Raise LedgerDamaged for any damage visible before the ledger is opened as a database.
 
-    SQLite passes over a log that it cannot read. What katod had noted there last would be forgotten, and be done again.
+    SQLite ignores a log that it cannot read. katod would lose its latest state and repeat what it had already done.
     """
     if problem := _problem_of(os.lstat(path), path):
         raise LedgerDamaged(problem)
@@ -141,12 +141,12 @@ def _problem_of(status: os.stat_result, path: Path) -> str:
 
 
 def is_damage(error: Exception) -> bool:
-    """Say whether an error tells of damage: a busy, full or closed disk does not."""
+    """Return whether an error means damage; a busy, full or closed database is not damaged."""
     return isinstance(error, LedgerDamaged | UnicodeDecodeError) or _code(error) & 0xFF in _DAMAGE
 
 
-def safe_message(error: Exception) -> str:
-    """Return what may be shown of an error of the ledger: of a text that cannot be decoded SQLite shows all."""
+def safe_database_message(error: Exception) -> str:
+    """Return what may be shown of an error: if text cannot be decoded, the message of SQLite contains all of it."""
     return (
         str(error)
         if isinstance(error, LedgerDamaged | LedgerUnreleased) or hasattr(error, "sqlite_errorcode")
@@ -155,22 +155,25 @@ def safe_message(error: Exception) -> str:
 
 
 def _code(error: Exception) -> int:
-    """Return SQLite's code of an error. What it has none for is a text that cannot be decoded."""
+    """Return SQLite's code of an error. The error that has none is about text that cannot be decoded."""
     found = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT)
     return int(found) if isinstance(error, sqlite3.Error) else sqlite3.SQLITE_OK
 
 
-def check(connection: sqlite3.Connection, path: Path) -> None:
-    """Raise LedgerDamaged, LedgerUnreleased or an error of SQLite unless an open ledger is intact and of today."""
+def check_database(connection: sqlite3.Connection, path: Path) -> None:
+    """Check that an open ledger is intact and of this version.
+
+    Raises LedgerDamaged, LedgerUnreleased, or SQLite's own error.
+    """
     result = connection.execute("PRAGMA integrity_check(1)").fetchone()[0]
     if result != "ok":
         raise LedgerDamaged(result)
     _check_identity(connection, path)
     busy, read, _ = connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
     if busy or read < 0:
-        return  # somebody reads it just now, or there is no log: how far it is whole cannot be told
+        return  # it is being read, or there is no log: how much of it is intact cannot be determined
     commits = [size for size in _frames(_log(path), read) if size]
-    if len(commits) > 1:  # one may have been under way when the power went out; a second one came after a sync
+    if len(commits) > 1:  # one may have been in progress when the power failed; a second one was after a sync
         raise LedgerDamaged("its write-ahead log is damaged")
 
 
@@ -184,19 +187,19 @@ def _check_identity(connection: sqlite3.Connection, path: Path) -> None:
 
 
 def make_private(path: Path) -> None:
-    """Let the owner, and nobody else, read and write a ledger."""
+    """Let only the owner read and write a ledger."""
     if stat.S_IMODE(path.stat().st_mode) != PRIVATE:
         path.chmod(PRIVATE)
 
 
 def quarantine(path: Path, error: LedgerError, log: EventLog) -> None:
-    """Rename a ledger that cannot be used, and its log with it; raises LedgerError when that cannot be done."""
+    """Rename an unusable ledger together with its log. Raises LedgerError if that fails."""
     suffix = _SUFFIXES[isinstance(error, LedgerUnreleased)]
     number = 1
     while os.path.lexists(aside := path.with_name(f"{path.name}{suffix}{number}")):
         number += 1
     try:
-        path.rename(aside)  # first: what is left without its log would be taken for intact
+        path.rename(aside)  # first, because what is left without its log would look intact
         if os.path.lexists(_log(path)):
             _log(path).rename(_log(aside))
         path.with_name(f"{path.name}-shm").unlink(missing_ok=True)
@@ -206,7 +209,7 @@ def quarantine(path: Path, error: LedgerError, log: EventLog) -> None:
 
 
 def quarantined(directory: Path, name: str) -> list[Path]:
-    """Return the quarantined ledgers, the oldest first."""
+    """Return the quarantined ledgers, oldest first."""
     found = [(path, _number(path)) for suffix in _SUFFIXES for path in directory.glob(f"{name}{suffix}*")]
     return [path for path, number in sorted(found, key=lambda item: item[1]) if number]
 
@@ -231,7 +234,7 @@ def _beginning(path: Path, size: int) -> bytes:
 
 
 def _is_log(head: bytes) -> bool:
-    """Say whether this is the header of a log, by its two sums."""
+    """Return whether this is the header of a log, judged by its two checksums."""
     if len(head) < _LOG_HEADER.size:
         return False
     magic, *_, first, second = _LOG_HEADER.unpack(head)
@@ -244,7 +247,7 @@ def _is_log(head: bytes) -> bool:
 
 
 def _frames(log: Path, number: int) -> Iterator[int]:
-    """Yield, of each frame from this one on that belongs to the log's present round, what it states at a commit."""
+    """Yield the size stated in each frame of the log's current round, from `number` on (0: not a commit)."""
     if not log.exists() or log.stat().st_size <= _LOG_HEADER.size:
         return
     with log.open("rb") as file:

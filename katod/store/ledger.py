@@ -1,7 +1,7 @@
-"""The ledger: one SQLite file that remembers sources, sessions, outputs, applied commands and written event ids.
+"""The ledger: one SQLite file that remembers sources, sessions, outputs, applied commands and seen event ids.
 
-One writer (the daemon, under a lock), many readers. Of a session that is not recorded it holds paths,
-offsets, hashes and ids, nothing of what was said. A look-up never writes.
+There is one writer (the daemon, under a lock) and any number of readers. Of a session that is not recorded, the ledger
+has paths, offsets, hashes and ids, but no content. Queries never write.
 """
 
 import sqlite3
@@ -27,21 +27,21 @@ from katod.store.tables import (
     SEEN,
     SESSIONS,
     SOURCES,
-    to_json,
+    encode_json,
 )
 
-FILE_NAME: Final = "ledger.db"
+LEDGER_NAME: Final = "ledger.db"
 _MOST_REFUSALS: Final = 200
 S = TypeVar("S", bound=SourceRow)
 
 
 def id_hash(text: str) -> int:
-    """Return the 8 bytes that stand for an id in the ledger, as a signed integer."""
+    """Return the 8 bytes that represent an id in the ledger, as a signed integer."""
     return int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "big", signed=True)
 
 
 class Ledger:
-    """The open ledger. Writing happens inside `transaction()`; an error rolls all of it back."""
+    """The open ledger. Writes happen inside `transaction()`; an error rolls all of them back."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self.db = connection
@@ -50,19 +50,19 @@ class Ledger:
     def open(cls, directory: Path, log: EventLog) -> "Ledger":
         """Open or create the ledger for writing; a damaged or unreleased one is quarantined and a new one created.
 
-        Raises LedgerError when a newer katod wrote it, and when it cannot be used for now.
+        Raises LedgerError if a newer katod wrote it, or if it cannot be used at present.
         """
-        path = directory / FILE_NAME
+        path = directory / LEDGER_NAME
         try:
             found = cls._existing(path, log)
             return found if found is not None else cls(integrity.create(path, SCHEMA))
         except (OSError, sqlite3.Error) as error:
-            reason = error.strerror if isinstance(error, OSError) else integrity.safe_message(error)
+            reason = error.strerror if isinstance(error, OSError) else integrity.safe_database_message(error)
             raise LedgerError(f"cannot be used: {reason}", path=path) from error
 
     @classmethod
     def _existing(cls, path: Path, log: EventLog) -> "Ledger | None":
-        """Open the ledger that exists; None when there is none, or when it was quarantined."""
+        """Open the existing ledger, None if there is none or it was quarantined."""
         integrity.refuse_link(path)
         if not path.exists():
             return None
@@ -76,15 +76,15 @@ class Ledger:
         except Exception as error:
             if not integrity.is_damage(error):
                 raise
-            integrity.quarantine(path, LedgerDamaged(integrity.safe_message(error)), log)
+            integrity.quarantine(path, LedgerDamaged(integrity.safe_database_message(error)), log)
         return None
 
     @classmethod
     def _checked(cls, path: Path) -> "Ledger":
-        """Open a ledger whose pages fit together and whose rows can be read."""
+        """Open a ledger after checking that its pages are consistent and its rows readable."""
         connection = integrity.connect(path)
         try:
-            integrity.check(connection, path)
+            integrity.check_database(connection, path)
             integrity.create_tables(connection, SCHEMA)
             ledger = cls(connection)
             ledger.read_all()
@@ -94,7 +94,7 @@ class Ledger:
         return ledger
 
     def read_all(self) -> None:
-        """Read what is kept of every session once. Raises LedgerDamaged for what katod did not write."""
+        """Read the state of every session once. Raises LedgerDamaged for anything that katod did not write."""
         self.roots()
         self.sessions()
         self.outputs()
@@ -103,8 +103,8 @@ class Ledger:
 
     @classmethod
     def read(cls, directory: Path) -> "Ledger | None":
-        """Open the ledger for reading while a daemon may write; None when there is none yet. Raises LedgerError."""
-        path = directory / FILE_NAME
+        """Open the ledger for reading while a daemon may write, None if there is none yet. Raises LedgerError."""
+        path = directory / LEDGER_NAME
         connection = integrity.connect_read_only(path)
         return None if connection is None else cls(connection)
 
@@ -114,7 +114,7 @@ class Ledger:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """All or nothing; committed (and on disk) when the block ends. Raises LedgerError when it cannot be."""
+        """Run a block as a transaction, which is on disk when the block ends. Raises LedgerError if it cannot be."""
         try:
             self.db.execute("BEGIN IMMEDIATE")
             yield
@@ -125,14 +125,14 @@ class Ledger:
             if isinstance(error, sqlite3.Error) and not isinstance(error, sqlite3.IntegrityError):
                 hint = "" if integrity.is_damage(error) else "is the disk full?"
                 raise LedgerError(
-                    f"the ledger cannot be written: {integrity.safe_message(error)}", hint=hint
+                    f"the ledger cannot be written: {integrity.safe_database_message(error)}", hint=hint
                 ) from error
             raise
 
     # -- roots ------------------------------------------------------------------------------------
 
     def roots(self) -> dict[str, int]:
-        """Return each known root and when (ns) its last completed sweep began."""
+        """Return each known root, with the time (ns) when its last completed sweep started."""
         return {row.path: row.swept_ns for row in map(ROOTS.read, self.db.execute(ROOTS.select))}
 
     def save_root(self, row: RootRow) -> None:
@@ -150,8 +150,8 @@ class Ledger:
         return list(map(SESSIONS.read, self.db.execute(f"{SESSIONS.select} ORDER BY id")))
 
     def find_session(self, key: SessionKey) -> SessionRow | None:
-        """Return the session with this key, None if katod knows none."""
-        row = self.db.execute(f"{SESSIONS.select} WHERE key = ?", (to_json(key),)).fetchone()
+        """Return the session with this key, None if katod does not know it."""
+        row = self.db.execute(f"{SESSIONS.select} WHERE key = ?", (encode_json(key),)).fetchone()
         return SESSIONS.read(row) if row else None
 
     def add_session(self, key: SessionKey) -> SessionRow:
@@ -161,7 +161,7 @@ class Ledger:
         return row
 
     def save_session(self, row: SessionRow) -> None:
-        """Store a session; near misses are only ever added to (`add_near_misses`)."""
+        """Store a session, except for its near misses: those are only ever increased (`add_near_misses`)."""
         self.db.execute(SESSIONS.update, SESSIONS.changes(row))
 
     def add_near_misses(self, counts: Mapping[int, int]) -> None:
@@ -185,7 +185,7 @@ class Ledger:
         )
 
     def add_source(self, row: SourceRow) -> None:
-        """Create a source; the row learns its id."""
+        """Create a source and set the id of the row."""
         row.id = self._insert(SOURCES.insert, SOURCES.values(row))
 
     def save_source(self, row: SourceRow) -> None:
@@ -195,7 +195,7 @@ class Ledger:
     # -- outputs ----------------------------------------------------------------------------------
 
     def add_output(self, row: OutputRow) -> OutputRow:
-        """Create an output; the row learns its id."""
+        """Create an output and set the id of the row."""
         row.id = self._insert(OUTPUTS.insert, OUTPUTS.values(row))
         return row
 
@@ -218,12 +218,12 @@ class Ledger:
         return rows
 
     def output_at(self, path: Path) -> OutputRow | None:
-        """Return the output with this path, without its ranges; None if katod made none there."""
+        """Return the output with this path, without its ranges; None if katod created none there."""
         row = self.db.execute(f"{OUTPUTS.select} WHERE path = ?", (str(path),)).fetchone()
         return OUTPUTS.read(row) if row else None
 
     def busy_sessions(self) -> list[int]:
-        """Return the sessions with an output that is open, has an intent or its own stream, or that wait for one."""
+        """Return the sessions with an open output, an intent or an output catching up, or to be auto-recorded."""
         query = (
             "SELECT session FROM outputs WHERE intent IS NOT NULL OR behind IS NOT NULL OR id IN"
             " (SELECT output FROM ranges WHERE \"end\" = '') UNION SELECT id FROM sessions WHERE auto = 'wanted'"
@@ -233,13 +233,13 @@ class Ledger:
     # -- events, commands, refusals, projects -------------------------------------------------------
 
     def place(self, session_id: int, hashed: int) -> tuple[int, int] | None:
-        """Return when an event of a session was first seen (its number) and in which source, None if never."""
+        """Return the number of the first occurrence of an event in a session, and its source; None if never seen."""
         query = "SELECT seq, source FROM seen WHERE session = ? AND id = ? ORDER BY seq LIMIT 1"
         row: tuple[int, int] | None = self.db.execute(query, (session_id, hashed)).fetchone()
         return row
 
     def places(self, session_id: int) -> dict[int, list[int]]:
-        """Return the hashes of all events seen of a session, each with its numbers in rising order."""
+        """Return the hashes of all events seen in a session, each with its numbers in ascending order."""
         found: dict[int, list[int]] = {}
         query = "SELECT id, seq FROM seen WHERE session = ? ORDER BY id, seq"
         for hashed, seq in self.db.execute(query, (session_id,)):
@@ -251,12 +251,12 @@ class Ledger:
         self.db.executemany(SEEN.insert.replace("INSERT", "INSERT OR IGNORE", 1), rows)
 
     def is_applied(self, dedup_key: str) -> bool:
-        """Return whether a command has acted already, in any session."""
+        """Return whether a command has already been carried out, in any session."""
         query = f"{APPLIED.select} WHERE dedup_key = ?"
         return self.db.execute(query, (id_hash(dedup_key),)).fetchone() is not None
 
     def add_applied(self, dedup_keys: Iterable[str]) -> None:
-        """Remember for ever that commands have acted."""
+        """Remember permanently that commands were carried out."""
         insert = APPLIED.insert.replace("INSERT", "INSERT OR IGNORE", 1)
         self.db.executemany(insert, ((id_hash(key),) for key in dedup_keys))
 
@@ -270,7 +270,7 @@ class Ledger:
         return list(map(REFUSALS.read, self.db.execute(f"{REFUSALS.select} ORDER BY id DESC LIMIT ?", (most,))))
 
     def project_folder(self, name: str, path: str) -> str:
-        """Return the folder name of a project: its base name, with a short hash where another project has it."""
+        """Return the folder name of a project: its base name, with a short hash if another project has that name."""
         row = self.db.execute("SELECT name FROM projects WHERE path = ?", (path,)).fetchone()
         if row:
             return str(row[0])
@@ -278,7 +278,7 @@ class Ledger:
         return f"{name}-{blake2b(path.encode(), digest_size=2).hexdigest()}" if taken else name
 
     def add_project(self, name: str, path: str) -> None:
-        """Give a project its folder name for good; does nothing where it has one."""
+        """Assign a folder name to a project permanently; does nothing if it has one."""
         self.db.execute(PROJECTS.insert.replace("INSERT", "INSERT OR IGNORE", 1), (name, path))
 
     def _insert(self, statement: str, values: list[object]) -> int:

@@ -1,4 +1,4 @@
-"""The ledger's rows. Each class is one table: its fields are the columns, in their order (`tables`)."""
+"""The ledger's rows. Each class is one table: its fields are the columns, in order (see `tables`)."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -6,19 +6,19 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 from katod.model import START, Cursor, Identity, Options, Range, SessionKey, Stat
 
-# Whether a session is recorded without a command: undecided, decided once its project is known, or decided.
+# Whether a session is auto-recorded: undecided, to be decided when its project is known, or decided.
 # `off` follows a `::stop`, which overrides auto-recording.
 Auto = Literal["", "wanted", "yes", "no", "off"]
 
 
 @dataclass(slots=True)
 class SessionRow:
-    """One session: what its live stream knows, the number of its next event, the output it writes to."""
+    """One session: the state of its live stream, the number of its next event, and its current output."""
 
     id: Annotated[int, "PRIMARY KEY"]
     key: Annotated[SessionKey, "UNIQUE"]
     cwd: str = ""
-    metadata: dict[str, Any] | None = None  # only while it may be kept: of an unrecorded session nothing said is
+    metadata: dict[str, Any] | None = None  # None while the session is not recorded: no content of it is kept then
     seq: int = 0
     output: int | None = None
     auto: Auto = ""
@@ -27,17 +27,17 @@ class SessionRow:
 
 @dataclass(slots=True, eq=False)
 class SourceRow:
-    """One source: what the sweep saw of it last, where its history ends, and how far it was read and translated."""
+    """One source: its latest stat, where its history ends, and how far it was read and translated."""
 
     id: Annotated[int, "PRIMARY KEY"]
     session: Annotated[int, "REFERENCES sessions"]
     path: Annotated[str, "UNIQUE"]
     identity: Identity
     seen: Stat
-    history: int = 0  # how many of its bytes existed when it was first seen
-    baseline: int | None = None  # its last newline within those; None until the file is first opened
+    history: int = 0  # its size in bytes when it was first seen
+    baseline: int | None = None  # the offset after the last newline in its history; None until the file is first opened
     cursor: Cursor = START
-    translated: int = 0  # how far `state` has come; the bytes from here to the cursor were only scanned
+    translated: int = 0  # how far `state` has progressed; from here to the cursor, the bytes were only scanned
     state: dict[str, Any] | None = None
     version: int | None = None  # of the adapter that wrote `state`
     read_ns: int = 0  # the file's modification time when it was last read
@@ -49,7 +49,7 @@ class SourceRow:
 
 @dataclass(slots=True)
 class OutputRow:
-    """One output: its file as katod left it, its frozen options, the open intent, its own stream if it has one."""
+    """One output: its file as katod left it, its fixed options, the open intent, its own stream if it has one."""
 
     id: Annotated[int, "PRIMARY KEY"]
     session: Annotated[int, "REFERENCES sessions"]
@@ -67,7 +67,7 @@ class OutputRow:
     tail: str = ""
     intent: bytes | None = None
     bounds: list[int] = field(default_factory=list)  # where the events of the intent end
-    behind: dict[str, Any] | None = None  # the position of its own stream, while it is not where the session's is
+    behind: dict[str, Any] | None = None  # the position of its own stream, while that differs from the session's
     problem: str = ""
     attempts: int = 0
     redactions: int = 0
@@ -84,14 +84,14 @@ class OutputRow:
         return bool(self.ranges) and not self.ranges[-1].end
 
     def limit(self, source: SourceRow) -> int | None:
-        """Return how far (bytes) a source counts for it: to its cursor, or without limit (None) once it has ended.
+        """Return how many bytes of a source belong to it: up to the cursor, or all (None) once it has ended.
 
-        The cursor of a session that is no longer recorded says nothing: it goes back for text that was held.
+        If the session is no longer recorded, its cursor says nothing: it may have moved back for text that was held.
         """
         return source.cursor.offset if self.open else None
 
     def reached(self, source: SourceRow) -> int | None:
-        """Return how far a source was printed: less than `limit` while the output is behind its session."""
+        """Return how many bytes of a source were printed: less than `limit` while the output is catching up."""
         offsets = (self.behind or {}).get("offsets")
         return self.limit(source) if offsets is None else offsets.get(str(source.id), 0)
 
@@ -108,7 +108,7 @@ class RefusalRow:
 
 
 class RootRow(NamedTuple):
-    """A root, and when (ns) its last completed sweep began. Unreadable folders and databases end in `/` and `#`."""
+    """A root, and when (ns) its last completed sweep started. Unreadable folders end in `/`, databases in `#`."""
 
     path: Annotated[str, "PRIMARY KEY"]
     agent: str
@@ -116,7 +116,7 @@ class RootRow(NamedTuple):
 
 
 class SeenRow(NamedTuple):
-    """An event of a session: the hash of its id (or words), its number, and the source it was first seen in."""
+    """An event of a session: the hash of its id (or content), its number, and the source it was first seen in."""
 
     session: int
     id: int
@@ -125,13 +125,13 @@ class SeenRow(NamedTuple):
 
 
 class AppliedRow(NamedTuple):
-    """The hash of the dedup key of a command that has acted."""
+    """The hash of the dedup key of a command that was carried out."""
 
     dedup_key: Annotated[int, "PRIMARY KEY"]
 
 
 class ProjectRow(NamedTuple):
-    """The folder name of a project below the output directory."""
+    """The folder name of a project in the output directory."""
 
     name: Annotated[str, "PRIMARY KEY"]
     path: Annotated[str, "UNIQUE"]

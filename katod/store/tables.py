@@ -1,6 +1,6 @@
-"""The ledger's tables. A column is defined once, as a field of a row class; its SQL is generated from there.
+"""The ledger's tables. A column is defined once, as a field of a row class; its SQL is generated from that.
 
-Integers, strings, booleans, bytes and paths are stored as they are, everything else as JSON.
+Integers, strings, booleans, bytes and paths are stored unchanged, everything else as JSON.
 """
 
 import types
@@ -24,7 +24,7 @@ _PLAIN: Final[dict[Any, str]] = {int: "INTEGER", str: "TEXT", bool: "INTEGER", b
 
 
 class Column(NamedTuple):
-    """One column: its SQL definition, and how a value is written and read where it is not stored as it is."""
+    """One column: its SQL definition, and the codec for values that are not stored unchanged."""
 
     name: str
     sql: str
@@ -33,7 +33,7 @@ class Column(NamedTuple):
 
 
 class Table(Generic[R]):
-    """One table, its columns the fields of `row`; `key` is a primary key of several columns."""
+    """One table, with the fields of `row` as columns; `key` is a primary key of several columns."""
 
     def __init__(self, name: str, row: type[R], *, key: str = "", index: str = "", fixed: Iterable[str] = ()) -> None:
         hints = get_type_hints(row, include_extras=True)
@@ -48,14 +48,14 @@ class Table(Generic[R]):
         self.update = f"UPDATE {name} SET {changes} WHERE id=?"
 
     def read(self, values: tuple[Any, ...]) -> R:
-        """Return the row that a result of `select` holds.
+        """Return the row for a result of `select`.
 
-        Raises LedgerDamaged where katod did not write it, LedgerError where a newer one did.
+        Raises LedgerDamaged if katod did not write it, LedgerError if a newer katod did.
         """
         return self.read_as(self._row, values)
 
     def read_as(self, kind: type[S], values: tuple[Any, ...]) -> S:
-        """Return the same as an instance of `kind`, a subclass of the row's class."""
+        """Return the row as an instance of `kind`, a subclass of the row's class."""
         try:
             row = {column.name: value for column, value in zip(self._columns, values, strict=True)}
             for name, _, _, decode in self._columns:
@@ -66,7 +66,7 @@ class Table(Generic[R]):
             raise LedgerDamaged(STRANGE) from error
 
     def values(self, row: R) -> list[Any]:
-        """Return what `insert` takes; the id 0 stands for the next free one."""
+        """Return the values for `insert`; an id of 0 means the next free one."""
         values = _encoded(row, self._columns)
         return [
             None if column.name == "id" and not value else value
@@ -74,7 +74,7 @@ class Table(Generic[R]):
         ]
 
     def changes(self, row: Any) -> list[Any]:
-        """Return what `update` takes."""
+        """Return the values for `update`."""
         return [*_encoded(row, self._changing), row.id]
 
 
@@ -117,7 +117,7 @@ def _column(name: str, hint: Any) -> Column:
 
 
 def _codec(hint: Any) -> tuple[Codec | None, Codec | None]:
-    """Return how values of a type are written and read; None and None where they are stored as they are."""
+    """Return how values of a type are written and read; None and None if they are stored unchanged."""
     if hint is Path:
         return str, _path
     if hint is bool:
@@ -125,7 +125,7 @@ def _codec(hint: Any) -> tuple[Codec | None, Codec | None]:
     if hint in _PLAIN:
         return None, None
     build = _builder(hint)
-    return to_json, lambda text: None if text is None else build(orjson.loads(text))
+    return encode_json, lambda text: None if text is None else build(orjson.loads(text))
 
 
 def _path(text: str | None) -> Path | None:
@@ -136,13 +136,13 @@ def _same(value: Any) -> Any:
     return value
 
 
-def to_json(value: Any) -> str:
-    """Return a value as JSON; tuples with names become arrays."""
+def encode_json(value: Any) -> str:
+    """Return a value as JSON; named tuples become arrays."""
     return orjson.dumps(value, default=list).decode()
 
 
 def _builder(hint: Any) -> Codec:
-    """Return what makes a value of this type from JSON. It raises LedgerError for fields of a newer katod."""
+    """Return a function that builds such a value from JSON; it raises LedgerError for fields of a newer katod."""
     if get_origin(hint) is tuple:
         build = _builder(get_args(hint)[0])
         return tuple if build is _same else lambda value: tuple(build(item) for item in value)
@@ -162,7 +162,7 @@ def _tuple_builder(hint: type) -> Codec:
 
 def _build_dataclass(cls: type, names: frozenset[str], value: dict[str, Any]) -> Any:
     if value.keys() - names:
-        raise LedgerError("holds options of a newer katod", hint="upgrade katod")
+        raise LedgerError("contains options from a newer katod", hint="upgrade katod")
     return cls(**value)
 
 

@@ -1,1 +1,1 @@
-"""New bytes of a session file: framed into lines, decoded into records."""
+"""Incremental reading of session files: bytes are framed into lines, lines decoded into records."""

@@ -1,4 +1,4 @@
-"""Session files that an agent compressed (Codex: `.jsonl.zst`): read as the lines that they were."""
+"""Compressed session files (Codex: `.jsonl.zst`), read as the JSONL files they were."""
 
 import os
 import tempfile
@@ -10,22 +10,22 @@ from katod.errors import SourceError
 from katod.tail.reader import SourceFile
 
 SUFFIX: Final = ".zst"
-# Much more than any session: what grows beyond it is no session but a bomb.
+# Far more than any session: anything larger is a decompression bomb.
 _LARGEST: Final = 4 * 1024**3
 _CHUNK: Final = 1024 * 1024
 
 
 class Unpacked(SourceFile):
-    """The content of a compressed file, whose own size tells nothing of it."""
+    """The decompressed content of a file; the file's own size says nothing about it."""
 
     def last_newline(self, limit: int) -> int:
-        """Return the offset after the last newline, 0 for no limit at all."""
+        """Return the offset after the last newline, 0 if `limit` is 0."""
         return super().last_newline(self.size) if limit else 0
 
 
 @contextmanager
 def decompressed(fd: int, path: str) -> Iterator[int]:
-    """Give a descriptor of the content, in a file that has no name. Raises SourceError."""
+    """Yield a descriptor of the decompressed content, in an unnamed temporary file. Raises SourceError."""
     try:
         import zstandard  # noqa: PLC0415 - an extra, for this kind of file alone
     except ImportError:

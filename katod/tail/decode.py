@@ -1,4 +1,4 @@
-"""Lines to records: one JSON object a line, and what can be saved of a line that is not one."""
+"""Lines to records: one JSON object per line, and whatever can be salvaged from a line that is not one."""
 
 import json
 import re
@@ -8,23 +8,23 @@ import orjson
 
 from katod.model import Line, Record
 
-# A record that was cut short has the next one glued on: these open the records that agents write.
+# When a record was cut short, the next one follows it on the same line. Agents' records begin like this.
 _OPENING: Final = re.compile(r'\{"(?:parentUuid|type|timestamp|uuid|sessionId|isSidechain|ordinal)"')
 _QUOTE: Final = re.compile(r'(?<!\\)(?:\\\\)*"')
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _MOST_PIECES: Final = 64
 _MOST_DIGITS: Final = 300
-# What stands before a value inside a record: what begins there is a part of it, not the next record.
+# The characters before a nested value: an object after one of these is part of its record, not the next record.
 _VALUE_FOLLOWS: Final = (":", "[", ",")
 _INFINITY: Final = float("inf")
 
 
 def decode(line: Line) -> list[Record]:
-    """Decode one line; never raises. What cannot be decoded comes back as a record without a value."""
+    """Decode one line; never raises. What cannot be decoded is returned as a record without a value."""
     if line.records:
         return list(line.records)
     if line.skipped:
-        return [Record(line.offset, None, problem=f"a line of {line.skipped} bytes was too long to hold")]
+        return [Record(line.offset, None, problem=f"a line of {line.skipped} bytes was too long to read")]
     if not line.data:
         return []
     try:
@@ -67,10 +67,10 @@ def _parse_at(text: str, at: int) -> tuple[dict[str, Any] | None, int]:
 
 
 def _next_record(text: str, after: int) -> int:
-    """Return where the next whole record begins behind a torn one, else the end of the text.
+    """Return where the next whole record after a torn one begins, or the end of the text.
 
-    An object that stands where a value may stand is a part of the torn record, whoever it quotes; inside a
-    string no object can begin, so there the next record was glued on.
+    An object in a value's position is part of the torn record, even if it looks like a record. Inside a string no
+    object can begin, so one that does is the next record.
     """
     quotes, seen = 0, after
     for tried, match in enumerate(_OPENING.finditer(text, after + 1)):
@@ -93,7 +93,7 @@ def _skip_blanks(text: str, at: int) -> int:
 
 
 def _storable(value: dict[str, Any]) -> dict[str, Any]:
-    """Return the value as strict JSON would hold it: no lone surrogates, no NaN or infinity."""
+    """Return the value as strict JSON can represent it: no lone surrogates, no NaN or infinity."""
     text = json.dumps(value, ensure_ascii=False)
     loaded: dict[str, Any] = orjson.loads(_SURROGATE.sub("\ufffd", text))
     return loaded

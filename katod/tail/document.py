@@ -1,7 +1,7 @@
-"""Session files that are one JSON document, rewritten whole at each change: they come as one line.
+"""Session files that are a single JSON document, rewritten as a whole at each change; each is read as one line.
 
-A document that was read and then changed counts as a rewritten file: it is read again from its start, and known
-ids are skipped. One that is half written is left until it is whole.
+A document that changed since it was read counts as a rewritten file: it is read again from the start, and events
+with known ids are skipped. A half-written document is not read until it is complete.
 """
 
 from typing import ClassVar
@@ -14,7 +14,7 @@ from katod.tail.reader import LINE_CAP, Batch, SourceFile, short_hash
 
 
 class Document(SourceFile):
-    """One document, open for the length of a step."""
+    """One document, open for the duration of a step."""
 
     is_document: ClassVar[bool] = True
 
@@ -27,13 +27,13 @@ class Document(SourceFile):
         """Hash the whole document."""
         return Anchor(offset, short_hash(self._pread(offset, 0))) if offset else NO_ANCHOR
 
-    def prove(self, cursor: Cursor) -> None:
-        """Raise SourceChanged unless the document is the one that was read."""
+    def verify_anchor(self, cursor: Cursor) -> None:
+        """Raise SourceChanged unless this is the document that was read."""
         if cursor.offset and (cursor.offset != self.size or self.anchor(self.size) != cursor.anchor):
             raise SourceChanged("the document was rewritten", path=self.path)
 
     def read(self, cursor: Cursor, _budget: int, _partial: Partial | None = None) -> Batch:
-        """Return the document as one line, nothing if it was read already or is not whole."""
+        """Return the document as one line, or nothing if it was read already or is incomplete."""
         if cursor.offset == self.size:
             return Batch(b"", self.size, cursor, more=False)
         after = Cursor(self.size, self.anchor(self.size))
@@ -43,7 +43,7 @@ class Document(SourceFile):
         return Batch(b"", 0, after if lines else cursor, more=False, lines=lines)
 
     def documents(self, data: bytes) -> list[bytes]:
-        """Return the document that the file is, none if it is not whole."""
+        """Return the document in a list, or an empty list if it is incomplete."""
         try:
             orjson.loads(data)
         except orjson.JSONDecodeError:
@@ -51,9 +51,9 @@ class Document(SourceFile):
         return [data]
 
     def last_newline(self, limit: int) -> int:
-        """Return the size: what a document holds when it is first seen cannot be told apart."""
+        """Return the size: in a document, old content cannot be told apart from new."""
         return self.size if limit else 0
 
     def rest(self, _offset: int) -> Line | None:
-        """Return nothing: a document is whole, or is not read."""
+        """Return None: a document is read as a whole or not at all."""
         return None

@@ -1,4 +1,4 @@
-"""Bytes to lines, pure. Only a newline ends a line; offsets count bytes."""
+"""Splits bytes into lines. Pure. Only a newline ends a line; offsets are in bytes."""
 
 from typing import Final
 
@@ -8,10 +8,10 @@ BOM: Final = b"\xef\xbb\xbf"
 
 
 def frame(data: bytes, base: int) -> list[Line]:
-    """Split `data`, which begins at offset `base`, into its complete lines; the rest is left out.
+    """Split `data`, which begins at offset `base`, into complete lines; an unterminated rest is left out.
 
-    CRLF counts as a newline, a byte order mark at offset 0 and NUL bytes before a line are dropped,
-    blank lines come as lines without data.
+    CRLF counts as a newline. A byte order mark at offset 0 and NUL bytes before a line are dropped. Blank lines are
+    returned without data.
     """
     lines: list[Line] = []
     offset = base
@@ -19,14 +19,14 @@ def frame(data: bytes, base: int) -> list[Line]:
     pieces.pop()
     for piece in pieces:
         end = offset + len(piece) + 1
-        whole = piece[:1] == b"{" and piece[-1:] == b"}"  # as nearly all lines are
-        lines.append(Line(offset, end, piece if whole else clean(piece, offset)))
+        whole = piece[:1] == b"{" and piece[-1:] == b"}"  # like nearly every line
+        lines.append(Line(offset, end, piece if whole else strip_record(piece, offset)))
         offset = end
     return lines
 
 
-def clean(piece: bytes, offset: int) -> bytes:
-    """Strip what is not the record: BOM at offset 0, a NUL run before it, the CR of a CRLF."""
+def strip_record(piece: bytes, offset: int) -> bytes:
+    """Strip what is not part of the record: a BOM at offset 0, leading NUL bytes, the CR of a CRLF."""
     if piece[-1:] == b"\r":
         piece = piece[:-1]
     if piece[:1] == b"{":

@@ -1,7 +1,7 @@
-"""Reads what is new in one session file: open, prove the cursor, read whole lines, close.
+"""Reads what is new in one session file: open, verify the cursor's anchor, read complete lines, close.
 
-No reader stays open between steps, and an offset only ever follows a newline (or stands inside a hole
-of NUL bytes). The anchor proves that the bytes before the offset are those that were read before.
+No file stays open between steps. An offset always follows a newline (or lies inside a hole of NUL bytes). The
+anchor is a hash of the bytes before the offset: while it matches, they have not changed since they were read.
 """
 
 import os
@@ -11,7 +11,7 @@ from typing import ClassVar, Final
 
 from katod.errors import SourceChanged, SourceError
 from katod.model import Anchor, Cursor, Line, Partial
-from katod.tail.framing import clean, frame
+from katod.tail.framing import frame, strip_record
 
 ANCHOR_SIZE: Final = 1024
 LINE_CAP: Final = 64 * 1024 * 1024
@@ -19,9 +19,9 @@ CHUNK: Final = 1024 * 1024
 
 
 class Batch:
-    """Whole lines in file order as they stand there, the cursor after them, and whether bytes are left to read now.
+    """Complete lines in file order, the cursor after them, and whether more can be read now.
 
-    `data` begins at offset `start`; it is empty where one line was too long to be held (`lines` shows its place).
+    `data` begins at offset `start`; it is empty if a single line was too long to keep (`lines` has a placeholder).
     """
 
     __slots__ = ("_lines", "cursor", "data", "more", "partial", "start")
@@ -39,13 +39,13 @@ class Batch:
 
     @property
     def lines(self) -> list[Line]:
-        """The lines, framed when they are first asked for: a scan that finds nothing never asks."""
+        """The lines, framed on first access: a scan that finds nothing never needs them."""
         if self._lines is None:
             self._lines = frame(self.data, self.start)
         return self._lines
 
     def from_line(self, line: Line) -> "Batch":
-        """Return the rest of the batch from one of its lines on; the line is taken as it is given."""
+        """Return the rest of the batch from one of its lines on, with `line` used as given."""
         if self._lines is not None:
             rest = [line, *(other for other in self._lines if other.offset > line.offset)]
         else:
@@ -54,7 +54,7 @@ class Batch:
 
 
 class SourceFile:
-    """One session file, open for the length of a step."""
+    """One session file, open for the duration of a step. `size` and `mtime_ns` are those at opening."""
 
     is_document: ClassVar[bool] = False
 
@@ -68,17 +68,17 @@ class SourceFile:
         self.mtime_ns = status.st_mtime_ns
         self.dev, self.ino = status.st_dev, status.st_ino
 
-    def holds_document(self) -> bool:
-        """Say whether the file is one JSON document over many lines: a line of a record never ends behind its brace."""
+    def looks_like_document(self) -> bool:
+        """Return whether the file is one JSON document over many lines: no record has a newline after its brace."""
         return self.path.endswith(".json") or self._pread(2, 0) in (b"{\n", b"{\r")
 
     def anchor(self, offset: int) -> Anchor:
-        """Hash the bytes that end at `offset`."""
+        """Return the hash of the bytes that end at `offset`."""
         size = min(offset, ANCHOR_SIZE)
         return Anchor(size, short_hash(self._pread(size, offset - size)))
 
-    def prove(self, cursor: Cursor) -> None:
-        """Raise SourceChanged unless the bytes before the cursor are those that it remembers."""
+    def verify_anchor(self, cursor: Cursor) -> None:
+        """Raise SourceChanged unless the bytes before the cursor still match its anchor."""
         if cursor.offset > self.size:
             raise SourceChanged("the file is shorter than the part already read", path=self.path)
         size, digest = cursor.anchor
@@ -86,9 +86,9 @@ class SourceFile:
             raise SourceChanged("the file was rewritten before the cursor", path=self.path)
 
     def read(self, cursor: Cursor, budget: int, partial: Partial | None = None) -> Batch:
-        """Return the whole lines behind a proven cursor, at least one if there is one, else up to `budget` bytes.
+        """Return the complete lines after a verified cursor: up to `budget` bytes, or one line if that is longer.
 
-        A line longer than `LINE_CAP` comes as a placeholder and is passed over in constant memory.
+        A line longer than `LINE_CAP` is returned as a placeholder and skipped in constant memory.
         """
         start = cursor.offset
         if partial is not None and self._still_partial(partial, start):
@@ -114,7 +114,7 @@ class SourceFile:
         return 0
 
     def find(self, needle: bytes, limit: int) -> bool:
-        """Say whether some bytes stand before `limit`."""
+        """Return whether `needle` occurs before `limit`."""
         at = 0
         while at < min(limit, self.size):
             if needle in self._pread(CHUNK + len(needle), at):
@@ -123,11 +123,11 @@ class SourceFile:
         return False
 
     def rest(self, offset: int) -> Line | None:
-        """Return what stands behind the last newline as a line (`export` takes it), None if nothing does."""
+        """Return the unterminated last line (only `export` reads it), None if there is none."""
         if not 0 < self.size - offset <= LINE_CAP:
             return None
         data = self._pread(self.size - offset, offset)
-        return Line(offset, self.size, clean(data, offset))
+        return Line(offset, self.size, strip_record(data, offset))
 
     def _batch(self, data: bytes, start: int) -> Batch:
         offset = start + len(data)
@@ -145,11 +145,11 @@ class SourceFile:
         if end - start > LINE_CAP:
             line = Line(cursor.offset, end, b"", skipped=end - start)
         else:
-            line = Line(cursor.offset, end, clean(self._pread(end - start - 1, start), start))
+            line = Line(cursor.offset, end, strip_record(self._pread(end - start - 1, start), start))
         return Batch(b"", start, Cursor(end, self.anchor(end)), more=end < self.size, lines=[line])
 
     def _after_hole(self, offset: int) -> int:
-        """Return the offset of the first byte that is not NUL (a hole that a crash or a copy left)."""
+        """Return the offset of the first byte that is not NUL: a crash or a copy can leave a hole."""
         while offset < self.size:
             data = self._pread(CHUNK, offset)
             rest = data.lstrip(b"\0")
@@ -171,7 +171,7 @@ class SourceFile:
         return -1
 
     def _still_partial(self, partial: Partial, start: int) -> bool:
-        """Say whether a long line has only grown and still has no newline; short ones are simply read again."""
+        """Return whether a long line has only grown and is still unterminated; short ones are simply read again."""
         grown = partial.offset == start and CHUNK < partial.scanned - start <= self.size - start
         return grown and self._newline(partial.scanned) < 0
 
@@ -183,5 +183,5 @@ class SourceFile:
 
 
 def short_hash(data: bytes) -> str:
-    """Return a short hash of bytes."""
+    """Return a short hash of `data`, in hex."""
     return blake2b(data, digest_size=12).hexdigest()

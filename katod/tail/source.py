@@ -1,4 +1,4 @@
-"""Opening a session file for one step, as what it is: lines, compressed lines, or one document."""
+"""Opens a session file for one step, as lines, compressed lines or one document."""
 
 import os
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ from katod.tail.reader import SourceFile
 
 @contextmanager
 def open_source(path: str) -> Iterator[SourceFile]:
-    """Open a session file for one step; raises SourceError for anything but a readable regular file."""
+    """Open a session file for one step. Raises SourceGone, or SourceError unless it is a readable regular file."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOFOLLOW)
     except FileNotFoundError as error:
@@ -25,6 +25,6 @@ def open_source(path: str) -> Iterator[SourceFile]:
                 yield Unpacked(plain, path)
         else:
             file = SourceFile(fd, path)
-            yield Document.of(file) if file.holds_document() else file
+            yield Document.of(file) if file.looks_like_document() else file
     finally:
         os.close(fd)

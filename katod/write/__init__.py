@@ -1,1 +1,1 @@
-"""The one place that writes to the person's files: opens safely, appends all, syncs."""
+"""The only code that writes to the user's files: opens them safely, appends everything, syncs."""

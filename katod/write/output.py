@@ -1,4 +1,4 @@
-"""Appending to one output: look at it, append all, sync. It is opened for each append and closed again."""
+"""Appending to one output: inspect, append everything, sync. The file is opened for each append, then closed."""
 
 import os
 from collections.abc import Iterator
@@ -16,12 +16,12 @@ TAIL_SIZE: Final = 1024
 NEAR_TAIL_SIZE: Final = 64
 _LOOK_BACK: Final = 16 * 1024 * 1024
 _LOOK_AROUND: Final = 2 * 1024 * 1024
-# fdatasync is not offered everywhere (macOS): there fsync does the same and more.
+# Not every platform has fdatasync (macOS does not); fsync does the same and more.
 _sync = getattr(os, "fdatasync", os.fsync)
 
 
 class Place(NamedTuple):
-    """Where an output lies: below `root`, through `parts`."""
+    """Where an output is: below `root`, through `parts`."""
 
     root: Path
     parts: tuple[str, ...]
@@ -33,7 +33,7 @@ class Place(NamedTuple):
 
 
 class Known(NamedTuple):
-    """An output as katod left it: device, inode, size, hashes of its end (`_tail`). Inode 0: never made."""
+    """An output as katod left it: device, inode, size, hashes of its end (`_tail`). Inode 0: not created yet."""
 
     dev: int = 0
     ino: int = 0
@@ -44,32 +44,32 @@ class Known(NamedTuple):
 Change = Literal["same", "edited", "gone"]
 
 
-class Look(NamedTuple):
-    """What became of an output since, and whether it ends in the middle of a line."""
+class Comparison(NamedTuple):
+    """How an output changed since katod last wrote it, and its state."""
 
     change: Change
     known: Known
 
 
-def look(place: Place, known: Known) -> Look:
-    """Compare an output with what is known of it; raises OutputError when it cannot be opened.
+def detect_change(place: Place, known: Known) -> Comparison:
+    """Compare an output with its known state. Raises OutputError if it cannot be opened.
 
-    An edited one is adopted: the look's `known` is what it is now.
+    An edited output is adopted: `known` is its present state.
     """
     if not known.ino:
-        return Look("same", known)
+        return Comparison("same", known)
     try:
         with _opened(place, create=False) as fd:
-            return _compare(fd, known)
+            return _compare_open(fd, known)
     except FileNotFoundError:
-        return Look("gone", Known())
+        return Comparison("gone", Known())
 
 
 def make(place: Place) -> Known:
-    """Make an output, or take an empty file that has its name already; raises OutputError for any other file.
+    """Create an output, or adopt an empty file with that name. Raises OutputError if any other file has the name.
 
-    The ledger knows it by its inode before anything is written to it: what stands there after a crash is then known
-    to be katod's, however little of it, and whoever wrote there since.
+    The ledger stores the inode before anything is written. After a crash the content is therefore known to be katod's,
+    however little was written, and whoever else wrote to the file.
     """
     try:
         with _opened(place, create=True) as fd:
@@ -79,9 +79,9 @@ def make(place: Place) -> Known:
 
 
 def append(place: Place, data: bytes) -> Known:
-    """Append all of `data` and sync it to the disk; returns the output as it is now.
+    """Append all of `data` and sync it to disk; return the state of the output afterwards.
 
-    What stands there beyond what is known is left alone: the data goes behind it. Raises OutputError.
+    Whatever else the file contains is left alone: the data is written after it. Raises OutputError.
     """
     try:
         with _opened(place, create=False) as fd:
@@ -90,13 +90,13 @@ def append(place: Place, data: bytes) -> Known:
             _write(fd, data, place.path)
             return _known(fd)
     except FileNotFoundError:
-        raise _away(place) from None
+        raise _gone(place) from None
 
 
 def complete(place: Place, known: Known, intent: bytes, bounds: list[int]) -> tuple[Known, bool]:
-    """Bring an intent to its end that may have been written in part.
+    """Complete an intent that may have been partly written.
 
-    Returns the output as it is now, and whether someone else's text stands there, too. Raises OutputError.
+    Returns the output's state afterwards, and whether the file also contains text of others. Raises OutputError.
     """
     try:
         with _opened(place, create=False) as fd:
@@ -104,20 +104,20 @@ def complete(place: Place, known: Known, intent: bytes, bounds: list[int]) -> tu
             start = _committed_end(fd, size, known)
             anchored = start is not None
             start = max(0, size - _LOOK_BACK) if start is None else start
-            behind = os.pread(fd, size - start, start)
-            if not behind and _ends_mid_line(fd):
-                intent = b"\n" + intent  # behind a line that someone else left open
-            todo = plan(behind, intent, bounds, anchored=anchored)
+            following = os.pread(fd, size - start, start)
+            if not following and _ends_mid_line(fd):
+                intent = b"\n" + intent  # after a line that another program left unterminated
+            todo = plan(following, intent, bounds, anchored=anchored)
             if todo.cut is not None:
                 os.ftruncate(fd, start + todo.cut)
             _write(fd, todo.data, place.path)
             return _known(fd), todo.foreign
     except FileNotFoundError:
-        raise _away(place) from None
+        raise _gone(place) from None
 
 
 def save_asset(place: Place, folder: str, name: str, content: bytes) -> None:
-    """Save an attachment beside an output under its hash; one that a crash cut short is completed.
+    """Save an attachment beside an output under its hash, or complete one that a crash cut short.
 
     Raises OutputError.
     """
@@ -131,21 +131,21 @@ def save_asset(place: Place, folder: str, name: str, content: bytes) -> None:
 
 
 def _take_empty(place: Place) -> Known:
-    """Take an empty file that has the name already; any other was made by someone else."""
+    """Adopt an empty file that already has the name; any other file is not katod's."""
     try:
         with _opened(place, create=False) as fd:
             if os.fstat(fd).st_size:
                 raise OutputError("another file now has this name", path=place.path, hint="move or rename it")
             return _known(fd)
     except FileNotFoundError:
-        raise _away(place) from None
+        raise _gone(place) from None
 
 
 def _committed_end(fd: int, size: int, known: Known) -> int | None:
-    """Return where what was committed ends now, None where it cannot be told.
+    """Return where the committed text ends now, None if that cannot be determined.
 
-    An edit further up moves it: then it is found by its last bytes; where the edit was close, by the very last ones or
-    by its last line, if nothing else in the file ends like that.
+    An edit further up shifts it. It is then found by the hash of its last bytes; if the edit was close to the end, by
+    the hash of its very last bytes or its last line, provided that nothing else in the file ends the same way.
     """
     if size >= known.size and _is_tail(fd, known.size, known.tail):
         return known.size
@@ -161,7 +161,7 @@ def _committed_end(fd: int, size: int, known: Known) -> int | None:
 
 
 def _ends_like(data: bytes, digest: str, length: int) -> Iterator[int]:
-    """Yield the ends of lines whose last bytes, with what stands before them, have this hash: the last one first."""
+    """Yield, from the end, each line end where the `length` bytes before it have this hash."""
     for end in _ends(data):
         if end >= length > 0 and _digest(data[end - length : end]) == digest:
             yield end
@@ -177,7 +177,7 @@ def _lines_like(data: bytes, digest: str) -> Iterator[int]:
 
 
 def _ends(data: bytes) -> Iterator[int]:
-    """Yield where lines end, the last one first; before a newline, too: katod may have ended what others left open."""
+    """Yield the ends of lines, last first, also without the newline: katod may have added it to a line of others."""
     at = len(data)
     if not data.endswith(b"\n"):
         yield at
@@ -187,13 +187,13 @@ def _ends(data: bytes) -> Iterator[int]:
             yield at
 
 
-def _away(place: Place) -> OutputError:
+def _gone(place: Place) -> OutputError:
     return OutputError("no longer exists", path=place.path)
 
 
 @contextmanager
 def _opened(place: Place, *, create: bool) -> Iterator[int]:
-    """Open an output; that it is there or not passes, all else that fails is an OutputError that names the path."""
+    """Open an output. Whether it exists passes through; any other failure becomes an OutputError with the path."""
     try:
         with open_parent(place.root, place.parts, make=create) as parent:
             fd = open_file(parent, place.parts[-1], create=create)
@@ -210,17 +210,17 @@ def _opened(place: Place, *, create: bool) -> Iterator[int]:
     except FileExistsError:
         raise
     except TargetRefused as error:
-        raise OutputError(error.what, path=place.path, hint="katod writes only to plain files of yours") from error
+        raise OutputError(error.what, path=place.path, hint="katod writes only to regular files you own") from error
     except OSError as error:
         raise OutputError(f"cannot be written: {error.strerror}", path=place.path) from error
 
 
-def _compare(fd: int, known: Known) -> Look:
+def _compare_open(fd: int, known: Known) -> Comparison:
     status = os.fstat(fd)
     now = Known(status.st_dev, status.st_ino, status.st_size, known.tail)
     if now == known and _is_tail(fd, known.size, known.tail):
-        return Look("same", known)
-    return Look("edited", _known(fd))
+        return Comparison("same", known)
+    return Comparison("edited", _known(fd))
 
 
 def _ends_mid_line(fd: int) -> bool:
@@ -234,7 +234,7 @@ def _known(fd: int) -> Known:
 
 
 def _tail(fd: int, size: int) -> str:
-    """Hash the last 1024 bytes, the last 64, and the last line with anything in it."""
+    """Hash the last 1024 bytes, the last 64 bytes, and the last line that is not blank."""
     length = min(size, TAIL_SIZE)
     data = os.pread(fd, length, size - length)
     line = data.rstrip().rpartition(b"\n")[2].strip()
@@ -242,7 +242,7 @@ def _tail(fd: int, size: int) -> str:
 
 
 def _is_tail(fd: int, size: int, tail: str) -> bool:
-    return _tail(fd, size).startswith(tail)  # an older katod kept fewer hashes
+    return _tail(fd, size).startswith(tail)  # older versions stored fewer hashes
 
 
 def _digest(data: bytes) -> str:
@@ -250,7 +250,7 @@ def _digest(data: bytes) -> str:
 
 
 def _write(fd: int, data: bytes, path: Path) -> None:
-    """Write all and sync: a write may be short (quota, a full disk, a signal)."""
+    """Write everything and sync. A write may be short: quota, full disk, signal."""
     view = memoryview(data)
     while view:
         written = os.write(fd, view)

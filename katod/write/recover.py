@@ -1,18 +1,18 @@
-"""What to write after a crash: the open intent against what stands behind the committed length. Pure."""
+"""What to write after a crash: compares the open intent with what follows the committed length. Pure."""
 
 from dataclasses import dataclass
 from typing import Final
 
-_TELLING: Final = 16
-# A shorter text may well have been said before: found in the middle of an edited file it proves nothing.
-_UNMISTAKABLE: Final = 128
+_SHORTEST_TORN: Final = 16
+# A shorter text may occur by chance: finding it in the middle of an edited file proves nothing.
+_UNAMBIGUOUS: Final = 128
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Cut the file to `cut` bytes behind the committed length (None: do not), then append `data`.
+    """Truncate the file to `cut` bytes after the committed length (None: do not), then append `data`.
 
-    `foreign` says that someone else's text stands there, too.
+    `foreign` is true if the file also contains text of others there.
     """
 
     data: bytes
@@ -20,81 +20,81 @@ class Plan:
     cut: int | None = None
 
 
-def plan(behind: bytes, intent: bytes, bounds: list[int], *, anchored: bool = True) -> Plan:
-    """Decide how an intent is completed (design, section 7).
+def plan(following: bytes, intent: bytes, bounds: list[int], *, anchored: bool = True) -> Plan:
+    """Decide how to complete an intent (design, section 7).
 
-    `bounds` are the ends of its events within the intent. `behind` is what stands behind the committed
-    length; when the file was edited before it, the end of the file (`anchored` is false).
+    `bounds` are the ends of its events within the intent. `following` is what follows the committed length, or, if the
+    file was edited before it (`anchored` is false), the end of the file.
     """
-    if anchored and (whole := _plan_anchored(behind, intent)):
+    if anchored and (whole := _plan_anchored(following, intent)):
         return whole
-    sure = anchored or len(intent) >= _UNMISTAKABLE or behind.endswith(intent)
-    if sure and intent in behind:
+    sure = anchored or len(intent) >= _UNAMBIGUOUS or following.endswith(intent)
+    if sure and intent in following:
         return Plan(b"", foreign=True)
-    done, at = _written(behind, intent, bounds)
-    if not anchored and done < _UNMISTAKABLE:
+    done, at = _written(following, intent, bounds)
+    if not anchored and done < _UNAMBIGUOUS:
         done = at = 0
-    return _rest(behind, intent[done:], at)
+    return _rest(following, intent[done:], at)
 
 
-def _plan_anchored(behind: bytes, intent: bytes) -> Plan | None:
-    """Plan for an intent that begins right at the committed length; None where other bytes are among its own."""
-    if intent.startswith(behind):
-        return Plan(intent[len(behind) :])
-    if behind.startswith(intent):
+def _plan_anchored(following: bytes, intent: bytes) -> Plan | None:
+    """Plan for an intent that begins right at the committed length; None if other text is mixed in."""
+    if intent.startswith(following):
+        return Plan(intent[len(following) :])
+    if following.startswith(intent):
         return Plan(b"", foreign=True)
-    same = _common(behind, intent)
-    return Plan(intent[same:], cut=same) if _is_hole(behind, intent, same) else None
+    same = _common(following, intent)
+    return Plan(intent[same:], cut=same) if _is_hole(following, intent, same) else None
 
 
-def _rest(behind: bytes, rest: bytes, at: int) -> Plan:
-    """Plan for the events that are missing; what is written of the first of them begins at `at`, or ends the file."""
-    tail = len(behind) - at if rest.startswith(behind[at:]) else _torn(behind, rest)
+def _rest(following: bytes, rest: bytes, at: int) -> Plan:
+    """Plan for the missing events. The first may be partly written, from `at` on or at the end of the file."""
+    tail = len(following) - at if rest.startswith(following[at:]) else _torn(following, rest)
     if rest and tail:
         return Plan(rest[tail:], foreign=True)
-    newline = b"" if not rest or not behind or behind.endswith(b"\n") else b"\n"
+    newline = b"" if not rest or not following or following.endswith(b"\n") else b"\n"
     return Plan(newline + rest, foreign=True)
 
 
-def _is_hole(behind: bytes, intent: bytes, same: int) -> bool:
-    """Say whether power loss left NUL bytes, from `same` on, where bytes of the intent should be."""
-    rest = behind[same:]
+def _is_hole(following: bytes, intent: bytes, same: int) -> bool:
+    """Return whether power loss left NUL bytes, from `same` on, in place of bytes of the intent."""
+    rest = following[same:]
     if not rest.startswith(b"\0"):
         return False
-    wanted = intent[same : len(behind)]
+    wanted = intent[same : len(following)]
     return not rest.strip(b"\0") or (
         len(rest) == len(wanted) and all(here in (0, there) for here, there in zip(rest, wanted, strict=True))
     )
 
 
-def _written(behind: bytes, intent: bytes, bounds: list[int]) -> tuple[int, int]:
-    """Return how much of the intent stands there as whole events, in order, and where the last of them ends.
+def _written(following: bytes, intent: bytes, bounds: list[int]) -> tuple[int, int]:
+    """Return how much of the intent is written as complete events, in order, and where the last of them ends.
 
-    Other lines may stand among theirs.
+    Other lines may be mixed in.
     """
     begun = at = 0
     for end in bounds:
         event = intent[begun:end]
-        exact = behind.find(event, at)
+        exact = following.find(event, at)
         if exact >= 0:
             at, begun = exact + len(event), end
             continue
         here = at
         for line in filter(None, event.split(b"\n")):
-            here = _behind_line(behind, line, here)
+            here = _line_end(following, line, here)
             if here < 0:
                 return begun, at
-        if here == len(behind) and event.endswith(b"\n\n"):
-            return begun, at  # the file ends within this event: in the blank lines behind its words
+        if here == len(following) and event.endswith(b"\n\n"):
+            return begun, at  # the file ends within this event, in the blank lines after its text
         begun, at = end, here
     return begun, at
 
 
-def _behind_line(behind: bytes, line: bytes, at: int) -> int:
-    """Return where a whole line ends that stands there from `at` on, -1 if it does not."""
-    found = behind.find(line + b"\n", at)
-    while found > 0 and behind[found - 1 : found] != b"\n":
-        found = behind.find(line + b"\n", found + 1)
+def _line_end(following: bytes, line: bytes, at: int) -> int:
+    """Return where the first such complete line after `at` ends, -1 if there is none."""
+    found = following.find(line + b"\n", at)
+    while found > 0 and following[found - 1 : found] != b"\n":
+        found = following.find(line + b"\n", found + 1)
     return found + len(line) + 1 if found >= 0 else -1
 
 
@@ -112,13 +112,13 @@ def _common(left: bytes, right: bytes) -> int:
     return low
 
 
-def _torn(behind: bytes, intent: bytes) -> int:
-    """Return how much of the intent the file ends with, 0 if nothing that could be told apart."""
-    head = intent[:_TELLING]
-    at = behind.find(head, max(0, len(behind) - len(intent)))
+def _torn(following: bytes, intent: bytes) -> int:
+    """Return how many bytes of the intent the file ends with, 0 if too few to be recognised."""
+    head = intent[:_SHORTEST_TORN]
+    at = following.find(head, max(0, len(following) - len(intent)))
     while at >= 0:
-        if intent.startswith(behind[at:]):
-            return len(behind) - at
-        at = behind.find(head, at + 1)
-    sizes = range(min(len(behind), len(head) - 1), 2, -1)
-    return next((size for size in sizes if behind.endswith(intent[:size])), 0)
+        if intent.startswith(following[at:]):
+            return len(following) - at
+        at = following.find(head, at + 1)
+    sizes = range(min(len(following), len(head) - 1), 2, -1)
+    return next((size for size in sizes if following.endswith(intent[:size])), 0)

@@ -1,7 +1,7 @@
-"""Opening a path without following anything that someone else may have put there.
+"""Opens a path without following anything that someone else may have put there.
 
-The walk goes from an allowed root, component by component, with directory descriptors and O_NOFOLLOW:
-O_NOFOLLOW on the last component alone would follow a link further up.
+The path is walked from an allowed root, component by component, with directory descriptors and O_NOFOLLOW:
+O_NOFOLLOW on the whole path protects only its last component.
 """
 
 import errno
@@ -16,14 +16,14 @@ from katod.errors import TargetRefused
 
 _DIRECTORY: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FILE: Final = os.O_RDWR | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-_PASSING: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EINTR})
+_TRANSIENT: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EINTR})
 PRIVATE_DIRECTORY: Final = 0o700
 PRIVATE_FILE: Final = 0o600
 
 
 @contextmanager
 def open_parent(root: Path, parts: tuple[str, ...], *, make: bool) -> Iterator[int]:
-    """Yield a descriptor of the folder that holds the last part; raises OSError, or TargetRefused for links."""
+    """Yield a descriptor of the folder of the last part. Raises OSError, or TargetRefused for links."""
     if make:
         _make_root(root)
     fd = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -36,7 +36,7 @@ def open_parent(root: Path, parts: tuple[str, ...], *, make: bool) -> Iterator[i
 
 
 def _make_root(root: Path) -> None:
-    """Make a root and what is missing above it, each on the disk before the next."""
+    """Create a root and its missing parents, each synced before the next."""
     missing = [folder for folder in (root, *root.parents) if not folder.exists()]
     for folder in reversed(missing):
         folder.mkdir(mode=PRIVATE_DIRECTORY, exist_ok=True)
@@ -48,7 +48,7 @@ def _make_root(root: Path) -> None:
 
 
 def _step(fd: int, part: str, *, make: bool) -> int:
-    """Go one folder down and close the one above."""
+    """Open a subfolder and close its parent."""
     if make:
         try:
             os.mkdir(part, PRIVATE_DIRECTORY, dir_fd=fd)
@@ -68,7 +68,7 @@ def _step(fd: int, part: str, *, make: bool) -> int:
 
 
 def open_file(parent: int, name: str, *, create: bool) -> int:
-    """Open a file for appending, new ones exclusively; raises OSError, or TargetRefused for odd files."""
+    """Open a file for appending, a new one exclusively. Raises OSError, or TargetRefused if it is no plain file."""
     flags = _FILE | os.O_CREAT | os.O_EXCL if create else _FILE
     try:
         fd = os.open(name, flags, PRIVATE_FILE, dir_fd=parent)
@@ -80,15 +80,15 @@ def open_file(parent: int, name: str, *, create: bool) -> int:
             raise TargetRefused(f"{name} is not a regular file") from error
         raise
     try:
-        refuse_odd(os.fstat(fd), name)
+        require_plain_file(os.fstat(fd), name)
     except TargetRefused:
         os.close(fd)
         raise
     return fd
 
 
-def refuse_odd(status: os.stat_result, name: str) -> None:
-    """Raise TargetRefused unless this is a regular file of this user with one name."""
+def require_plain_file(status: os.stat_result, name: str) -> None:
+    """Raise TargetRefused unless this is a regular file of this user with a single link."""
     if not stat.S_ISREG(status.st_mode):
         raise TargetRefused(f"{name} is not a regular file")
     if status.st_uid != os.getuid():
@@ -101,7 +101,7 @@ Condition = Literal["new", "empty", "taken"]
 
 
 def examine(root: Path, parts: tuple[str, ...]) -> Condition:
-    """Say what stands at a path now, writing nothing; raises TargetRefused for links and odd files."""
+    """Return what is at a path now, without writing. Raises TargetRefused for links and other unusual files."""
     try:
         with open_parent(root, parts, make=False) as parent:
             status = os.stat(parts[-1], dir_fd=parent, follow_symlinks=False)
@@ -110,18 +110,18 @@ def examine(root: Path, parts: tuple[str, ...]) -> Condition:
     except NotADirectoryError as error:
         raise TargetRefused("a part of the path is not a folder") from error
     except OSError as error:
-        if is_passing(error):
+        if is_transient(error):
             raise
         raise TargetRefused(f"cannot be examined: {error.strerror}") from error
     if stat.S_ISLNK(status.st_mode):
         raise TargetRefused(f"{parts[-1]} is a symbolic link")
-    refuse_odd(status, parts[-1])
+    require_plain_file(status, parts[-1])
     return "taken" if status.st_size else "empty"
 
 
-def is_passing(error: OSError) -> bool:
-    """Say whether an error tells of the machine's present state, and nothing of the path."""
-    return error.errno in _PASSING
+def is_transient(error: OSError) -> bool:
+    """Return whether an error is due to the machine's present state rather than the path."""
+    return error.errno in _TRANSIENT
 
 
 def _mode(parent: int, name: str) -> int:

@@ -50,7 +50,7 @@ def scan(source: Source) -> None:
     cursor, more = Cursor(), True
     while more:
         with open_source(str(source.path)) as file:
-            file.prove(cursor)
+            file.verify_anchor(cursor)
             batch = file.read(cursor, STEP_BYTES)
             find_command(source.identity, batch)
             cursor, more = batch.cursor, batch.more

@@ -6,7 +6,7 @@ from katod.cli.config import default_config
 
 
 def test_init_writes_the_commented_defaults(world):
-    """The file is private, and its folder is made."""
+    """The file is private, and its folder is created."""
     target = world.home / "made" / "katod.toml"
     assert world.cli("--config", str(target), "config", "init") == f"wrote {target}\n"
     assert target.read_bytes() == default_config()
@@ -22,19 +22,19 @@ def test_init_never_overwrites(world):
 
 
 def test_path_prints_where_it_is_looked_for(world):
-    """The path of the option comes before that of the environment."""
+    """The path given by the option takes precedence over the environment."""
     assert world.cli("config", "path") == f"{world.config}\n"
     assert world.cli("--config", "/else.toml", "config", "path") == "/else.toml\n"
 
 
 def test_show_prints_the_file_as_it_is(world):
-    """Even one that cannot be used: it is what the person has to mend."""
+    """Even an invalid file is shown: it is the one that has to be fixed."""
     world.config.write_text("[output\n# grüße\n")
     assert world.cli("config", "show") == "[output\n# grüße\n"
 
 
 def test_show_prints_the_defaults_without_a_file(world):
-    """What holds is what is printed."""
+    """Without a file, the defaults that apply are printed."""
     world.config.unlink()
     assert world.cli("config", "show").encode() == default_config()
 
@@ -52,14 +52,14 @@ def test_check_fails_for_a_mistake(world):
 
 
 def test_check_fails_for_a_named_file_that_is_missing(world):
-    """Only a file that nobody named may be absent."""
+    """A missing file is only accepted if it was not named."""
     world.config.unlink()
     world.cli("config", "check", code=1)
     assert str(world.config) in world.said
 
 
 def test_check_accepts_that_no_file_is_there(world, monkeypatch):
-    """Nobody named one: the defaults are used."""
+    """No file was named, so the defaults are used."""
     monkeypatch.delenv("KATOD_CONFIG")
     monkeypatch.setenv("XDG_CONFIG_HOME", str(world.home / "none"))
     del world.variables["KATOD_CONFIG"]

@@ -1,4 +1,4 @@
-"""What the commands share: which sessions there are, and which one is meant."""
+"""What the commands share: which sessions there are, and which one an argument selects."""
 
 import os
 
@@ -12,7 +12,7 @@ ONE, TWO = "6f1c2c1e-8a53-4c3e-9b5e-0a1d5f8f2c11", "6f1c9999-8a53-4c3e-9b5e-0a1d
 
 @pytest.fixture
 def context(world):
-    """The view of a world with two sessions of Claude Code, the first one with a sub-agent, and one of Codex."""
+    """A world with two sessions of Claude Code, the first one with a sub-agent, and one of Codex."""
     for age, session in enumerate((world.claude(TWO), world.claude(ONE), world.codex())):
         session.append(session.user("hello"))
         os.utime(session.path, (1_000_000 - age, 1_000_000 - age))
@@ -24,13 +24,13 @@ def context(world):
 
 @pytest.mark.parametrize("text", [ONE, "6f1c2", "claude:6f1c2", f"claude:{ONE}"])
 def test_a_session_is_meant_by_its_id_or_a_prefix(context, text):
-    """With the agent's name before it or not; its sub-agents are not meant."""
+    """With or without the agent's name; its sub-agents are not selected."""
     assert str(context.select(text).key) == f"claude:{ONE}"
 
 
 @pytest.mark.parametrize("text", ["abc", "6f1c2/abc", "claude:6f1c2/a", f"claude:{ONE}/abc"])
 def test_a_sub_agent_is_meant_by_its_own_id(context, text):
-    """Alone, or behind that of its session."""
+    """On its own, or after that of its session."""
     assert context.select(text).key.subagent == "abc"
 
 
@@ -40,7 +40,7 @@ def test_the_latest_session_is_the_one_that_changed_last(context):
 
 
 def test_an_ambiguous_prefix_names_who_is_meant(context):
-    """No session is chosen where two begin alike; an empty text means none in particular."""
+    """No session is chosen if two begin alike; an empty text selects none in particular."""
     with pytest.raises(SelectionError, match="2 sessions match '6f1c'") as caught:
         context.select("6f1c")
     assert f"claude:{ONE}" in str(caught.value)
@@ -49,20 +49,20 @@ def test_an_ambiguous_prefix_names_who_is_meant(context):
 
 @pytest.mark.parametrize("text", ["nothing", "codex:6f1c2", "6f1c2/x", "opencode:"])
 def test_an_unknown_session_is_an_error(context, text):
-    """What was typed is repeated, and the command that lists the sessions is named."""
+    """The error repeats what was typed and names the command that lists the sessions."""
     with pytest.raises(SelectionError, match=repr(text)) as caught:
         context.select(text)
     assert "katod sessions" in caught.value.hint
 
 
 def test_without_sessions_there_is_no_latest(world):
-    """A home without agents is told so."""
+    """The error says that there are no sessions."""
     with pytest.raises(SelectionError, match="no sessions"):
         Context(None).select("latest")
 
 
 def test_a_folder_that_cannot_be_read_is_told_with_the_unknown_session(world, monkeypatch):
-    """The session may well be there: the reason why it was not found is in the message."""
+    """The session may well exist, so the message says why it was not found."""
     world.claude().append("")
     closed = world.home / ".claude" / "projects"
     scan = os.scandir
@@ -78,7 +78,7 @@ def test_a_folder_that_cannot_be_read_is_told_with_the_unknown_session(world, mo
 
 
 def test_the_files_of_a_session_are_one_session(world):
-    """Oldest change first; the session is as large as all of them, and as new as the newest."""
+    """Oldest change first; the session's size is that of all files, and its time that of the newest."""
     first, second = world.claude(), world.claude(folder="-else")
     for age, file in enumerate((second, first)):
         file.append("{}\n" * (age + 1))
@@ -89,7 +89,7 @@ def test_the_files_of_a_session_are_one_session(world):
 
 
 def test_a_named_configuration_has_to_exist(world, monkeypatch):
-    """By the option or by the environment; a file that nobody named need not."""
+    """Whether by option or by environment; a file that was not named need not exist."""
     world.config.unlink()
     with pytest.raises(ConfigError):
         _ = Context(None).settings

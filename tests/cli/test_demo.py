@@ -1,4 +1,4 @@
-"""`katod demo`: a session plays, and its transcript is shown."""
+"""`katod demo`: a session is played and its transcript shown."""
 
 from pathlib import Path
 
@@ -9,14 +9,14 @@ from katod.cli import demo
 
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch):
-    """Nobody watches: the session plays without pauses, and katod gets the time it needs on a busy machine."""
+    """Play the session without pauses, and give katod enough time on a busy machine."""
     monkeypatch.setattr(demo, "_BEAT", 0.0)
     monkeypatch.setattr(demo, "_PATIENCE", 30.0)
 
 
 @pytest.fixture
 def temporary(tmp_path, monkeypatch):
-    """The folder in which temporary homes are made."""
+    """The folder for temporary homes."""
     folder = tmp_path / "temporary"
     folder.mkdir()
     monkeypatch.setattr(demo.tempfile, "tempdir", str(folder))
@@ -24,7 +24,7 @@ def temporary(tmp_path, monkeypatch):
 
 
 def test_the_transcript_of_the_session_is_shown(world, temporary):
-    """From its front matter to the end of the recording; nothing stays behind, and nothing of the person's is touched."""
+    """From its front matter to the end of the recording; nothing is left over, and no file of the user is touched."""
     before = sorted(world.home.rglob("*"))
     shown = world.cli("demo")
     assert "What katod wrote to ~/katod/" in shown
@@ -42,7 +42,7 @@ def test_the_home_is_kept_on_request(world, temporary):
 
 
 def test_a_katod_that_does_not_start_is_an_error(world, temporary, monkeypatch):
-    """The demo gives up with one line, ends the process that it started, and leaves nothing."""
+    """The demo fails with one line, ends the process that it started, and leaves nothing behind."""
     monkeypatch.setattr(demo, "_PATIENCE", 0.0)
     world.cli("demo", code=1)
     assert "katod to start" in world.said

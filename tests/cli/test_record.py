@@ -1,10 +1,10 @@
-"""`katod record`: the commands from the shell."""
+"""`katod record`: the commands of the chat, from the shell."""
 
 from tests.support.records import Claude
 
 
 def test_without_a_daemon_the_person_is_told_so(world):
-    """What began is named, and that it does not go on by itself."""
+    """The new recording is named, with a note that it does not continue by itself."""
     world.claude().append(Claude().user("hello"))
     assert "recording to" in world.cli("record", "start", "latest", "notes")
     assert "katod is not running" in world.said
@@ -18,7 +18,7 @@ def test_a_refusal_is_the_answer(world):
 
 
 def test_a_session_that_is_not_recorded_cannot_be_stopped(world):
-    """The second stop says so, instead of naming the file of the recording before."""
+    """The second stop says so, instead of naming the previous file."""
     world.claude().append(Claude().user("::start notes\nhello"))
     world.once()
     assert "stopped recording to" in world.cli("record", "stop", "latest")
@@ -26,7 +26,7 @@ def test_a_session_that_is_not_recorded_cannot_be_stopped(world):
 
 
 def test_a_ledger_that_is_set_aside_is_named(world):
-    """Whoever asks while no katod runs is told that all recordings before it have ended."""
+    """The answer says that a damaged ledger was quarantined and that earlier recordings have ended."""
     world.claude().append(Claude().user("::start notes\nhello"))
     world.once()
     ledger = world.state / "ledger.db"

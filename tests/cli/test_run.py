@@ -9,14 +9,14 @@ from tests.support.records import Claude
 
 @pytest.fixture
 def recorded(world):
-    """A world in which a session waits to be recorded."""
+    """A world with a session that is about to be recorded."""
     session = world.claude()
     session.append(session.user("::start notes\nhello"))
     return world
 
 
 def test_once_processes_everything_and_ends(recorded):
-    """What was typed before is recorded when the command returns; nothing is printed on stdout."""
+    """A command typed before is carried out when the program returns; nothing is printed on stdout."""
     assert recorded.katod("run", "--once").stdout == b""
     assert "hello" in recorded.written()["notes.md"]
 

@@ -1,4 +1,4 @@
-"""`katod sessions`: what is listed, to people and to programs."""
+"""`katod sessions`: what is listed, on a terminal and in a pipe."""
 
 import io
 import sys
@@ -13,16 +13,16 @@ from tests.support.records import Claude
 
 
 class Terminal(io.StringIO):
-    """What people look at."""
+    """An output that is a terminal."""
 
     def isatty(self) -> bool:
-        """It is one."""
+        """Return True."""
         return True
 
 
 @pytest.mark.parametrize("width", [60, 80, 200])
 def test_a_terminal_shows_every_column(world, monkeypatch, width):
-    """However narrow it is, agent and session id are there: the title gives way."""
+    """However narrow it is, agent and session id are shown: the title is cut."""
     terminal = Terminal()
     monkeypatch.setenv("COLUMNS", str(width))
     world.claude().append(Claude().user("words " * 30))
@@ -38,7 +38,7 @@ def test_a_terminal_shows_every_column(world, monkeypatch, width):
 
 
 def test_a_pipe_gets_one_line_a_session(world):
-    """Fields stand between tabs, and nothing is cut."""
+    """Fields are separated by tabs, and nothing is cut."""
     world.claude().append(Claude().user("What is this?"))
     assert world.cli("sessions").split("\t")[1:] == ["claude", "6f1c2c1e", "app", "What is this?\n"]
 
@@ -50,13 +50,13 @@ def test_a_wrong_date_is_wrong_usage(world):
 
 
 def test_a_description_leaves_out_what_is_not_known(world):
-    """Absent stays absent."""
+    """What is unknown is left out."""
     world.claude().append(Claude().user("x"))
     assert '"subagent"' not in world.cli("sessions", "--json")
 
 
 def test_a_folder_that_cannot_be_read_is_told(world, monkeypatch):
-    """An empty list for want of permission says so."""
+    """A list that is empty for lack of permission says so."""
     monkeypatch.setattr(Context, "found", lambda self: self.problems.update({"/closed": "Permission denied"}) or {})
     world.cli("sessions")
     assert "/closed: Permission denied" in world.said

@@ -1,4 +1,4 @@
-"""`katod status`: what went wrong is shown where one looks."""
+"""`katod status`: what went wrong is visible."""
 
 import orjson
 
@@ -8,7 +8,7 @@ from tests.support.records import Claude
 
 
 def test_a_bad_configuration_hides_nothing(world):
-    """What katod does is shown all the same; the reason follows, and the exit code tells."""
+    """The status is shown nevertheless; the reason follows, and the exit code is 1."""
     world.claude().append(Claude().user("::start notes\none"))
     world.once()
     world.config.write_text("[output]\ndirectroy = '/x'\n")
@@ -17,7 +17,7 @@ def test_a_bad_configuration_hides_nothing(world):
 
 
 def test_a_folder_that_cannot_be_read_is_named(world, monkeypatch):
-    """An agent's folder that is closed is a problem like an unreadable file."""
+    """An unreadable agent's folder is a problem like an unreadable file."""
     monkeypatch.setattr(Context, "found", lambda self: self.problems.update({"/closed": "Permission denied"}))
     assert orjson.loads(world.cli("status", "--json"))["problems"] == [
         {"path": "/closed", "problem": "Permission denied"}
@@ -25,7 +25,7 @@ def test_a_folder_that_cannot_be_read_is_named(world, monkeypatch):
 
 
 def test_more_ended_recordings_than_are_shown_are_counted(world, monkeypatch):
-    """The list for people is short, and says so."""
+    """The list on a terminal is short, and says so."""
     monkeypatch.setattr(status, "_LAST", 1)
     make, source = Claude(), world.claude()
     for name in "abc":
@@ -35,7 +35,7 @@ def test_more_ended_recordings_than_are_shown_are_counted(world, monkeypatch):
 
 
 def test_secrets_that_were_replaced_are_counted(world):
-    """For each recording, live and over restarts; one without any says nothing."""
+    """For each recording, live and across restarts; a recording without any says nothing."""
     make, source = Claude(), world.claude()
     key = "sk-ant-api03-" + "aB3dE5gH7jK9" * 4
     source.append(make.user("::start notes\nhello"), make.user(f"my key is {key}"), make.says("thanks"))

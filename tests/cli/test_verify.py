@@ -1,4 +1,4 @@
-"""`katod verify`: what is missing, and what only waits."""
+"""`katod verify`: what is missing, and what is only waiting."""
 
 import os
 
@@ -7,7 +7,7 @@ from tests.support.records import Claude
 
 
 def test_a_parked_output_is_no_loss(world):
-    """What waits to be written is not called missing: it is counted, with the reason."""
+    """What is waiting to be written is not reported as missing: it is counted, with the reason."""
     make, source = Claude(), world.claude()
     source.append(make.user("::start n\none"))
     world.once()
@@ -22,7 +22,7 @@ def test_a_parked_output_is_no_loss(world):
 
 
 def test_a_changed_part_fails(world):
-    """Exit code 1, and how many parts differ."""
+    """Exit code 1, with the number of parts that differ."""
     world.claude().append(Claude().user("::start n\nsome words"))
     world.once()
     path = world.home / "katod" / "app" / "n.md"
@@ -31,10 +31,10 @@ def test_a_changed_part_fails(world):
 
 
 def test_a_part_that_older_rules_redacted_is_said_to_be_one(world, monkeypatch):
-    """A recording keeps the version of the rules that it began with: a difference has its reason."""
+    """A recording keeps the version of the rules it started with, so a difference is explained."""
     world.claude().append(Claude().user("::start n\nsome words"))
     world.once()
     path = world.home / "katod" / "app" / "n.md"
     path.write_text(path.read_text().replace("some", "other"))
-    monkeypatch.setattr(verify, "VERSION", 99)
+    monkeypatch.setattr(verify, "RULES_VERSION", 99)
     assert "older set of rules" in world.cli("verify", code=1)

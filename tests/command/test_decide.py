@@ -1,14 +1,14 @@
-"""What a command does, given where its session stands: the whole table."""
+"""What a command does, given the state of its session: the whole table."""
 
 import pytest
 
-from katod.command.decide import Action, Standing, decide
+from katod.command.decide import Action, RecordingState, decide
 from katod.model import Command
 from tests.looping import each
 
-IDLE = Standing()
-STOPPED = Standing(present="/out/a.md")
-RECORDING = Standing(recording="/out/a.md", present="/out/a.md")
+IDLE = RecordingState()
+STOPPED = RecordingState(present="/out/a.md")
+RECORDING = RecordingState(recording="/out/a.md", present="/out/a.md")
 NOTHING = Action()
 
 TABLE = [
@@ -32,47 +32,47 @@ TABLE = [
     ("capture", RECORDING, "/out/a.md", Action(end=True, begin="beginning", target="named")),
     ("capture", RECORDING, "/out/b.md", Action(end=True, begin="beginning", target="named")),
     *(
-        ("export", standing, named, Action(copy=True, target="named" if named else "generated"))
-        for standing in (IDLE, STOPPED, RECORDING)
+        ("export", state, named, Action(copy=True, target="named" if named else "generated"))
+        for state in (IDLE, STOPPED, RECORDING)
         for named in ("", "/out/a.md", "/out/b.md")
     ),
 ]
 
 
-@each(("word", "standing", "named", "action"), TABLE)
-def test_command_does_what_the_table_says(word, standing, named, action):
-    """Each word does one thing in each standing, whether its name means this output, another or none."""
-    assert decide(Command(word), standing, named) == action
+@each(("word", "state", "named", "action"), TABLE)
+def test_command_does_what_the_table_says(word, state, named, action):
+    """Each word does one thing in each state, whether its name means this output, another or none."""
+    assert decide(Command(word), state, named) == action
 
 
-@each(("word", "standing", "named", "decision"), TABLE)
-def test_switches_do_not_change_what_a_command_does(word, standing, named, decision):
-    """Options hold for the range that a command opens; what it does is the same with them."""
-    plain = decide(Command(word), standing, named)
-    assert decide(Command(word, switches=(("tools", True),)), standing, named) == plain
+@each(("word", "state", "named", "decision"), TABLE)
+def test_switches_do_not_change_what_a_command_does(word, state, named, decision):
+    """Options apply to the range that a command opens; what it does is the same with them."""
+    plain = decide(Command(word), state, named)
+    assert decide(Command(word, switches=(("tools", True),)), state, named) == plain
 
 
-@pytest.mark.parametrize("standing", [IDLE, STOPPED, RECORDING])
-def test_started_recording_is_started_once(standing):
+@pytest.mark.parametrize("state", [IDLE, STOPPED, RECORDING])
+def test_started_recording_is_started_once(state):
     """A second `::start` for the same output does nothing more."""
-    path = standing.present or "/out/new.md"
-    assert decide(Command("start"), Standing(path, path)) == NOTHING
+    path = state.present or "/out/new.md"
+    assert decide(Command("start"), RecordingState(path, path)) == NOTHING
 
 
 def test_recording_to_another_output_than_the_present_one_goes_on():
-    """A bare `::start` while something is recorded does nothing, whatever the session's present output is."""
-    assert decide(Command("start"), Standing("/out/a.md", "/out/b.md"), "/out/a.md") == NOTHING
+    """A bare `::start` while something is recorded does nothing, whatever the session's current output is."""
+    assert decide(Command("start"), RecordingState("/out/a.md", "/out/b.md"), "/out/a.md") == NOTHING
 
 
 @each("word", ["start", "stop", "capture", "export"])
-@each("standing", [IDLE, STOPPED])
-def test_nothing_is_ended_where_nothing_is_recorded(word, standing):
+@each("state", [IDLE, STOPPED])
+def test_nothing_is_ended_where_nothing_is_recorded(word, state):
     """A command ends a recording only if there is one."""
-    assert not decide(Command(word), standing, "/out/x.md").end
+    assert not decide(Command(word), state, "/out/x.md").end
 
 
-@pytest.mark.parametrize("standing", [IDLE, STOPPED, RECORDING])
-def test_export_leaves_the_recording_untouched(standing):
+@pytest.mark.parametrize("state", [IDLE, STOPPED, RECORDING])
+def test_export_leaves_the_recording_untouched(state):
     """An export neither ends nor begins a recording."""
-    action = decide(Command("export"), standing)
+    action = decide(Command("export"), state)
     assert (action.end, action.begin, action.copy) == (False, "", True)

@@ -1,4 +1,4 @@
-"""The grammar of commands: which lines of a typed text command, and how they are read."""
+"""The grammar of commands: which lines of typed text are commands, and how they are parsed."""
 
 from itertools import pairwise
 
@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from katod.command.grammar import WORDS, parse, parse_line
+from katod.command.grammar import WORDS, parse_line, parse_message
 from katod.model import Command
 from tests.looping import each
 
@@ -19,7 +19,7 @@ SWITCHES = {
 
 
 def commands(text):
-    return [(command.word, command.name) for command in parse(text).commands]
+    return [(command.word, command.name) for command in parse_message(text).commands]
 
 
 # -- one line --------------------------------------------------------------------------------------
@@ -27,7 +27,7 @@ def commands(text):
 
 @pytest.mark.parametrize("word", WORDS)
 def test_word_alone_is_a_command(word):
-    """Each word commands without a name."""
+    """Each word is a command without a name."""
     assert parse_line(f"::{word}") == Command(word, line=f"::{word}")
 
 
@@ -63,13 +63,13 @@ def test_case_of_the_word_does_not_matter(line):
 )
 @each("word", ["start", "capture", "export"])
 def test_name_is_one_bare_word_a_quotation_or_a_link(word, typed, name):
-    """A name is taken as it stands, without its quotes, or as the target of a Markdown link."""
+    """A name is taken literally, without its quotes, or as the target of a Markdown link."""
     assert parse_line(f"::{word} {typed}") == Command(word, name, (), f"::{word} {typed}")
 
 
 @pytest.mark.parametrize("blank", [" ", "   ", "\t", " \t "])
 def test_blanks_between_the_parts_do_not_matter(blank):
-    """Spaces and tabs part the word, the name and the options, however many."""
+    """Spaces and tabs separate the word, the name and the options, in any number."""
     command = parse_line(f"::start{blank}auth{blank}+tools{blank}")
     assert (command.name, command.switches) == ("auth", (("tools", True),))
 
@@ -91,7 +91,7 @@ def test_options_and_name_stand_in_any_order_and_case(line):
 
 
 def test_last_of_two_contrary_options_holds():
-    """An option that is taken back on the same line is taken back."""
+    """If an option is given twice, the last one counts."""
     assert parse_line("::start +tools -tools").switches == (("tools", False),)
 
 
@@ -136,7 +136,7 @@ def test_last_of_two_contrary_options_holds():
     ],
 )
 def test_anything_else_is_ordinary_text(line):
-    """More than one bare word, an unknown word, or anything before the colons: nobody commands."""
+    """With more than one bare word, an unknown word, or anything before the colons, a line is not a command."""
     assert parse_line(line) is None
 
 
@@ -149,8 +149,8 @@ def test_several_commands_act_in_their_order():
 
 
 def test_text_stands_in_pieces_around_the_commands():
-    """What is said before, between and after the commands is kept in its place."""
-    parsed = parse("one\n\n::start\ntwo\n  three\n\n\n::stop\n\nfour\n")
+    """The text before, between and after the commands keeps its place."""
+    parsed = parse_message("one\n\n::start\ntwo\n  three\n\n\n::stop\n\nfour\n")
     assert [piece.text or piece.command.word for piece in parsed.pieces] == [
         "one", "start", "two\n  three", "stop", "four",
     ]  # fmt: skip
@@ -158,20 +158,20 @@ def test_text_stands_in_pieces_around_the_commands():
 
 
 def test_blank_lines_around_commands_are_no_piece():
-    """Nothing but blank lines between two commands is nothing said."""
-    assert len(parse("\n\n::start\n \n\t\n::stop\n").pieces) == 2
+    """Blank lines between two commands are not a piece of text."""
+    assert len(parse_message("\n\n::start\n \n\t\n::stop\n").pieces) == 2
 
 
 @pytest.mark.parametrize("text", ["", "\n", "hello", "a\n\nb\n", "std::cout << 1;\n"])
 def test_text_without_commands_is_one_piece_as_it_is(text):
-    """A text that commands nothing is not changed, blank lines at its ends included."""
-    assert "".join(piece.text for piece in parse(text).pieces).strip() == text.strip()
-    assert parse(text).commands == []
+    """Text without commands is not changed, including blank lines at its ends."""
+    assert "".join(piece.text for piece in parse_message(text).pieces).strip() == text.strip()
+    assert parse_message(text).commands == []
 
 
 def test_crlf_text_commands_like_any_other():
-    """A text with carriage returns holds the same commands, and their lines end before the return."""
-    parsed = parse("one\r\n::start auth\r\ntwo\r\n::stop\r\n")
+    """Text with carriage returns contains the same commands, and their lines end before the return."""
+    parsed = parse_message("one\r\n::start auth\r\ntwo\r\n::stop\r\n")
     assert [command.line for command in parsed.commands] == ["::start auth", "::stop"]
     assert parsed.near_misses == 0
 
@@ -184,23 +184,23 @@ def test_crlf_text_commands_like_any_other():
     ],
 )  # fmt: skip
 def test_command_inside_a_code_fence_is_code(opening, closing):
-    """What stands in a fence is shown, not meant; behind it people command again."""
+    """A line in a fence is not a command; a line after it can be."""
     assert commands(f"{opening}\n::start inside\n{closing}\n::start behind") == [("start", "behind")]
 
 
 @pytest.mark.parametrize("inner", ["~~~", "``", "```bash", "``` x", "    ```"])
 def test_fence_is_closed_only_by_its_own_kind(inner):
-    """A shorter run, another character, words behind it or a deep indent do not close a fence."""
+    """A shorter run, another character, words after it or a deep indent do not close a fence."""
     assert commands(f"```\n{inner}\n::start inside\n```\n::stop") == [("stop", "")]
 
 
 def test_longer_fence_holds_shorter_ones():
-    """A fence within a longer fence is part of the code."""
+    """A fence inside a longer fence is part of the code."""
     assert commands("````\n```\n::start\n```\n::start\n````\n::stop") == [("stop", "")]
 
 
 def test_unclosed_fence_holds_all_that_follows():
-    """Behind a fence that nobody closed, everything is code."""
+    """After a fence that is never closed, everything is code."""
     assert commands("::start\n```\n::stop\n\n::export") == [("start", "")]
 
 
@@ -227,8 +227,8 @@ def test_what_is_no_fence_hides_nothing(line):
     ],
 )
 def test_lines_that_look_like_commands_are_counted(text, count):
-    """A line that begins like a command and is none is counted, for the status to tell."""
-    assert parse(text).near_misses == count
+    """A line that looks like a command but is not is counted for `katod status`."""
+    assert parse_message(text).near_misses == count
 
 
 PASTED = {
@@ -268,15 +268,15 @@ A paragraph::
 
 @each("text", PASTED.values(), ids=PASTED)
 def test_pasted_code_commands_nothing(text):
-    """Code and markup that is full of colons is ordinary text, kept as it is."""
-    parsed = parse(text)
+    """Code and markup full of colons is ordinary text and not changed."""
+    parsed = parse_message(text)
     assert parsed.commands == []
     assert "\n".join(piece.text for piece in parsed.pieces).strip() == text.strip()
 
 
 @each("text", PASTED.values(), ids=PASTED)
 def test_pasted_code_voids_no_command(text):
-    """A command beside pasted code acts all the same."""
+    """A command next to pasted code is carried out."""
     assert commands(f"::start auth\n{text}\n::stop") == [("start", "auth"), ("stop", "")]
 
 
@@ -299,15 +299,15 @@ def solid(text):
 
 @given(TEXTS)
 def test_pieces_together_are_the_text(text):
-    """Text and command lines in their order are the lines that were typed: nothing is lost or moved."""
-    pieces = parse(text).pieces
+    """Text and command lines, in order, are the lines that were typed: nothing is lost or moved."""
+    pieces = parse_message(text).pieces
     assert solid("\n".join(piece.command.line if piece.command else piece.text for piece in pieces)) == solid(text)
 
 
 @given(TEXTS)
 def test_pieces_are_parsed_to_themselves(text):
-    """A command line is a command also alone, and two texts never stand side by side."""
-    pieces = parse(text).pieces
+    """A command line on its own is the same command, and two texts are never adjacent."""
+    pieces = parse_message(text).pieces
     for piece in pieces:
         assert (piece.command is None) != (piece.text == "") or text.strip() == ""
         assert piece.command is None or parse_line(piece.command.line) == piece.command
@@ -316,7 +316,7 @@ def test_pieces_are_parsed_to_themselves(text):
 
 @given(st.sampled_from(["start", "capture", "export"]), st.text(min_size=1).filter(str.strip), st.sampled_from("\"'`"))
 def test_any_quoted_name_comes_back(word, name, quote):
-    """Whatever stands between quotes is the name, as long as it fits on the line."""
+    """Anything between quotes is the name, as long as it fits on the line."""
     name = "".join(c for c in name if c not in f"{quote}\n\r") or "x"
     command = parse_line(f"::{word} {quote}{name}{quote} +thinking")
     assert (command.word, command.name, command.switches) == (word, name, (("thinking", True),))

@@ -1,4 +1,4 @@
-"""Looking for commands in raw lines of a session that nobody records."""
+"""Looking for commands in the raw lines of an unrecorded session."""
 
 import json
 from unittest import mock
@@ -16,7 +16,7 @@ CODEX = Identity(SessionKey("codex", "s"))
 
 
 def find_command(identity, found):
-    """Scan these lines as they stood in their file."""
+    """Scan these lines as they were in their file."""
     data = b"".join(line.data + b"\n" for line in found)
     return scan.find_command(identity, Batch(data, found[0].offset if found else 0, START, more=False))
 
@@ -41,7 +41,7 @@ def lines(*records):
 
 @pytest.mark.parametrize(("identity", "record"), [(CLAUDE, claude), (CODEX, codex)])
 def test_first_line_with_a_command_is_found(identity, record):
-    """The first line whose typed text commands is returned; those before it do not."""
+    """The first line with a typed command is returned, none before it."""
     found = lines(record("hello"), record("now\n::start auth"), record("::stop"))
     assert plain(find_command(identity, found)) == (found[1], 0)
 
@@ -54,7 +54,7 @@ def test_case_does_not_matter(word):
 
 
 def test_line_breaks_of_json_are_line_breaks():
-    r"""A command behind an escaped `\n` stands at the beginning of its line."""
+    r"""A command after an escaped `\n` is at the beginning of its line."""
     assert find_command(CLAUDE, lines(b'{"type":"user","message":{"content":"a\\n::stop\\nb"}}\n'))[0] is not None
 
 
@@ -74,25 +74,25 @@ def test_line_breaks_of_json_are_line_breaks():
     ],
 )
 def test_other_text_is_no_command(record):
-    """What no person typed, or what is no whole command line, is passed over."""
+    """What no person typed, or what is not a complete command line, is skipped."""
     assert find_command(CLAUDE, lines(record))[0] is None
 
 
 def test_near_misses_before_the_command_are_counted():
-    """Lines of typed texts that look like commands are counted up to the line that is found."""
+    """Lines of typed text that look like commands are counted up to the line that is found."""
     found = lines(claude("::start please look"), claude("::start"), claude("::start please look"))
     assert plain(find_command(CLAUDE, found)) == (found[1], 1)
     assert find_command(CLAUDE, found[:1]) == (None, 1)
 
 
 def test_sub_agents_are_not_searched():
-    """What stands in a sub-agent's thread never commands."""
+    """Nothing in a sub-agent's thread is a command."""
     identity = Identity(SessionKey("claude", "s", "a1"))
     assert find_command(identity, lines(claude("::start"))) == (None, 0)
 
 
 def test_lines_without_a_command_word_are_not_decoded():
-    """A session that is only scanned costs no decoding: the bytes tell."""
+    """Scanning a session requires no decoding: the bytes suffice."""
     with mock.patch.object(scan, "decode", side_effect=AssertionError("decoded")):
         found = find_command(CLAUDE, lines(claude("hello"), claude("std::cout << x"), claude("Ruby ::Module")))
     assert found == (None, 0)
@@ -104,6 +104,6 @@ def test_no_lines_hold_no_command():
 
 
 def test_the_line_comes_decoded():
-    """Whoever translates it takes the records as they are: the line is decoded once."""
+    """The records of the line can be used as they are: the line is decoded once."""
     line, _ = find_command(CLAUDE, lines(claude("::start")))
     assert [record.value["message"]["content"] for record in line.records] == ["::start"]

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from katod import events as ev
-from katod.command.grammar import parse
+from katod.command.grammar import parse_message
 from katod.command.split import command_of, split
 from katod.events import Event, SessionRef
 from katod.model import Command
@@ -35,20 +35,20 @@ def kinds(parts):
 
 @pytest.mark.parametrize("text", ["hello", "", "std::cout", "::start please look", "```\n::start\n```"])
 def test_message_without_commands_is_the_same_event(text):
-    """What commands nothing is handed on as it is, its id unchanged."""
+    """A message without commands is passed on unchanged, including its id."""
     event = message(text)
     assert split(event).events == [event]
 
 
 @pytest.mark.parametrize("text", ["::start", "one\n::stop\ntwo"])
 def test_text_that_nobody_typed_stays_whole(text):
-    """A command in a text that no person is proven to have typed is text, and no near miss."""
+    """A command in text that is not known to be typed is text, and no near miss."""
     event = message(text, typed=False)
     assert split(event) == ([event], text, 0)
 
 
 def test_message_becomes_text_command_and_text():
-    """The text before, the command and the text after are events of their own, numbered in their order."""
+    """The text before, the command and the text after are separate events, numbered in order."""
     parts = split(message("before\n\n::start auth +tools\nafter"))
     assert kinds(parts) == [ev.USER_MESSAGE, ev.USER_COMMAND, ev.USER_MESSAGE]
     assert [part.id for part in parts.events] == ["claude:s:u1:0.0", "claude:s:u1:0.1", "claude:s:u1:0.2"]
@@ -66,7 +66,7 @@ def test_parts_keep_where_and_when_the_message_was():
 
 
 def test_command_event_holds_the_parse_only():
-    """The payload of a command is word, name, options and the line as typed; what is absent stays absent."""
+    """The payload of a command is word, name, options and the line as typed; what is absent is left out."""
     [whole, bare] = split(message('::Capture "my notes" -thinking +tools\n::stop')).events
     assert whole.payload == {
         "command": "capture",
@@ -81,9 +81,9 @@ def test_command_event_holds_the_parse_only():
     "line", ["::start", "::stop -tools", "::capture 'a b' +thinking", "::export x.md -thinking +tools"]
 )
 def test_command_is_read_back_from_its_event(line):
-    """From a command's event the same command comes back that was parsed."""
+    """Reading a command's event gives the command that was parsed."""
     [event] = split(message(line)).events
-    assert command_of(event) == parse(line).commands[0]
+    assert command_of(event) == parse_message(line).commands[0]
 
 
 def test_command_without_argument_is_read_back():
@@ -93,13 +93,13 @@ def test_command_without_argument_is_read_back():
 
 
 def test_attachments_stay_with_the_first_text():
-    """Pictures sent with a message are shown once, with its first words."""
+    """Pictures sent with a message are shown once, with its first text."""
     parts = split(message("::start\nlook\n::stop\nagain", attachments=[IMAGE]))
     assert [part.payload.get("attachments") for part in parts.events] == [None, [IMAGE], None, None]
 
 
 def test_attachments_beside_commands_alone_are_kept():
-    """Pictures sent with nothing but a command are an event of their own behind it."""
+    """Pictures sent with nothing but a command are an event of their own after it."""
     parts = split(message("::start", attachments=[IMAGE]))
     assert kinds(parts) == [ev.USER_COMMAND, ev.USER_MESSAGE]
     assert parts.events[1].payload == {"text": "", "attachments": [IMAGE]}
@@ -109,7 +109,7 @@ def test_attachments_beside_commands_alone_are_kept():
 
 
 def test_near_misses_are_counted_beside_commands_and_alone():
-    """What looked like a command is counted, whether the message commands or not."""
+    """What looked like a command is counted, whether or not the message has commands."""
     assert split(message("::start\n::strat\n::stop now")).near_misses == 2
     assert split(message("::strat")).near_misses == 1
 
@@ -119,7 +119,7 @@ PARTS = st.sampled_from(["::start a", "::stop", "text", "", "```", "::strat", " 
 
 @given(st.lists(PARTS, max_size=10).map("\n".join))
 def test_parts_have_their_own_ids_and_together_say_the_same(text):
-    """No two parts share an id, and the texts are the words of the message."""
+    """No two parts share an id, and together their texts are the message."""
     parts = split(message(text))
     ids = [part.id for part in parts.events]
     assert len(set(ids)) == len(ids)

@@ -1,4 +1,4 @@
-"""From a typed name to a path: where an output may lie, and everything that is refused."""
+"""From a typed name to a path: where an output may be, and everything that is refused."""
 
 import unicodedata
 from dataclasses import replace
@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from katod.command.target import Places, generated, numbered, resolve
+from katod.command.target import TargetScope, generated, numbered, resolve
 from katod.errors import TargetRefused
 from katod.model import Target
 
@@ -24,11 +24,11 @@ TEMPLATE = "{project}/{date}-{title}-{session8}"
 
 
 @pytest.fixture
-def places(tmp_path):
+def scope(tmp_path):
     home = tmp_path / "home"
     for folder in ("katod", "work/app", "notes", ".claude/projects/p"):
         (home / folder).mkdir(parents=True)
-    return Places(
+    return TargetScope(
         output=home / "katod",
         project=home / "work/app",
         project_folder="app",
@@ -39,43 +39,43 @@ def places(tmp_path):
     )
 
 
-def refused(name, places):
+def refused(name, scope):
     with pytest.raises(TargetRefused) as caught:
-        resolve(name, places)
+        resolve(name, scope)
     return caught.value.what
 
 
 # -- where names lead ------------------------------------------------------------------------------
 
 
-def test_bare_name_lies_in_the_project_folder_of_the_output_directory(places):
-    """A name without a slash is a file among those of the project."""
-    assert resolve("auth", places) == Target(places.output, ("app", "auth.md"), "markdown")
+def test_bare_name_lies_in_the_project_folder_of_the_output_directory(scope):
+    """A name without a slash is a file in the project's folder."""
+    assert resolve("auth", scope) == Target(scope.output, ("app", "auth.md"), "markdown")
 
 
-def test_path_with_a_slash_is_relative_to_the_project(places):
-    """A name with a slash lies in the session's own project directory."""
-    assert resolve("docs/auth", places) == Target(places.project, ("docs", "auth.md"), "markdown")
+def test_path_with_a_slash_is_relative_to_the_project(scope):
+    """A name with a slash is in the session's own project directory."""
+    assert resolve("docs/auth", scope) == Target(scope.project, ("docs", "auth.md"), "markdown")
 
 
 @pytest.mark.parametrize("form", ["{home}/notes/a/b.md", "~/notes/a/b.md"])
-def test_absolute_path_lies_in_an_allowed_root(places, form):
-    """An absolute path, or one from the home directory, is taken where the configuration allows its root."""
-    assert resolve(form.format(home=places.home), places) == Target(places.home / "notes", ("a", "b.md"), "markdown")
+def test_absolute_path_lies_in_an_allowed_root(scope, form):
+    """An absolute path, or one from the home directory, is accepted if the configuration allows its root."""
+    assert resolve(form.format(home=scope.home), scope) == Target(scope.home / "notes", ("a", "b.md"), "markdown")
 
 
 @pytest.mark.parametrize(("folder", "root"), [("katod/x", "katod"), ("work/app/docs", "work/app")])
-def test_absolute_path_lies_in_the_output_directory_or_the_project(places, folder, root):
+def test_absolute_path_lies_in_the_output_directory_or_the_project(scope, folder, root):
     """The output directory and the project are roots without being listed."""
-    target = resolve(f"{places.home}/{folder}/a.md", places)
-    assert (target.root, target.path) == (places.home / root, places.home / folder / "a.md")
+    target = resolve(f"{scope.home}/{folder}/a.md", scope)
+    assert (target.root, target.path) == (scope.home / root, scope.home / folder / "a.md")
 
 
-def test_absolute_path_may_name_a_root_by_its_real_path(places, tmp_path):
-    """A root that is reached through a link is the same root under its real path."""
-    (tmp_path / "link").symlink_to(places.home / "notes")
-    linked = replace(places, allowed=(tmp_path / "link",))
-    assert resolve(f"{places.home}/notes/a.md", linked).root == tmp_path / "link"
+def test_absolute_path_may_name_a_root_by_its_real_path(scope, tmp_path):
+    """A root reached through a link is also recognised by its real path."""
+    (tmp_path / "link").symlink_to(scope.home / "notes")
+    linked = replace(scope, allowed=(tmp_path / "link",))
+    assert resolve(f"{scope.home}/notes/a.md", linked).root == tmp_path / "link"
     assert resolve(f"{tmp_path}/link/a.md", linked).root == tmp_path / "link"
 
 
@@ -92,171 +92,171 @@ def test_absolute_path_may_name_a_root_by_its_real_path(places, tmp_path):
         ("日本語", "日本語.md", "markdown"),
     ],
 )
-def test_suffix_chooses_the_format(places, name, file, form):
-    """A known suffix, in any case, says what is written; without one it is the configured format."""
-    target = resolve(name, places)
+def test_suffix_chooses_the_format(scope, name, file, form):
+    """A known suffix, in any case, chooses the format; without one it is the configured format."""
+    target = resolve(name, scope)
     assert (target.parts[-1], target.format) == (file, form)
 
 
-def test_configured_format_gives_the_suffix(places):
-    """Where JSONL is configured, a name without a suffix becomes a JSONL file."""
-    target = resolve("auth", replace(places, format="jsonl"))
+def test_configured_format_gives_the_suffix(scope):
+    """If JSONL is configured, a name without a suffix becomes a JSONL file."""
+    target = resolve("auth", replace(scope, format="jsonl"))
     assert (target.parts[-1], target.format) == ("auth.jsonl", "jsonl")
 
 
-def test_format_that_is_not_offered_is_refused(places):
-    """A suffix is refused where its format cannot be written."""
+def test_format_that_is_not_offered_is_refused(scope):
+    """A suffix is refused if its format cannot be written."""
     with pytest.raises(TargetRefused, match="suffix"):
-        resolve("a.jsonl", places, formats=("markdown",))
+        resolve("a.jsonl", scope, formats=("markdown",))
 
 
-def test_name_is_composed(places):
+def test_name_is_composed(scope):
     """Two ways of writing the same letters are one name."""
-    assert resolve(unicodedata.normalize("NFD", "übung"), places) == resolve("übung", places)
+    assert resolve(unicodedata.normalize("NFD", "übung"), scope) == resolve("übung", scope)
 
 
 # -- what is refused -------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("suffix", ["txt", "html", "py", "2", "", "md~", "md.bak"])
-def test_unknown_suffix_is_refused(places, suffix):
-    """Another suffix than those of the formats is refused, and the known ones are named."""
-    assert "jsonl" in refused(f"auth.{suffix}", places)
+def test_unknown_suffix_is_refused(scope, suffix):
+    """A suffix that is not that of a format is refused, and the known ones are named."""
+    assert "jsonl" in refused(f"auth.{suffix}", scope)
 
 
 @pytest.mark.parametrize("name", [".git/hooks/x", "docs/.hidden/a.md", ".auth.md", ".md", ".", "..", "..."])
-def test_hidden_component_is_refused(places, name):
-    """No part of a path may begin with a dot, whatever comes behind it."""
-    refused(name, places)
+def test_hidden_component_is_refused(scope, name):
+    """No part of a path may begin with a dot, whatever follows it."""
+    refused(name, scope)
 
 
 @pytest.mark.parametrize("name", ["../a.md", "docs/../../a.md", "docs/./a.md", "docs//a.md", "docs/", "docs/..", ""])
-def test_path_that_steps_up_or_is_empty_is_refused(places, name):
-    """Parts that are empty, `.` or `..` are refused, also where they would lead to a good place."""
-    refused(name, places)
+def test_path_that_steps_up_or_is_empty_is_refused(scope, name):
+    """Parts that are empty, `.` or `..` are refused, even if they would lead to an allowed place."""
+    refused(name, scope)
 
 
 @pytest.mark.parametrize("root", ["~", "{home}"])
 @pytest.mark.parametrize(
     "way", ["/notes/../x.md", "/notes/a/../../x.md", "/notes//x.md", "/notes/.ssh/x.md", "/notes/", "/notes"]
 )
-def test_absolute_path_is_checked_part_by_part(places, root, way):
-    """Behind an allowed root the same parts are refused as in any name."""
-    refused(f"{root.format(home=places.home)}{way}", places)
+def test_absolute_path_is_checked_part_by_part(scope, root, way):
+    """Below an allowed root, the same parts are refused as in any name."""
+    refused(f"{root.format(home=scope.home)}{way}", scope)
 
 
 @pytest.mark.parametrize(
     "name",
     ["/etc/passwd.md", "/x.md", "//x.md", "{home}/x.md", "~/x.md", "~/other/x.md", "{home}/notes2/x.md", "~/", "/"],
 )
-def test_path_outside_the_roots_is_refused(places, name):
+def test_path_outside_the_roots_is_refused(scope, name):
     """Only the output directory, the project and the listed roots are written to."""
-    assert "outside" in refused(name.format(home=places.home), places)
+    assert "outside" in refused(name.format(home=scope.home), scope)
 
 
 @pytest.mark.parametrize("name", ["~", "~bob/x.md", "~bob"])
-def test_home_of_another_user_is_refused(places, name):
-    """A tilde means the own home directory with a slash behind it, and nothing else."""
-    refused(name, places)
+def test_home_of_another_user_is_refused(scope, name):
+    """A tilde followed by a slash means the user's own home directory, and nothing else."""
+    refused(name, scope)
 
 
 @pytest.mark.parametrize("odd", ["\0", "\n", "\r", "\t", "\x1b", "\x7f", "\x85", "\x9b", "\\", "$"])
-def test_control_characters_and_shell_signs_are_refused(places, odd):
-    """A name holds no control character, backslash or dollar sign."""
-    refused(f"a{odd}b", places)
-    refused(f"docs/a{odd}b/c.md", places)
+def test_control_characters_and_shell_signs_are_refused(scope, odd):
+    """A name contains no control character, backslash or dollar sign."""
+    refused(f"a{odd}b", scope)
+    refused(f"docs/a{odd}b/c.md", scope)
 
 
 @pytest.mark.parametrize("odd", ["\u202a", "\u202e", "\u2066", "\u2069"])
-def test_characters_that_turn_text_around_are_refused(places, odd):
+def test_characters_that_turn_text_around_are_refused(scope, odd):
     """A name cannot look like another one by writing it backwards."""
-    refused(f"a{odd}dm.", places)
+    refused(f"a{odd}dm.", scope)
 
 
 @pytest.mark.parametrize("name", ["c:/x.md", "z:\\x.md"])
-def test_drive_letters_are_refused(places, name):
-    """A Windows path is no name."""
-    refused(name, places)
+def test_drive_letters_are_refused(scope, name):
+    """A Windows path is not a valid name."""
+    refused(name, scope)
 
 
 @pytest.mark.parametrize(
     "name", ["con", "CON.md", "nul.txt.md", "aux", "prn.md", "com1", "LPT9.md", "docs/con/a.md", "con/a.md"]
 )
-def test_reserved_names_are_refused(places, name):
+def test_reserved_names_are_refused(scope, name):
     """A name that some systems keep for devices would be unreadable there."""
-    refused(name, places)
+    refused(name, scope)
 
 
 @pytest.mark.parametrize("name", ["-rf", "-a.md", "docs/-x/a.md", "--help"])
-def test_parts_that_look_like_options_are_refused(places, name):
-    """A file that begins with a hyphen would be taken for an option by other programs."""
-    refused(name, places)
+def test_parts_that_look_like_options_are_refused(scope, name):
+    """Other programs would take a file name that begins with a hyphen for an option."""
+    refused(name, scope)
 
 
 @pytest.mark.parametrize(
     "name", ["x" * 201, "é" * 101, "日" * 67, "docs/" + "x" * 201 + "/a.md", "/".join(["x" * 150] * 8)]
 )
-def test_long_names_are_refused(places, name):
+def test_long_names_are_refused(scope, name):
     """A part of more than 200 bytes, or a very long path, is refused."""
-    assert "too long" in refused(name, places)
+    assert "too long" in refused(name, scope)
 
 
-def test_name_of_200_bytes_is_taken(places):
-    """The longest part that is allowed is taken."""
-    assert resolve("x" * 200, places).parts[-1] == "x" * 200 + ".md"
+def test_name_of_200_bytes_is_taken(scope):
+    """A part of the maximum length is accepted."""
+    assert resolve("x" * 200, scope).parts[-1] == "x" * 200 + ".md"
 
 
 @pytest.mark.parametrize("project", [None, "relative/app", "/", "home", "around an agent", "an agent"])
-def test_path_is_refused_where_the_session_has_no_good_project(places, project):
-    """A relative path needs a project that is not the root, the home directory or around an agent's folder."""
-    there = {"home": places.home, "around an agent": places.home / "x", "an agent": places.home / ".claude"}
-    moved = replace(places, agents=(places.home / "x/.claude", places.home / ".claude"))
+def test_path_is_refused_where_the_session_has_no_good_project(scope, project):
+    """A relative path needs a project that is not the root, the home directory or a parent of an agent's folder."""
+    there = {"home": scope.home, "around an agent": scope.home / "x", "an agent": scope.home / ".claude"}
+    moved = replace(scope, agents=(scope.home / "x/.claude", scope.home / ".claude"))
     path = there.get(project) or (project and Path(project))
     refused("docs/auth.md", replace(moved, project=path))
-    assert resolve("auth", replace(moved, project=path)).root == places.output
+    assert resolve("auth", replace(moved, project=path)).root == scope.output
 
 
-def test_project_that_is_a_link_to_the_home_directory_is_refused(places, tmp_path):
-    """A link does not make a project of the home directory."""
-    (tmp_path / "link").symlink_to(places.home)
-    refused("docs/auth.md", replace(places, project=tmp_path / "link"))
+def test_project_that_is_a_link_to_the_home_directory_is_refused(scope, tmp_path):
+    """A link does not turn the home directory into a project."""
+    (tmp_path / "link").symlink_to(scope.home)
+    refused("docs/auth.md", replace(scope, project=tmp_path / "link"))
 
 
-def test_home_as_project_is_no_root_for_absolute_paths(places):
-    """A session that began in the home directory opens none of it."""
-    assert "outside" in refused(f"{places.home}/x/a.md", replace(places, project=places.home))
+def test_home_as_project_is_no_root_for_absolute_paths(scope):
+    """A session that began in the home directory makes nothing in it accessible."""
+    assert "outside" in refused(f"{scope.home}/x/a.md", replace(scope, project=scope.home))
 
 
 @pytest.mark.parametrize("name", ["auth", "sub/auth.md", "{home}/notes/auth.md"])
-def test_folders_of_agents_are_refused(places, name):
+def test_folders_of_agents_are_refused(scope, name):
     """Nothing is ever written where an agent keeps its sessions."""
-    inside = places.home / ".claude/projects"
-    (places.home / "notes").rmdir()
-    (places.home / "notes").symlink_to(inside)
-    moved = replace(places, output=inside, project=inside / "p")
-    assert "agent" in refused(name.format(home=places.home), moved)
+    inside = scope.home / ".claude/projects"
+    (scope.home / "notes").rmdir()
+    (scope.home / "notes").symlink_to(inside)
+    moved = replace(scope, output=inside, project=inside / "p")
+    assert "agent" in refused(name.format(home=scope.home), moved)
 
 
-def test_link_into_a_folder_of_an_agent_is_refused(places):
+def test_link_into_a_folder_of_an_agent_is_refused(scope):
     """A link inside an allowed root does not lead to an agent's sessions."""
-    (places.output / "app").symlink_to(places.home / ".claude")
-    assert "agent" in refused("auth", places)
+    (scope.output / "app").symlink_to(scope.home / ".claude")
+    assert "agent" in refused("auth", scope)
 
 
-def test_file_that_is_a_link_into_a_folder_of_an_agent_is_refused(places):
-    """A link in the place of the file itself is seen through, too."""
-    (places.output / "app").mkdir()
-    (places.output / "app/auth.md").symlink_to(places.home / ".claude/projects/p/x.md")
-    assert "agent" in refused("auth", places)
+def test_file_that_is_a_link_into_a_folder_of_an_agent_is_refused(scope):
+    """A link in the place of the file itself is detected, too."""
+    (scope.output / "app").mkdir()
+    (scope.output / "app/auth.md").symlink_to(scope.home / ".claude/projects/p/x.md")
+    assert "agent" in refused("auth", scope)
 
 
 # -- generated names -------------------------------------------------------------------------------
 
 
-def test_generated_name_fills_the_template(places):
-    """Without a name the template says where the output lies; its suffix is that of the format."""
-    assert generated(TEMPLATE, FIELDS, places).path == places.output / "app/2026-02-10-add-auth-6f1c2c1e.md"
-    other = generated("{agent}/{session}", FIELDS, replace(places, format="jsonl"))
+def test_generated_name_fills_the_template(scope):
+    """Without a name, the template determines where the output is; its suffix is that of the format."""
+    assert generated(TEMPLATE, FIELDS, scope).path == scope.output / "app/2026-02-10-add-auth-6f1c2c1e.md"
+    other = generated("{agent}/{session}", FIELDS, replace(scope, format="jsonl"))
     assert (other.parts, other.format) == (("claude", "6f1c2c1e-8a53.jsonl"), "jsonl")
 
 
@@ -273,21 +273,21 @@ def test_generated_name_fills_the_template(places):
         ("a\nb$c\\d", ("abcd.md",)),
     ],
 )
-def test_odd_template_gives_a_good_name(places, template, parts):
-    """Whatever the template says, the output lies below the output directory under a plain name."""
-    assert generated(template, FIELDS, places).parts == parts
+def test_odd_template_gives_a_good_name(scope, template, parts):
+    """Whatever the template says, the output is in the output directory under a plain name."""
+    assert generated(template, FIELDS, scope).parts == parts
 
 
-def test_generated_name_in_a_folder_of_an_agent_is_refused(places):
+def test_generated_name_in_a_folder_of_an_agent_is_refused(scope):
     """An output directory inside an agent's folder is not written to."""
     with pytest.raises(TargetRefused, match="agent"):
-        generated(TEMPLATE, FIELDS, replace(places, output=places.home / ".claude/x"))
+        generated(TEMPLATE, FIELDS, replace(scope, output=scope.home / ".claude/x"))
 
 
 @given(st.text(max_size=300), st.sampled_from([TEMPLATE, "{title}", "{title}/{title}", "a{title}b"]))
 def test_any_title_gives_a_name_that_could_have_been_typed(title, template):
-    """A generated name obeys the rules that hold for typed ones, whatever its title is."""
-    folder = Places(ROOT, None, "app", (), (), ROOT, "markdown")
+    """A generated name obeys the rules for typed ones, whatever its title is."""
+    folder = TargetScope(ROOT, None, "app", (), (), ROOT, "markdown")
     target = generated(template, {**FIELDS, "title": title.replace("/", "")}, folder)
     assert resolve(f"{ROOT}/{'/'.join(target.parts)}", folder).parts == tuple(
         unicodedata.normalize("NFC", part) for part in target.parts
@@ -295,9 +295,9 @@ def test_any_title_gives_a_name_that_could_have_been_typed(title, template):
 
 
 @pytest.mark.parametrize(("name", "second"), [("auth.md", "auth-2.md"), ("a.b.jsonl", "a.b-2.jsonl")])
-def test_number_stands_before_the_suffix(places, name, second):
-    """A name that is taken gets a number, and stays what it was otherwise."""
-    target = resolve(name, places)
+def test_number_stands_before_the_suffix(scope, name, second):
+    """A name that is taken gets a number, and is otherwise unchanged."""
+    target = resolve(name, scope)
     assert numbered(target, 2) == replace(target, parts=("app", second))
 
 
@@ -310,12 +310,12 @@ PARTS = st.sampled_from(["a", "..", ".", "", ".x", "~", "-x", "con", "a.md", "x\
 
 @given(st.sampled_from(["", "/", "~/", str(ROOT) + "/", str(ROOT) + "/app/"]), st.lists(PARTS, max_size=5))
 def test_what_is_not_refused_lies_inside_a_root(before, parts):
-    """Any text either is refused or names a file below an allowed root, with no hidden part on the way."""
-    places = Places(ROOT / "out", ROOT / "app", "app", (ROOT / "notes",), (ROOT / ".claude",), ROOT, "markdown")
+    """Any text is either refused or names a file below an allowed root, without hidden parts."""
+    scope = TargetScope(ROOT / "out", ROOT / "app", "app", (ROOT / "notes",), (ROOT / ".claude",), ROOT, "markdown")
     try:
-        target = resolve(before + "/".join(parts), places)
+        target = resolve(before + "/".join(parts), scope)
     except TargetRefused:
         return
-    assert target.root in (places.output, places.project, *places.allowed)
+    assert target.root in (scope.output, scope.project, *scope.allowed)
     assert not any(part in ("", ".", "..") or part.startswith(".") or "/" in part for part in target.parts)
     assert target.path.suffix.lower() in (".md", ".jsonl")

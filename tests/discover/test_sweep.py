@@ -8,7 +8,7 @@ import pytest
 from katod.agents import AGENTS
 from katod.config import Settings
 from katod.discover.roots import find_roots
-from katod.discover.sweep import look, sweep
+from katod.discover.sweep import stat_source, sweep
 from tests.support.records import MAKERS, OTHER, SESSION, Claude, OpenCode, user
 
 
@@ -27,7 +27,7 @@ def test_the_session_of_every_agent_is_found(world, make):
     assert problems == {}
     [(path, stat)] = files.items()
     assert path.startswith(str(maker.path))
-    identity, same = look(AGENTS[maker.agent], path)
+    identity, same = stat_source(AGENTS[maker.agent], path)
     assert identity.key.agent == maker.agent
     assert same == stat
 
@@ -52,14 +52,14 @@ def test_other_files_and_hidden_folders_are_passed_over(world):
     folder.with_name("link").symlink_to(folder)
     os.mkfifo(folder / "fifo.jsonl")
     assert list(found("claude")[0]) == [str(session.path)]
-    assert look(AGENTS["claude"], str(folder / f"{OTHER}.jsonl")) is None
-    assert look(AGENTS["claude"], str(folder / "fifo.jsonl")) is None
+    assert stat_source(AGENTS["claude"], str(folder / f"{OTHER}.jsonl")) is None
+    assert stat_source(AGENTS["claude"], str(folder / "fifo.jsonl")) is None
 
 
 def test_a_missing_folder_is_no_problem(world):
     """An agent that is not installed has none."""
     assert found("claude") == ({}, {})
-    assert look(AGENTS["claude"], str(world.home / ".claude/projects/-a" / f"{SESSION}.jsonl")) is None
+    assert stat_source(AGENTS["claude"], str(world.home / ".claude/projects/-a" / f"{SESSION}.jsonl")) is None
 
 
 def test_a_folder_that_cannot_be_read_is_named_and_hides_no_other(world, monkeypatch):
@@ -95,4 +95,4 @@ def test_a_damaged_database_is_named_and_hides_no_other(world):
     files, problems = found("opencode")
     assert list(files) == [f"{store.path}#{store.id}"]
     assert list(problems) == [str(damaged)]
-    assert look(AGENTS["opencode"], f"{damaged}#ses_1") is None
+    assert stat_source(AGENTS["opencode"], f"{damaged}#ses_1") is None

@@ -7,7 +7,7 @@ from contextlib import closing
 
 import pytest
 
-from katod.store.integrity import check
+from katod.store.integrity import check_database
 from katod.store.ledger import Ledger
 from tests.support.live import read_only, without_privileges
 from tests.support.world import CUT
@@ -213,7 +213,7 @@ def test_a_ledger_that_somebody_reads_is_no_damage(world):
     """How far its log was read cannot be told then, and nothing is made of it."""
     recorded(world)
     with closing(sqlite3.connect(ledger_of(world))) as connection:
-        check(Contended(connection), ledger_of(world))
+        check_database(Contended(connection), ledger_of(world))
 
 
 @pytest.mark.fault("ledger damaged")

@@ -88,7 +88,7 @@ def test_a_line_of_100_mb_is_passed_over(scene):
     assert scene.run() < IDLE
     scene.assert_follows()
     (output,) = scene.world.outputs()
-    assert b"bytes was too long to hold" in output.path.read_bytes()
+    assert b"bytes was too long to read" in output.path.read_bytes()
 
 
 def test_a_line_that_may_just_be_held_is_read(scene):

@@ -13,7 +13,7 @@ from tests.support.records import OTHER, Claude, line
 
 WEEKS = 21 * 24 * 3600
 NAMES = ("one", "two", "three", "four", "five")
-GAP = "A part of the conversation is missing here"
+GAP = "Part of the conversation is missing here"
 
 
 @pytest.fixture(params=["running", "restarted"])

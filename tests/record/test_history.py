@@ -1,8 +1,16 @@
-"""Forks in new files repeat what was said elsewhere: old commands among it stay history."""
+"""Which commands are history: those before the baseline, those of a rewritten file, and copies of them in forks."""
 
 import os
+from datetime import datetime
 
-from tests.support.records import OTHER, SESSION, Claude
+import pytest
+
+from katod.errors import SourceError
+from katod.model import Cursor
+from katod.record.history import has_new_command, is_history, note_document
+from katod.record.stream import NeverSeen, SessionStream
+from tests.support.parts import lines
+from tests.support.records import OTHER, SESSION, Claude, GeminiDocument, says, user
 
 
 def fork(source, world):
@@ -40,3 +48,107 @@ def test_a_fork_whose_origin_is_gone_is_taken_as_it_is(world):
     source.path.unlink()
     world.once()
     assert list(world.written()) == ["notes.md"]
+
+
+# -- one command -------------------------------------------------------------------------------------
+
+
+def typed(parts, source, record, at=0):
+    """Return a typed command as an event of a source."""
+    stream = SessionStream(source.identity.key, NeverSeen(), parts.log)
+    *_, event = stream.events(source, lines(record, at=at))
+    return event
+
+
+def nanoseconds(time):
+    return int(datetime.fromisoformat(time).timestamp()) * 10**9
+
+
+@pytest.fixture
+def source(parts):
+    """A source that came while katod ran."""
+    parts.world.claude().append("{}\n")
+    return parts.source()
+
+
+@pytest.mark.parametrize(("at", "history"), [(0, True), (99, True), (100, False)])
+def test_a_command_before_the_baseline_is_history(parts, source, at, history):
+    """The baseline is where katod's watch begins."""
+    source.baseline = 100
+    assert is_history(typed(parts, source, Claude().user("::start"), at), source, parts.catalog) is history
+
+
+@pytest.mark.parametrize(("later", "history"), [(-1, False), (0, True), (1, True)])
+def test_a_command_of_a_rewritten_file_is_history_by_its_time(parts, source, later, history):
+    """Nothing tells what was in the file before, only when it was last read."""
+    event = typed(parts, source, Claude().user("::start"))
+    source.after_ns = nanoseconds(event.time) + later
+    assert is_history(event, source, parts.catalog) is history
+
+
+def test_a_command_without_a_time_counts_as_typed_before(parts, source):
+    """A rewritten file may hold anything."""
+    event = typed(parts, source, Claude().user("::start", timestamp=None))
+    assert not is_history(event, source, parts.catalog)
+    source.after_ns = 1
+    assert is_history(event, source, parts.catalog)
+
+
+@pytest.mark.parametrize(
+    ("folder", "older", "history"),
+    [("-home-me-app", 61, True), ("-home-me-app", 59, False), ("-home-me-other", 61, False)],
+)
+def test_a_copy_of_history_is_known_by_the_file_beside_it(parts, folder, older, history):
+    """If the command is older than its own file, by more than agents take to write it down."""
+    make = Claude()
+    record = make.user("::start")
+    parts.world.claude(folder=folder).append(record).age()
+    parts.sweep()
+    parts.world.claude(OTHER).append("{}\n")
+    fork = parts.source()
+    event = typed(parts, fork, record)
+    fork.since_ns = nanoseconds(event.time) + older * 10**9
+    assert is_history(event, fork, parts.catalog) is history
+
+
+# -- documents ---------------------------------------------------------------------------------------
+
+
+def document(parts, *said):
+    maker = GeminiDocument(parts.world).say(*said)
+    return maker, parts.source()
+
+
+def read(parts, source, act):
+    with source.spec.open(source.path) as file:
+        return act(source, file)
+
+
+def test_the_commands_of_a_document_that_is_history_count_as_applied(parts):
+    """It is rewritten whole, so no offset tells them from new ones; their ids do."""
+    maker, source = document(parts, user("::start"), says("one"))
+
+    def is_new(source, file):
+        return has_new_command(source, file.read(Cursor(), 0), parts.ledger, parts.log)
+
+    assert read(parts, source, is_new)
+    read(parts, source, lambda source, file: note_document(source, file, parts.ledger, parts.log))
+    assert not read(parts, source, is_new)
+    maker.say(user("::stop"))
+    assert read(parts, source, is_new)
+
+
+def test_a_document_without_commands_leaves_no_trace(parts):
+    """It is searched, and not translated."""
+    _, source = document(parts, user("one"), says("two"))
+    before = parts.ledger.db.total_changes
+    read(parts, source, lambda source, file: note_document(source, file, parts.ledger, parts.log))
+    assert parts.ledger.db.total_changes == before
+
+
+def test_a_document_that_is_being_written_is_tried_again(parts):
+    """What it holds cannot be told yet."""
+    maker, source = document(parts, user("::start"))
+    maker.path.write_bytes(maker.path.read_bytes()[:-10])
+    with pytest.raises(SourceError, match="is being written"):
+        read(parts, source, lambda source, file: note_document(source, file, parts.ledger, parts.log))

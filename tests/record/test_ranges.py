@@ -149,7 +149,7 @@ def test_head_shows_the_facts_of_when_the_output_was_made():
 
 @pytest.mark.parametrize("kind", ["edited", "gap"])
 def test_interruption_is_marked_before_the_next_text(kind):
-    """A mark about foreign words stands where the recording goes on, once."""
+    """A mark about foreign words stands where the recording continues, once."""
     printer = begun(Range("a"))
     shown = play(printer, "a")
     printer.interrupt(kind)

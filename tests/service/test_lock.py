@@ -6,7 +6,7 @@ import stat
 import pytest
 
 from katod.errors import AlreadyRunning, LedgerError
-from katod.service.lock import FILE_NAME, Lock, holder
+from katod.service.lock import LOCK_NAME, Lock, holder
 
 
 @pytest.fixture
@@ -19,7 +19,7 @@ def test_the_state_directory_is_made_private(state):
     """Taking the lock makes the directory with its parents, for its owner only."""
     Lock.take(state).release()
     assert stat.S_IMODE(state.stat().st_mode) == 0o700
-    assert stat.S_IMODE((state / FILE_NAME).stat().st_mode) == 0o600
+    assert stat.S_IMODE((state / LOCK_NAME).stat().st_mode) == 0o600
 
 
 def test_an_open_state_directory_becomes_private(state):
@@ -69,7 +69,7 @@ def test_the_holder_is_found_while_it_runs_only(state):
 def test_an_old_process_id_is_overwritten(state):
     """A longer id of an earlier holder leaves no digits behind."""
     state.mkdir(parents=True)
-    (state / FILE_NAME).write_text("4194304999\n")
+    (state / LOCK_NAME).write_text("4194304999\n")
     lock = Lock.take(state)
     assert holder(state) == os.getpid()
     lock.release()
@@ -79,7 +79,7 @@ def test_a_link_in_place_of_the_lock_file_is_refused(state, tmp_path):
     """Nothing is written through a symbolic link."""
     target = tmp_path / "target"
     state.mkdir(parents=True)
-    (state / FILE_NAME).symlink_to(target)
+    (state / LOCK_NAME).symlink_to(target)
     with pytest.raises(LedgerError, match="cannot be used"):
         Lock.take(state)
     assert not target.exists()

@@ -2,6 +2,7 @@
 
 import os
 import time
+import weakref
 
 from katod.config import load
 from katod.daemon import Daemon
@@ -18,6 +19,7 @@ class InProcess(Daemon):
         self._lock = Lock.take(world.state)
         self._umask = os.umask(0o077)
         super().__init__(load(world.config), world.config, world.state, EventLog())
+        weakref.finalize(self, self._ledger.close)  # of a test that leaves it running
         self._pipeline.resume()
         self._schedule.queue(self._discovery.catalog.unread())
         self.turn()

@@ -17,7 +17,7 @@ from pytest import MonkeyPatch  # noqa: PT013 - the class, for an annotation
 import katod
 from katod.cli import app
 from katod.config import Settings, load
-from katod.daemon import start
+from katod.daemon import run_daemon
 from katod.log import EventLog
 from katod.store.ledger import Ledger
 from katod.store.rows import OutputRow
@@ -96,7 +96,7 @@ class World:
         umask = os.umask(0o077)
         try:
             with mock.patch.dict(os.environ, self.variables):
-                start(load(self.config), self.config, self.state, EventLog(), once=once)
+                run_daemon(load(self.config), self.config, self.state, EventLog(), once=once)
         finally:
             os.umask(umask)
 

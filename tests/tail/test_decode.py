@@ -1,4 +1,4 @@
-"""Decoding: one object a line, what can be saved of damaged lines, and nothing that was never a record."""
+"""Decoding: one object per line, what can be salvaged from damaged lines, and nothing that was never a record."""
 
 import json
 import math
@@ -50,23 +50,23 @@ def nested(depth):
 
 
 def test_object_is_a_record_at_the_offset_of_its_line():
-    """A line with one object is one record, and nothing of its text is kept beside the value."""
+    """A line with one object is one record, and its text is not kept alongside the value."""
     assert of('{"a":1}', 42) == [Record(42, {"a": 1})]
 
 
 def test_blank_line_is_no_record():
-    """A blank line is nothing, not a malformed record."""
+    """A blank line gives no record, not a malformed one."""
     assert of(b"") == []
 
 
 @pytest.mark.parametrize("text", ["[1]", "1", '"x"', "null", "true"])
 def test_what_is_no_object_is_kept_as_it_is(text):
-    """A line that is JSON but no object is malformed: its text is kept."""
+    """A line that is JSON but not an object is malformed; its text is kept."""
     assert of(text) == [Record(100, None, raw=text, problem="not an object")]
 
 
 def test_line_that_was_passed_over_is_named_with_its_size():
-    """Of a line too long to hold, a record without a value says how long it was."""
+    """A line too long to read gives a record without a value that states its length."""
     [record] = decode(Line(5, 105, b"", skipped=100))
     assert (record.offset, record.value, record.raw) == (5, None, "")
     assert "100 bytes" in record.problem
@@ -80,12 +80,12 @@ def test_every_object_that_is_valid_comes_back_as_it_is(value):
 
 @pytest.mark.parametrize("separator", ["\u2028", "\u2029", "\u0085"])
 def test_line_separators_of_unicode_stand_inside_texts(separator):
-    """A text with a line separator in it is one text."""
+    """A line separator inside a text does not split the text."""
     assert values(f'{{"a":"one{separator}two"}}') == [{"a": f"one{separator}two"}]
 
 
 def test_last_of_two_equal_keys_wins():
-    """A key that stands twice has its last value, in whole and in damaged lines."""
+    """If a key occurs twice, its last value counts, in intact and in damaged lines."""
     assert values('{"a":1,"a":2}') == [{"a": 2}]
     assert values('{"a":1,"a":2,"b":NaN}') == [{"a": 2, "b": None}]
 
@@ -94,50 +94,50 @@ def test_last_of_two_equal_keys_wins():
 
 
 def test_invalid_utf8_is_replaced():
-    """Bytes that are no text become replacement characters; the record is read."""
+    """Invalid bytes become replacement characters; the record is read."""
     assert values(b'{"a":"x\xffy","b":"\xc3"}') == [{"a": "x\ufffdy", "b": "\ufffd"}]
 
 
 @pytest.mark.parametrize("escape", [r"\ud800", r"\udfff", r"\ud800\u0041", r"\udc00\ud800"])
 def test_lone_surrogates_are_replaced(escape):
-    """Half of a character pair, which cannot be written anywhere, becomes a replacement character."""
+    """Half of a surrogate pair, which cannot be written anywhere, becomes a replacement character."""
     [value] = values(f'{{"a":"x{escape}y"}}')
     assert "\ufffd" in value["a"]
     orjson.dumps(value)
 
 
 def test_pair_beside_a_lone_surrogate_stays():
-    """A whole pair in a damaged text is still its character."""
+    """A complete pair in a damaged text is still its character."""
     assert values(r'{"a":"\ud83d\ude42 \ud800"}') == [{"a": "🙂 \ufffd"}]
 
 
 @pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1e400", "-1e400"])
 def test_numbers_that_json_does_not_know_are_nothing(number):
-    """A number that strict JSON cannot hold becomes null; the record is read."""
+    """A number that strict JSON cannot represent becomes null; the record is read."""
     assert values(f'{{"a":{number},"b":1.5}}') == [{"a": None, "b": 1.5}]
 
 
 @pytest.mark.parametrize("digits", [20, 30, 309, 500, 5000])
 def test_record_with_a_huge_number_is_read(digits):
-    """An integer of any length does not cost the record that holds it."""
+    """An integer of any length does not make its record unreadable."""
     [value] = values(f'{{"type":"user","a":{"1" * digits}}}')
     assert value["type"] == "user"
 
 
 def test_nul_bytes_inside_a_line_are_dropped():
-    """A record that power loss tore a hole into is read when the hole lay between its values."""
+    """A record with a hole from a power loss is read if the hole lies between its values."""
     assert values(b'{"a":1,\0\0\0"b":2}') == [{"a": 1, "b": 2}]
 
 
 @pytest.mark.parametrize("depth", [200, 900])
 def test_deep_object_is_read(depth):
-    """An object as deep as agents may write it is a record."""
+    """An object as deep as agents write them is a record."""
     assert values(nested(depth)) == [json.loads(nested(depth))]
 
 
 @pytest.mark.parametrize("depth", [1000, 1025, 100_000])
 def test_object_of_hostile_depth_does_not_raise(depth):
-    """An object deeper than any parser takes is one record, with or without a value."""
+    """An object deeper than any parser accepts is one record, with or without a value."""
     assert len(of(nested(depth))) == 1
 
 
@@ -147,7 +147,7 @@ def test_object_of_hostile_depth_does_not_raise(depth):
 @each("second", RECORDS)
 @each("cut", [1, 5, 14, 70, len(USER) - 1])
 def test_record_glued_to_a_torn_one_is_saved(second, cut):
-    """Of a record cut short and the next one behind it, the first is set aside and the second read."""
+    """If a record is cut short and the next one follows it, the first is kept as text and the second is read."""
     torn, whole = of(USER[:cut] + second)
     assert (torn.value, torn.raw, torn.part) == (None, USER[:cut], 0)
     assert (whole.value, whole.part) == (json.loads(second), 1)
@@ -157,31 +157,31 @@ def test_record_glued_to_a_torn_one_is_saved(second, cut):
     "torn", ['{"type":', '{"type":"user","message":{"content":[', '{"type":"user",', '{"type":"user", ']
 )
 def test_record_behind_a_place_for_a_value_is_kept_as_text(torn):
-    """Where what follows may as well be a part of the torn record, nothing is read, and nothing is lost."""
+    """If what follows could be part of the torn record, it is not read as a record, and nothing is lost."""
     assert of(torn + USER) == [Record(100, None, 0, torn + USER, "not valid JSON")]
 
 
 def test_records_on_one_line_are_all_read():
-    """Records that lost the newline between them are told apart by their part numbers."""
+    """Records that lost the newline between them have different part numbers."""
     records = of("".join(RECORDS))
     assert [record.value for record in records] == [json.loads(text) for text in RECORDS]
     assert [record.part for record in records] == [0, 1, 2]
 
 
 def test_record_before_a_torn_one_is_saved():
-    """A whole record with the beginning of another behind it is read, and the rest set aside."""
+    """A complete record followed by the beginning of another is read; the rest is kept as text."""
     whole, torn = of(USER + CODEX[:30])
     assert whole.value == json.loads(USER)
     assert (torn.value, torn.raw, torn.part) == (None, CODEX[:30], 1)
 
 
 def test_line_of_noise_is_kept_whole():
-    """A line that holds no record is one malformed record with all of its text."""
+    """A line without any record is one malformed record with all of its text."""
     assert of("no json at all") == [Record(100, None, 0, "no json at all", "not valid JSON")]
 
 
 def test_all_parts_of_a_line_have_its_offset():
-    """Records of one line share its offset; their part numbers count from 0."""
+    """Records of one line share its offset; their part numbers start at 0."""
     records = of(USER[:20] + USER + CODEX + "}}")
     assert {record.offset for record in records} == {100}
     assert [record.part for record in records] == list(range(4))
@@ -202,12 +202,12 @@ def test_all_parts_of_a_line_have_its_offset():
     ids=["huge number", "too deep", "too deep behind", "torn", "torn list", "torn end", "brace too many", "not JSON"],
 )
 def test_object_inside_a_record_is_never_a_record(before, behind):
-    """What an assistant or a tool put into a record cannot pose as a record, however the line is damaged."""
+    """What an assistant or a tool puts into a record cannot pose as a record, however the line is damaged."""
     assert not [value for value in saved(before + COMMAND + behind) if value["type"] == "user"]
 
 
 def test_quoted_record_inside_a_text_is_never_a_record():
-    """A record that stands quoted in the text of a torn one is text."""
+    """A record quoted in the text of a torn one is text."""
     quoted = json.dumps({"type": "assistant", "text": COMMAND})
     assert saved(quoted[:-3]) == []
 
@@ -252,7 +252,7 @@ PIECES = st.sampled_from(
 
 @given(st.lists(PIECES, max_size=12).map(b"".join))
 def test_decoding_never_raises_and_gives_plain_json(data):
-    """Whatever bytes a line holds, records come out that can be stored, numbered in their order."""
+    """Whatever bytes a line has, the result is records that can be stored, numbered in order."""
     records = of(data.replace(b"\n", b""))
     assert [record.part for record in records] == list(range(len(records)))
     for record in records:
@@ -263,7 +263,7 @@ def test_decoding_never_raises_and_gives_plain_json(data):
 
 @given(st.sampled_from(RECORDS), st.sampled_from(RECORDS), st.data())
 def test_no_text_of_a_torn_line_is_lost(first, second, draw):
-    """What is set aside and what is read of a spliced line are together the whole line."""
+    """The unreadable and the readable parts of a spliced line together are the whole line."""
     cut = draw.draw(st.integers(1, len(first)))
     parts = [record.raw or record.value for record in of(first[:cut] + second)]
     spliced = [json.loads(first) if cut == len(first) else first[:cut], json.loads(second)]

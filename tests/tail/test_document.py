@@ -1,4 +1,4 @@
-"""A session that is one JSON document: it comes as one line, when it is complete."""
+"""A session that is one JSON document is read as one line, once it is complete."""
 
 import json
 
@@ -17,14 +17,14 @@ def path(tmp_path):
 
 
 def read(path, cursor=None):
-    """Return what one step reads after a cursor, which has to fit the document."""
+    """Return what one step reads after a cursor, which has to match the document."""
     with open_source(str(path)) as file:
-        file.prove(cursor or Cursor())
+        file.verify_anchor(cursor or Cursor())
         return file.read(cursor or Cursor(), 1)
 
 
 def test_a_document_is_one_line(path):
-    """However long it is, and however many lines it has; the budget of a step does not cut it."""
+    """Its length and its number of lines do not matter; the budget of a step does not cut it."""
     content = json.dumps({"messages": ["hello\n"] * 100}, indent=2)
     path.write_text(content)
     batch = read(path)
@@ -41,7 +41,7 @@ def test_what_was_read_is_not_read_again(path):
 
 @pytest.mark.parametrize("content", ['{"a": 2}', '{"a": 1, "b": 2}', "{}"], ids=["as long", "longer", "shorter"])
 def test_a_document_that_changed_is_a_rewritten_one(path, content):
-    """It is recognised even where its length is the same; read from the start it comes whole."""
+    """It is recognised even if its length is the same, and read again from the start."""
     path.write_text('{"a": 1}')
     cursor = read(path).cursor
     path.write_text(content)
@@ -63,7 +63,7 @@ def test_a_half_written_document_waits(path):
 
 
 def test_a_document_that_is_too_large_is_an_error(path, monkeypatch):
-    """It is named with its size, and not read."""
+    """The error states the size, and the document is not read."""
     monkeypatch.setattr(document, "LINE_CAP", 10)
     path.write_text('{"a": "longer than that"}')
     with pytest.raises(SourceError, match=r"too large .*25 bytes"):
@@ -71,7 +71,7 @@ def test_a_document_that_is_too_large_is_an_error(path, monkeypatch):
 
 
 def test_history_of_a_document_is_all_of_it(path):
-    """When it is first seen nobody can tell which part is old: the baseline is its end, or 0 where there is none."""
+    """When it is first seen, old parts cannot be told apart: the baseline is its end, or 0 if it has no history."""
     path.write_text('{"a": 1}')
     with open_source(str(path)) as file:
         assert (file.last_newline(100), file.last_newline(0)) == (8, 0)

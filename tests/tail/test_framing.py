@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from katod.model import Line
-from katod.tail.framing import clean, frame
+from katod.tail.framing import frame, strip_record
 from tests.looping import each
 
 BOM = b"\xef\xbb\xbf"
@@ -13,7 +13,7 @@ BYTES = st.lists(st.sampled_from([b"\n", b"\r", b"\0", b" ", b"{", b'"a"', b"}",
 
 
 def test_complete_lines_come_with_their_offsets():
-    """Each line is given with the offset where it begins and the offset after its newline."""
+    """Each line has the offset where it begins and the offset after its newline."""
     assert frame(b'{"a":1}\n{"b":2}\n', 0) == [Line(0, 8, b'{"a":1}'), Line(8, 16, b'{"b":2}')]
 
 
@@ -29,25 +29,25 @@ def test_offsets_count_bytes_not_characters():
 
 
 def test_what_stands_behind_the_last_newline_is_left_out():
-    """A line that is still being written is no line."""
+    """A line that is still being written is not a line yet."""
     assert frame(b'{"a":1}\n{"b"', 0) == [Line(0, 8, b'{"a":1}')]
     assert frame(b'{"b":2}', 0) == []
 
 
 def test_crlf_counts_as_a_newline():
-    """The carriage return before a newline is no part of the record, but counts for the offsets."""
+    """The carriage return before a newline is not part of the record, but counts for the offsets."""
     assert frame(b"{}\r\n[]\r\n", 0) == [Line(0, 4, b"{}"), Line(4, 8, b"[]")]
 
 
 @each("separator", ["\u2028", "\u2029", "\u0085", "\x0b", "\x0c", "\x1c"])
 def test_only_a_newline_ends_a_line(separator):
-    """Characters that other readers take for line ends stand inside records."""
+    """Characters that other readers treat as line ends may occur inside records."""
     record = f'{{"text":"one{separator}two"}}'.encode()
     assert [line.data for line in frame(record + b"\n", 0)] == [record]
 
 
 def test_byte_order_mark_is_dropped_at_the_beginning_of_the_file_only():
-    """A byte order mark at offset 0 is no part of the first record; later it is data."""
+    """A byte order mark at offset 0 is not part of the first record; later it is data."""
     assert frame(BOM + b"{}\n", 0) == [Line(0, 6, b"{}")]
     assert frame(BOM + b"{}\n", 10)[0].data == BOM + b"{}"
 
@@ -59,7 +59,7 @@ def test_nul_bytes_before_a_record_are_dropped():
 
 def test_nul_bytes_inside_a_record_stay():
     """Only a run at the beginning of a line is a hole; inside a record the decoder decides."""
-    assert clean(b'{"a":\0 1}', 5) == b'{"a":\0 1}'
+    assert strip_record(b'{"a":\0 1}', 5) == b'{"a":\0 1}'
 
 
 @pytest.mark.parametrize("blank", [b"", b"\r", b"   ", b"\t", b"\0\0\0"])
@@ -73,7 +73,7 @@ def test_blank_line_holds_nothing(blank):
 
 @given(BYTES, st.integers(0, 10**12))
 def test_lines_follow_each_other_without_gaps(data, base):
-    """Every line begins where the one before ended, and the last one ends behind the last newline."""
+    """Every line begins where the previous one ended, and the last one ends after the last newline."""
     lines = frame(data, base)
     ends = [base, *(line.end for line in lines)]
     assert [line.offset for line in lines] == ends[:-1]
@@ -82,7 +82,7 @@ def test_lines_follow_each_other_without_gaps(data, base):
 
 @given(BYTES, st.data())
 def test_framing_at_any_newline_gives_the_same_lines(data, draw):
-    """Reading up to any newline and going on behind it gives the lines of reading in one go."""
+    """Reading up to any newline and resuming after it gives the same lines as reading in one go."""
     ends = [0, *(line.end for line in frame(data, 0))]
     cut = draw.draw(st.sampled_from(ends))
     assert frame(data[:cut], 0) + frame(data[cut:], cut) == frame(data, 0)
@@ -90,5 +90,5 @@ def test_framing_at_any_newline_gives_the_same_lines(data, draw):
 
 @given(st.lists(st.binary().map(lambda b: b"{" + b.replace(b"\n", b"").rstrip(b"\r") + b"}")))
 def test_records_come_out_as_they_went_in(records):
-    """What stands between two newlines is never changed when it begins like a record."""
+    """A line that begins like a record is never changed."""
     assert [line.data for line in frame(b"".join(r + b"\n" for r in records), 0)] == records

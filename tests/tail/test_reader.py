@@ -1,4 +1,4 @@
-"""The reader: what is new in a file, proven by anchors, whole lines only."""
+"""The reader: what is new in a file, verified by anchors, complete lines only."""
 
 import os
 import tempfile
@@ -28,7 +28,7 @@ def opened(path):
 
 def read(path, cursor=START, budget=BUDGET, partial=None):
     with opened(path) as file:
-        file.prove(cursor)
+        file.verify_anchor(cursor)
         return file.read(cursor, budget, partial)
 
 
@@ -71,7 +71,7 @@ def test_nothing_new_moves_nothing(path):
 @pytest.mark.fault("half a line")
 @pytest.mark.parametrize("cut", range(len(RECORD)))
 def test_line_split_at_any_byte_waits_for_its_newline(path, cut):
-    """A record that stands there in part is not read, and read whole once its newline is there."""
+    """A partly written record is not read until its newline is there."""
     path.write_bytes(RECORD + RECORD[:cut])
     batch = read(path)
     assert (batch.lines, batch.cursor.offset) == (frame(RECORD, 0), len(RECORD))
@@ -84,7 +84,7 @@ def test_line_split_at_any_byte_waits_for_its_newline(path, cut):
 
 @given(st.lists(st.binary(max_size=20), max_size=12), st.integers(1, 40))
 def test_lines_are_the_same_whatever_the_writes_and_the_budget_were(writes, budget):
-    """However a file grows, and however little is read at a time, each line comes once and in order."""
+    """However a file grows, and however little is read at a time, each line is read once and in order."""
     with tempfile.TemporaryFile(buffering=0) as handle:
         lines, cursor, partial = [], START, None
         for data in [*writes, b"\n"]:
@@ -92,7 +92,7 @@ def test_lines_are_the_same_whatever_the_writes_and_the_budget_were(writes, budg
             more = True
             while more:
                 file = SourceFile(handle.fileno(), "session")
-                file.prove(cursor)
+                file.verify_anchor(cursor)
                 batch = file.read(cursor, budget, partial)
                 lines += batch.lines
                 cursor, partial, more = batch.cursor, batch.partial, batch.more
@@ -100,7 +100,7 @@ def test_lines_are_the_same_whatever_the_writes_and_the_budget_were(writes, budg
 
 
 def test_budget_bounds_what_is_read_at_once(path):
-    """A step reads about as many bytes as it may, and says that more is there."""
+    """A step reads about as many bytes as it may, and reports that there is more."""
     path.write_bytes(b"{}\n" * 100)
     batch = read(path, budget=10)
     assert (len(batch.lines), batch.cursor.offset, batch.more) == (3, 9, True)
@@ -115,7 +115,7 @@ def test_line_longer_than_the_budget_is_read_whole(path):
 
 
 def test_partial_line_is_not_searched_twice(path, monkeypatch):
-    """Where a long line grows piece by piece, only the new bytes are searched for its end."""
+    """If a long line grows piece by piece, only the new bytes are searched for its end."""
     monkeypatch.setattr(reader, "CHUNK", 500)
     path.write_bytes(b"x" * 1000)
     partial = read(path).partial
@@ -132,7 +132,7 @@ def test_crlf_and_byte_order_mark_are_not_part_of_records(path):
 
 
 def test_partial_line_that_was_cut_off_and_written_anew_is_read(path):
-    """A torn last line that its agent replaces by a shorter whole one is read at once."""
+    """If its agent replaces a torn last line by a shorter complete one, it is read at once."""
     path.write_bytes(RECORD + b'{"torn":"' + b"x" * 50)
     first = read(path, budget=1000)
     torn = read(path, first.cursor, 1000)
@@ -144,7 +144,7 @@ def test_partial_line_that_was_cut_off_and_written_anew_is_read(path):
 
 
 def test_nul_run_before_a_record_is_passed_over(path):
-    """Bytes that power loss left unwritten before a record do not hide it."""
+    """Bytes that a power loss left unwritten before a record do not hide it."""
     path.write_bytes(b"{}\n" + b"\0" * 500 + b"[]\n")
     lines, cursor = drain(path)
     assert [line.data for line in lines if line.data] == [b"{}", b"[]"]
@@ -152,7 +152,7 @@ def test_nul_run_before_a_record_is_passed_over(path):
 
 
 def test_sparse_hole_is_passed_over(path):
-    """A hole of many megabytes, left by a copy-and-truncate, is passed over without being held."""
+    """A hole of many megabytes, left by a copy-and-truncate, is skipped without being kept in memory."""
     with path.open("wb") as handle:
         handle.seek(40 * 1024 * 1024)
         handle.write(b"{}\n[]\n")
@@ -163,13 +163,13 @@ def test_sparse_hole_is_passed_over(path):
 
 
 def test_nul_run_at_the_end_waits(path):
-    """NUL bytes behind the last newline may still become a record: the cursor stays before them."""
+    """NUL bytes after the last newline may still become a record: the cursor stays before them."""
     path.write_bytes(b"{}\n" + b"\0" * 500)
     assert drain(path) == ([Line(0, 3, b"{}")], Cursor(3, Anchor(3, mock.ANY)))
 
 
 def test_record_written_into_a_preallocated_run_is_read(path):
-    """A record that takes the place of NUL bytes at the end is read, though the file did not grow."""
+    """A record that replaces NUL bytes at the end is read, although the file did not grow."""
     path.write_bytes(b"\0" * 100)
     batch = read(path, budget=1000)
     path.write_bytes(b"{}\n" + b"\0" * 97)
@@ -181,7 +181,7 @@ def test_record_written_into_a_preallocated_run_is_read(path):
 
 @pytest.mark.parametrize("length", [100, 101, 1000])
 def test_line_over_the_cap_is_passed_over_and_named(path, length):
-    """Of a line too long to hold a placeholder with its size comes, and the lines around it are read."""
+    """A line too long to read gives a placeholder with its size, and the lines around it are read."""
     path.write_bytes(b"{}\n" + b"x" * length + b"\n[]\n")
     with mock.patch.object(reader, "LINE_CAP", 100):
         lines, cursor = drain(path, budget=10)
@@ -190,14 +190,14 @@ def test_line_over_the_cap_is_passed_over_and_named(path, length):
 
 
 def test_line_at_the_cap_is_read(path):
-    """A line that is just short enough, its newline included, is held."""
+    """A line that is just short enough, including its newline, is read."""
     path.write_bytes(b"x" * 99 + b"\n")
     with mock.patch.object(reader, "LINE_CAP", 100):
         assert drain(path, budget=10)[0] == [Line(0, 100, b"x" * 99)]
 
 
 def test_endless_line_is_not_held(path):
-    """A line over the cap that goes on is not read into memory; reading goes on behind it when it ends."""
+    """A growing line over the cap is not read into memory; reading resumes after it once it ends."""
     path.write_bytes(b"x" * 5000)
     with mock.patch.object(reader, "LINE_CAP", 100), mock.patch.object(reader, "CHUNK", 50):
         batch = read(path, budget=10)
@@ -219,7 +219,7 @@ def test_grown_file_is_proven(path):
 
 
 def test_truncated_file_is_noticed(path):
-    """A file shorter than what was read of it is not the same file any more."""
+    """A file shorter than what was read of it is not the same file."""
     path.write_bytes(RECORD * 10)
     cursor = drain(path)[1]
     path.write_bytes(RECORD * 9)
@@ -228,7 +228,7 @@ def test_truncated_file_is_noticed(path):
 
 
 def test_file_truncated_and_grown_past_the_cursor_is_noticed(path):
-    """Other bytes before the cursor are noticed though the file is long enough again."""
+    """Other bytes before the cursor are noticed even if the file is long enough again."""
     path.write_bytes(RECORD * 10)
     cursor = drain(path)[1]
     path.write_bytes(b"{}\n" + RECORD * 20)
@@ -237,7 +237,7 @@ def test_file_truncated_and_grown_past_the_cursor_is_noticed(path):
 
 
 def test_file_replaced_by_another_one_is_noticed(path):
-    """Another file put under the name is noticed by its bytes, whatever its inode is."""
+    """Another file under the same name is noticed by its bytes, whatever its inode."""
     path.write_bytes(RECORD * 10)
     cursor = drain(path)[1]
     other = path.with_name("other")
@@ -248,7 +248,7 @@ def test_file_replaced_by_another_one_is_noticed(path):
 
 
 def test_file_replaced_by_a_copy_of_itself_is_proven(path):
-    """A file restored with the same bytes goes on where it was, though its inode is another one."""
+    """A file restored with the same bytes is read on from the cursor, although its inode differs."""
     path.write_bytes(RECORD * 10)
     cursor = drain(path)[1]
     path.unlink()
@@ -264,14 +264,14 @@ def test_any_byte_changed_within_the_anchor_is_noticed(size, draw):
         handle.write(b"x" * size)
         file = SourceFile(handle.fileno(), "session")
         cursor = Cursor(size, file.anchor(size))
-        file.prove(cursor)
+        file.verify_anchor(cursor)
         os.pwrite(handle.fileno(), b"y", at)
         with pytest.raises(SourceChanged):
-            file.prove(cursor)
+            file.verify_anchor(cursor)
 
 
 def test_cursor_of_a_read_is_that_of_the_anchor(path):
-    """The cursor that a read gives is proven by the bytes of the file, however much was read at once."""
+    """The cursor of a read matches the bytes of the file, however much was read at once."""
     path.write_bytes(RECORD * 200)
     for budget in (40, 2000, 100_000):
         batch = read(path, budget=budget)
@@ -283,7 +283,7 @@ def test_cursor_of_a_read_is_that_of_the_anchor(path):
 
 
 def test_rest_is_the_line_without_its_newline(path):
-    """An export takes what stands behind the last newline as a line."""
+    """An export reads the unterminated last line, too."""
     path.write_bytes(b'{}\n{"a":1}')
     with opened(path) as file:
         assert file.rest(3) == Line(3, 10, b'{"a":1}')
@@ -291,7 +291,7 @@ def test_rest_is_the_line_without_its_newline(path):
 
 
 def test_rest_over_the_cap_is_none(path):
-    """An unended line that is too long to hold is not taken."""
+    """An unterminated line that is too long to read is left out."""
     path.write_bytes(b"x" * 101)
     with mock.patch.object(reader, "LINE_CAP", 100), opened(path) as file:
         assert file.rest(0) is None
@@ -300,14 +300,14 @@ def test_rest_over_the_cap_is_none(path):
 
 @given(st.binary(max_size=60).map(lambda b: b.replace(b"\1", b"\n")), st.integers(0, 70), st.integers(1, 9))
 def test_last_newline_is_found_in_chunks(data, limit, chunk):
-    """The offset behind the last newline before a limit is found from the end, whatever the chunks are."""
+    """The offset after the last newline before a limit is found from the end, whatever the chunk size."""
     with tempfile.TemporaryFile(buffering=0) as handle, mock.patch.object(reader, "CHUNK", chunk):
         handle.write(data)
         assert SourceFile(handle.fileno(), "session").last_newline(limit) == data[:limit].rfind(b"\n") + 1
 
 
 def test_missing_file_is_a_source_error(tmp_path):
-    """A file that is gone is an error of the source, which names it."""
+    """A missing file is an error of the source that names it."""
     with pytest.raises(SourceError, match="no longer exists") as caught, opened(tmp_path / "gone.jsonl"):
         pass
     assert str(tmp_path / "gone.jsonl") in str(caught.value)
@@ -322,7 +322,7 @@ def test_what_is_no_regular_file_is_refused_without_waiting(tmp_path, make):
 
 
 def test_symbolic_link_is_refused(path, tmp_path):
-    """A link is no session file: it may point anywhere."""
+    """A link is not a session file: it may point anywhere."""
     path.write_bytes(RECORD)
     (tmp_path / "link.jsonl").symlink_to(path)
     with pytest.raises(SourceError), opened(tmp_path / "link.jsonl"):
@@ -330,7 +330,7 @@ def test_symbolic_link_is_refused(path, tmp_path):
 
 
 def test_descriptor_is_closed_after_a_step(path):
-    """No reader stays open between steps."""
+    """No file stays open between steps."""
     path.write_bytes(RECORD)
     with opened(path) as file:
         descriptor = file.fd
@@ -338,11 +338,10 @@ def test_descriptor_is_closed_after_a_step(path):
         os.fstat(descriptor)
 
 
+@pytest.mark.usefixtures("no_descriptor_is_left")
 def test_descriptor_is_closed_when_a_step_fails(path):
     """A step that raises leaves no descriptor behind."""
     path.write_bytes(RECORD)
     cursor = Cursor(1000)
-    before = set(os.listdir("/dev/fd"))
     with pytest.raises(SourceChanged):
         read(path, cursor)
-    assert set(os.listdir("/dev/fd")) == before

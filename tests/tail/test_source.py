@@ -1,4 +1,4 @@
-"""A source is opened as what it is: lines or a document."""
+"""A source is opened as lines or as a document."""
 
 import os
 
@@ -29,7 +29,7 @@ def test_a_file_is_opened_by_its_name_and_its_first_bytes(tmp_path, name, conten
 
 
 def test_a_missing_source_is_gone(tmp_path):
-    """Agents delete their files: that has an error of its own."""
+    """Agents delete their files, so there is a separate error for that."""
     with pytest.raises(SourceGone), open_source(str(tmp_path / "gone.jsonl")):
         pass
 

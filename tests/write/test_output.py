@@ -9,36 +9,19 @@ import pytest
 
 from katod.errors import OutputError
 from katod.write import output
-from katod.write.output import Known, Place, append, complete, look, make, save_asset
+from katod.write.output import Known, Place, append, complete, detect_change, make, save_asset
 
 EVENTS = [b"---\ntitle: x\n---\n", b"\n## User\n\nhello\n", b"\n- `Read` a.md\n"]
 INTENT = b"".join(EVENTS)
 BOUNDS = [len(b"".join(EVENTS[: n + 1])) for n in range(len(EVENTS))]
 
 
+pytestmark = pytest.mark.usefixtures("no_descriptor_is_left")
+
+
 @pytest.fixture
 def place(tmp_path):
     return Place(tmp_path / "out", ("app", "auth.md"))
-
-
-@pytest.fixture(autouse=True)
-def no_descriptor_is_left(monkeypatch):
-    """Whatever the code under test opens it closes; what the interpreter collects meanwhile does not count."""
-    held, opening, closing = set(), os.open, os.close
-
-    def opened(*arguments, **named):
-        fd = opening(*arguments, **named)
-        held.add(fd)
-        return fd
-
-    def closed(fd):
-        closing(fd)
-        held.discard(fd)
-
-    monkeypatch.setattr(os, "open", opened)
-    monkeypatch.setattr(os, "close", closed)
-    yield
-    assert not held
 
 
 def append_new(place, data):
@@ -93,7 +76,7 @@ def test_appends_follow_each_other(place):
     append_new(place, b"one\n")
     known = append(place, b"two\n")
     assert place.path.read_bytes() == b"one\ntwo\n"
-    assert look(place, known) == ("same", known)
+    assert detect_change(place, known) == ("same", known)
 
 
 @pytest.mark.parametrize("size", [1, 3, 16])
@@ -147,7 +130,7 @@ def test_empty_file_is_taken(place):
 
 
 def test_output_deleted_since_the_look_is_an_output_error(place):
-    """A file that goes away between the look and the append is an error that can be tried again."""
+    """A file that goes away between the detect_change and the append is an error that can be tried again."""
     append_new(place, INTENT)
     place.path.unlink()
     with pytest.raises(OutputError):
@@ -195,8 +178,8 @@ def test_odd_file_is_refused_as_an_output_error(place, kind, tmp_path):
 
 
 def test_output_that_was_never_made_is_the_same(place):
-    """Before the first append there is nothing to compare."""
-    assert look(place, Known()) == ("same", Known())
+    """Before the first append there is nothing to detect_change."""
+    assert detect_change(place, Known()) == ("same", Known())
 
 
 @pytest.mark.parametrize("data", [INTENT + b"note\n", INTENT[:-3], INTENT.replace(b"hello", b"HELLO"), b"x\n", b""])
@@ -204,9 +187,9 @@ def test_edited_output_is_adopted(place, data):
     """A longer, shorter or changed file is adopted as it is now."""
     known = append_new(place, INTENT)
     put(place, data)
-    seen = look(place, known)
+    seen = detect_change(place, known)
     assert (seen.change, seen.known.size) == ("edited", len(data))
-    assert look(place, seen.known).change == "same"
+    assert detect_change(place, seen.known).change == "same"
 
 
 def test_replaced_file_is_edited(place):
@@ -214,7 +197,7 @@ def test_replaced_file_is_edited(place):
     known = append_new(place, INTENT)
     place.path.rename(place.path.with_name("old"))
     put(place, INTENT)
-    assert look(place, known).change == "edited"
+    assert detect_change(place, known).change == "edited"
 
 
 @pytest.mark.parametrize("lost", ["file", "folder", "root"])
@@ -223,14 +206,14 @@ def test_lost_output_is_gone(place, lost):
     known = append_new(place, INTENT)
     path = {"file": place.path, "folder": place.path.parent, "root": place.root}[lost]
     path.rename(place.root.parent / "moved")
-    assert look(place, known) == ("gone", Known())
+    assert detect_change(place, known) == ("gone", Known())
 
 
 def test_look_changes_nothing(place):
     """Looking at an output leaves its bytes and times."""
     known = append_new(place, INTENT)
     before = place.path.stat()
-    look(place, known)
+    detect_change(place, known)
     assert place.path.stat().st_mtime_ns == before.st_mtime_ns
 
 
@@ -263,7 +246,7 @@ def test_later_intent_is_completed(place, cut):
     put(place, b"before\n" + INTENT[:cut])
     known, _ = complete(place, known, INTENT, BOUNDS)
     assert place.path.read_bytes() == b"before\n" + INTENT
-    assert look(place, known).change == "same"
+    assert detect_change(place, known).change == "same"
 
 
 def test_completing_twice_adds_nothing(place):
@@ -313,7 +296,7 @@ def test_short_intent_is_found_behind_a_line_that_someone_left_open(place):
     append_new(place, INTENT + b"\n%s\n" % (b"words. " * 40))
     with place.path.open("ab") as file:
         file.write(b"half a note")
-    known = look(place, Known(ino=1)).known
+    known = detect_change(place, Known(ino=1)).known
     short = b"\nyes.\n"
     append(place, short)
     edited = b"---\nmine: 1\n" + place.path.read_bytes().removeprefix(b"---\n") + b"a note\n"
@@ -335,7 +318,7 @@ def test_short_intent_is_found_behind_edits_all_around_it(place):
 def test_output_known_to_an_older_katod_is_the_same(place):
     """What was kept before there was a second hash is still compared."""
     known = append_new(place, INTENT)
-    assert look(place, known._replace(tail=known.tail.partition(".")[0])).change == "same"
+    assert detect_change(place, known._replace(tail=known.tail.partition(".")[0])).change == "same"
 
 
 @pytest.mark.parametrize("data", [b"- my list\n", b"---\ntags: [mine]\n---\nmy note\n", b"a note\n"])

@@ -11,6 +11,9 @@ from katod.write.safe import PRIVATE_DIRECTORY, PRIVATE_FILE, examine, open_file
 PARTS = ("app", "docs", "auth.md")
 
 
+pytestmark = pytest.mark.usefixtures("no_descriptor_is_left")
+
+
 @pytest.fixture
 def root(tmp_path):
     """An allowed root with a file outside of it that must never change."""
@@ -19,13 +22,6 @@ def root(tmp_path):
     folder = tmp_path / "root"
     folder.mkdir()
     return folder
-
-
-@pytest.fixture(autouse=True)
-def no_descriptor_is_left():
-    before = set(os.listdir("/dev/fd"))
-    yield
-    assert set(os.listdir("/dev/fd")) == before
 
 
 def write(root, parts=PARTS, *, create):

@@ -14,9 +14,10 @@ def _roots() -> list[Path]:
 
 
 def _identity(path: Path) -> Identity | None:
-    """`<slug>/<session>.jsonl`, `<slug>/agent-<id>.jsonl`, `<slug>/<session>/subagents/**/agent-<id>.jsonl`.
+    """Return the identity of one of three kinds of paths, None for any other.
 
-    In sub-agent files every record names the parent's session: only the path tells them apart.
+    `<slug>/<session>.jsonl`, `<slug>/agent-<id>.jsonl`, `<slug>/<session>/subagents/**/agent-<id>.jsonl`. All records
+    of a sub-agent's file name the parent's session: only the path tells sub-agents apart.
     """
     stem, parents = path.stem, path.parts[:-1]
     subagent = stem.removeprefix("agent-") if stem.startswith("agent-") else ""

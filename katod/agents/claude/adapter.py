@@ -1,7 +1,7 @@
 """Claude Code: `projects/<slug>/<session>.jsonl` and its sub-agents (format notes, part A).
 
-One record a content block, several records a message; most `user` records are not the user. `parentUuid` is
-never followed: whatever is in the file was said, in the order of the file.
+There is one record per content block and several per message. Most `user` records do not come from the user.
+`parentUuid` is ignored: whatever is in the file was said, in the order of the file.
 """
 
 from pathlib import Path
@@ -39,7 +39,7 @@ class ClaudeAdapter(Adapter):
         state = state or {}
         self.new = ClaudeBuilder(origin.ref, state)
         self._started: bool = state.get("started", False)
-        self._settled: tuple[Any, ...] = ()  # the settings of the record before: comparing them is cheap
+        self._settled: tuple[Any, ...] = ()  # the settings of the previous record: comparing them is cheap
         self._usage = usage.Waiting(*state["usage"]) if "usage" in state else None
         self._queue = Queue(state.get("queue"))
         self._calls: OpenCalls[dict[str, Any]] = OpenCalls(state.get("calls"))
@@ -48,7 +48,7 @@ class ClaudeAdapter(Adapter):
         self._assistants = AssistantRecords(self.new, tools)
 
     def state(self) -> dict[str, Any]:
-        """Return the session's settings so far, open calls, usage, repeated names and queued texts not yet decided."""
+        """Return the settings so far, open calls, pending usage, repeated names and queued texts not yet decided."""
         row: dict[str, Any] = {"started": self._started, "now": self.new.now, "calls": self._calls.state()}
         if self._usage:
             row["usage"] = self._usage.state()
@@ -57,18 +57,18 @@ class ClaudeAdapter(Adapter):
         return row | ({"queue": queue} if (queue := self._queue.state()) else {})
 
     def has_pending(self) -> bool:
-        """Return whether a queued text waits for its decision."""
+        """Return whether a queued text is waiting for a later record to decide about it."""
         return bool(self._queue.waiting or self._queue.removed)
 
     def feed(self, record: Record) -> list[Event]:
-        """Translate one record, after what it decides about: texts taken from the queue, and the usage before it."""
+        """Translate one record, after what it decides: pending texts from the queue, and the usage before it."""
         fields = record.value
         if fields is None:
             self.new.take_up({})
             return super().feed(record)
         out = self._decided(record) if self._usage or self._queue.removed else []
         self.new.take_up(fields)
-        handler = self.handlers.get(fields.get("type"))  # raises TypeError for an object: that is no record
+        handler = self.handlers.get(fields.get("type"))  # TypeError if it is an object: malformed
         if handler is not None:
             out += handler(self, record)
         elif fields.get("type") not in RECORDS:
@@ -76,11 +76,11 @@ class ClaudeAdapter(Adapter):
         return out
 
     def finish(self) -> list[Event]:
-        """Release the usage and the texts that waited for one more record."""
+        """Return the pending usage and texts, which no further record will decide."""
         out = self._release({}, 0) if self._queue.removed else []
         return out + self._emit_usage()
 
-    # -- one kind of record each ------------------------------------------------------------------
+    # -- one method per kind of record --------------------------------------------------------------
 
     @handles("user")
     def _user(self, record: Record) -> list[Event]:
@@ -123,7 +123,7 @@ class ClaudeAdapter(Adapter):
         what, key = _SETTINGS[record.value["type"]]
         after = text_of(record.value.get(key))
         if what == "title" and after:
-            kept = f"title/{key}"  # the client repeats each of its titles for ever
+            kept = f"title/{key}"  # the client repeats each of its titles indefinitely
             if self.new.now.get(kept) == after:
                 return []
             self.new.now[kept] = after
@@ -137,10 +137,10 @@ class ClaudeAdapter(Adapter):
         data = {k: v for k, v in fields.items() if k not in ("type", "sessionId", "timestamp")}
         return [self.new.event(ev.PROVIDER_INFO, {"text": text, "subtype": fields["type"], "data": data}, record)]
 
-    # -- what records have in common --------------------------------------------------------------
+    # -- shared by records ---------------------------------------------------------------------------
 
     def _envelope(self, record: Record) -> list[Event]:
-        """Emit the start of the session once, later what changed of its settings."""
+        """Return the start of the session for its first record, and changed settings later."""
         fields = record.value
         if fields.get("isSidechain") and not self.new.main.subagent:
             return []
@@ -163,10 +163,10 @@ class ClaudeAdapter(Adapter):
         return self.new.event(ev.SESSION_START, payload, record, "start")
 
     def _change(self, what: str, after: Any, record: Record) -> list[Event]:
-        """Tell a title always; of the settings those that were known, if only as empty."""
+        """Return a change of a title always, of another setting only if it was known before, even as empty."""
         return self.new.change(what, after, record, what, first=what == "title" or what in self.new.now)
 
-    # -- decided by the record that comes next ------------------------------------------------------
+    # -- decided by the next record -------------------------------------------------------------------
 
     def _decided(self, record: Record) -> list[Event]:
         fields, out = record.value, []
@@ -182,7 +182,7 @@ class ClaudeAdapter(Adapter):
         return [self.new.usage(waiting)] if waiting else []
 
     def _release(self, fields: dict[str, Any], offset: int) -> list[Event]:
-        """Emit texts that were taken from the queue and, as the next record shows, appear nowhere else."""
+        """Return the texts that were removed from the queue and, as the next record shows, appear nowhere else."""
         shown = "\n".join(self.typed_texts(fields)) if fields.get("type") in ("user", "attachment") else ""
         return self._texts_of(self._queue.decide(shown), offset)
 

@@ -1,4 +1,4 @@
-"""Claude Code: the blocks of an assistant's message (format notes, A.3)."""
+"""Claude Code: the blocks of an assistant message (format notes, A.3)."""
 
 from typing import Any, Final
 
@@ -21,7 +21,7 @@ class AssistantRecords:
         self._tools = tools
 
     def translate(self, record: Record, message: dict[str, Any], model: str, *, synthetic: bool) -> list[Event]:
-        """Translate one record, which holds a message or a block of one."""
+        """Translate one record: a message or a block of one."""
         content = message.get("content")
         if isinstance(content, str):
             content = [{"type": "text", "text": content}]

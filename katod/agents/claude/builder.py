@@ -1,4 +1,4 @@
-"""Claude Code: how records are named, and which session and prompt they belong to (format notes, A.3)."""
+"""Claude Code: how events are named, and which session and prompt they belong to (format notes, A.3)."""
 
 from typing import Any, Final
 
@@ -13,17 +13,17 @@ _MOST_NAMES: Final = 512
 
 
 class ClaudeBuilder(EventBuilder):
-    """Names events by the `uuid` of their record; a record without one by a hash of what it says."""
+    """Names events by the `uuid` of their record, or by a hash of the content if it has none."""
 
     def __init__(self, ref: SessionRef, state: State) -> None:
         super().__init__(ref, dedup_prefix="claude:", now=state.get("now"))
         self.main = ref
-        # How often each name without an id and a time was given out.
+        # How often each name without an id and a time was used.
         self.repeats: dict[str, int] = state.get("repeats", {})
 
     def take_up(self, fields: dict[str, Any]) -> None:
-        """Make the next events belong to the prompt of a record, and to the sub-agent whose words it quotes."""
-        if self._pending:  # data of images that no event showed
+        """Set the prompt that the next events belong to, and the sub-agent if the record is one's."""
+        if self._pending:  # images that were not part of any event
             self._pending.clear()
         turn = fields.get("promptId")
         self.turn = turn if isinstance(turn, str) else ""
@@ -39,7 +39,7 @@ class ClaudeBuilder(EventBuilder):
         return describe(text_of(block.get("type")), media, data, text_of(block.get("title")))
 
     def with_images(self, out: list[Event], images: list[dict[str, Any]], record: Record) -> list[Event]:
-        """Attach images to the record's first message, or to one without words."""
+        """Attach images to the record's first message, or to a new one without text."""
         at = next((i for i, event in enumerate(out) if event.kind == ev.USER_MESSAGE), None)
         if at is None:
             out.append(self.event(ev.USER_MESSAGE, {"text": ""}, record, "i"))
@@ -48,11 +48,11 @@ class ClaudeBuilder(EventBuilder):
         return out
 
     def system(self, record: Record, text: str, subtype: str, part: int | str) -> Event:
-        """Return a message that the client said by itself."""
+        """Return a message from the client itself."""
         return self.event(ev.SYSTEM_MESSAGE, {"text": text, "subtype": subtype}, record, part)
 
     def usage(self, waiting: Waiting) -> Event:
-        """Return the usage of one message; it has no record of its own, so the message names it."""
+        """Return the usage of one message; it has no record of its own, so it is named after the message."""
         record, ref = waiting.record, self.main
         source = {"providerEventType": "assistant", "messageId": waiting.id}
         if request := text_of(record.get("requestId")):
@@ -86,13 +86,13 @@ class ClaudeBuilder(EventBuilder):
         return name, name, source, time if isinstance(time, str) else ""
 
     def _hashed(self, fields: dict[str, Any], kind: str, payload: dict[str, Any]) -> str:
-        """Return a hash of what has no id, and a number where not even a time tells two of it apart."""
+        """Return a hash for content without an id, with a number if not even a time distinguishes two of them."""
         time = fields.get("timestamp")
         name = f"~{digest(str(time), kind, safe_repr(payload))}"
         if time:
             return name
         if len(self.repeats) >= _MOST_NAMES and name not in self.repeats:
-            self.repeats = {"": self.repeats.get("", 0) + 1}  # counting starts over, and the names say so
+            self.repeats = {"": self.repeats.get("", 0) + 1}  # counting starts over, and later names include the round
         number = self.repeats[name] = self.repeats.get(name, 0) + 1
         if round_ := self.repeats.get("", 0):
             return f"{name}.{number}.{round_}"

@@ -1,4 +1,4 @@
-"""Claude Code: known bookkeeping, which carries nothing of the conversation. What is not known is kept raw."""
+"""Claude Code: known bookkeeping, which is no part of the conversation. Unknown records are kept raw."""
 
 from typing import Final
 

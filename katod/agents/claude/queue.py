@@ -8,7 +8,7 @@ _MOST: Final = 64
 
 
 class Queue:
-    """Follows `queue-operation` records. Only the record after a `remove` tells whether its text stands elsewhere."""
+    """Tracks `queue-operation` records. Only the record after a `remove` shows whether the text appears elsewhere."""
 
     def __init__(self, state: dict[str, Any] | None = None) -> None:
         state = state or {}
@@ -16,7 +16,7 @@ class Queue:
         self.removed: list[list[str]] = state.get("removed", [])
 
     def state(self) -> dict[str, Any]:
-        """Return what has to be remembered; empty when nothing waits."""
+        """Return what has to be remembered, empty if nothing is waiting."""
         rows = {"waiting": self.waiting, "removed": self.removed}
         return {name: value for name, value in rows.items() if value}
 
@@ -35,12 +35,12 @@ class Queue:
                 self.removed.append(item)
 
     def overflow(self) -> list[list[str]]:
-        """Return the oldest removed texts where too many wait: no client takes so many back at once."""
+        """Return the oldest removed texts if there are too many: no client takes back that many at once."""
         out, self.removed = self.removed[:-_MOST], self.removed[-_MOST:]
         return out
 
     def decide(self, text: str) -> list[list[str]]:
-        """Return the removed texts that stand nowhere else, given the text of the record that came next."""
+        """Return the removed texts that appear nowhere else, given the text of the next record."""
         if not self.removed:
             return []
         match = next((item for item in self.removed if text and item[0].strip() == text.strip()), None)
@@ -51,7 +51,7 @@ class Queue:
         return released
 
     def _take(self, content: Any) -> list[str] | None:
-        """Remove the named text, else the oldest one."""
+        """Remove the given text, or the oldest one."""
         for index, item in enumerate(self.waiting):
             if not isinstance(content, str) or item[0] == content:
                 return self.waiting.pop(index)

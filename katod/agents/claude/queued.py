@@ -1,4 +1,4 @@
-"""Claude Code: a text that was typed while the agent worked, as an attachment of its own (format notes, A.5)."""
+"""Claude Code: text typed while the agent worked, as an attachment record (format notes, A.5)."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from katod.model import Record
 
 
 def prompt(new: ClaudeBuilder, record: Record, row: dict[str, Any]) -> list[Event]:
-    """Translate a `queued_command`: a message where a person sent it, else what the client says by itself."""
+    """Translate a `queued_command`: a message if a person sent it, otherwise a system message."""
     text, images = _content(new, row)
     if not text.strip() and not images:
         return []
@@ -25,9 +25,9 @@ def prompt(new: ClaudeBuilder, record: Record, row: dict[str, Any]) -> list[Even
 
 
 def _sender(row: dict[str, Any], said: Said) -> str:
-    """Return what the text is where no person sent it, else an empty text.
+    """Return what kind of text this is if no person sent it, otherwise an empty string.
 
-    Only the mode `prompt` is a person's; without a mode the form of the text has to prove it.
+    Only the mode `prompt` is a person's. Without a mode, the form of the text decides.
     """
     mode = row.get("commandMode")
     if mode not in (None, "prompt") or not said.plain or (mode is None and not said.shape):

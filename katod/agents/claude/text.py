@@ -1,15 +1,15 @@
-"""Claude Code: which text blocks of `user` records are the person's own words (format notes, A.4)."""
+"""Claude Code: which text blocks of `user` records a person typed (format notes, A.4)."""
 
 import re
 from typing import Any, Final, NamedTuple
 
-# Explicit marks, from about 2.1.161 on: who sent the prompt. They decide where they are written.
+# Explicit marks of who sent the prompt, from about 2.1.161 on. If present, they decide.
 PERSON_SOURCES: Final = frozenset({"typed", "queued", "suggestion_accepted", "sdk"})
 PERSON_ORIGIN: Final = "human"
-# Records that the client wrote under the user's name.
+# Marks of records that the client wrote in the user's name.
 NOT_A_PERSON: Final = ("isSidechain", "isMeta", "isCompactSummary", "isVisibleInTranscriptOnly")
 
-# Envelopes around text that nobody typed, and what they are.
+# Envelopes around text that nobody typed, and their kind.
 ENVELOPES: Final = {
     "<local-command-stdout>": "local-command-output",
     "<local-command-stderr>": "local-command-output",
@@ -33,9 +33,9 @@ _SHELL: Final = re.compile(r"<bash-input>(.*?)</bash-input>", re.DOTALL)
 
 
 class Said(NamedTuple):
-    """What a text block is: the words, a subtype where they are not plain words, and the proof.
+    """The classification of a text block: the text, its subtype if it is not plain text, and what its form shows.
 
-    `plain` is true for words in the person's own form; `shape` is true when the form alone proves it.
+    `plain` is true for text in the form that people type; `shape` is true if the form alone is sufficient evidence.
     """
 
     text: str
@@ -48,7 +48,7 @@ def classify(text: str) -> Said:
     """Classify a text block of a user record by its form."""
     head = text.lstrip()
     if head.startswith(_INTERRUPTION):
-        return Said(text, plain=False, shape=False)  # more than the client writes there: shown, but no proof
+        return Said(text, plain=False, shape=False)  # longer than the client's text: shown, but not as typed
     if not head.startswith(("<", "Caveat: ")):
         return Said(text)
     if head.startswith(("<command-name>", "<command-message>")):
@@ -63,7 +63,7 @@ def classify(text: str) -> Said:
 
 
 def is_person(record: dict[str, Any], *, subagent: bool) -> bool | None:
-    """Return whether a person sent this record; None when only the form of the text can tell."""
+    """Return whether a person sent this record, None if only the form of the text can tell."""
     if subagent or any(record.get(flag) for flag in NOT_A_PERSON) or _answers_a_call(record):
         return False
     source, origin = record.get("promptSource"), record.get("origin")
@@ -74,7 +74,7 @@ def is_person(record: dict[str, Any], *, subagent: bool) -> bool | None:
 
 
 def _answers_a_call(record: dict[str, Any]) -> bool:
-    """Return whether a record brings a tool's result: the rest of it is not the person's either."""
+    """Return whether a record contains a tool's result: nothing else in it is the person's either."""
     message = record.get("message")
     content = message.get("content") if isinstance(message, dict) else None
     blocks = content if isinstance(content, list) else ()
@@ -84,7 +84,7 @@ def _answers_a_call(record: dict[str, Any]) -> bool:
 
 
 def other_sender(record: dict[str, Any]) -> str:
-    """Return who sent a record that is marked as not a person's; empty where no mark says so."""
+    """Return who sent a record that is marked as not a person's, empty if it is not marked."""
     source, origin = record.get("promptSource"), record.get("origin")
     kind = origin.get("kind") if isinstance(origin, dict) else None
     if isinstance(kind, str) and kind != PERSON_ORIGIN:
@@ -93,7 +93,7 @@ def other_sender(record: dict[str, Any]) -> str:
 
 
 def cut_reminder(text: str) -> tuple[str, str]:
-    """Split a text before a reminder that the client appended to it."""
+    """Split off a reminder that the client appended to a text."""
     at = text.find(REMINDER)
     return (text, "") if at <= 0 else (text[:at].rstrip(), text[at:])
 
@@ -105,7 +105,7 @@ def _slash_command(text: str) -> str:
 
 
 def _element(text: str, name: str) -> str | None:
-    """Return the text of the first element of a name, None where there is none."""
+    """Return the text of the first element with this name, None if there is none."""
     inner = text.partition(f"<{name}>")[2]
     said, end, _ = inner.partition(f"</{name}>")
     return said if end else None

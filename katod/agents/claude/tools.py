@@ -1,4 +1,4 @@
-"""Claude Code: tool calls and results, spilled ones included, and the questions and answers among them."""
+"""Claude Code: tool calls and results, including spilled ones, and questions and answers."""
 
 import os
 import re
@@ -21,12 +21,12 @@ _EXIT: Final = re.compile(r"Exit code ([0-9]{1,15})\b")
 _REJECTED: Final = "The user doesn't want to proceed with this tool use"
 _DURATIONS: Final = ("durationMs", "totalDurationMs")
 _MOST_REMEMBERED: Final = 16_384  # characters of the questions of one call, until they are answered
-_MOST_OPTIONS: Final = 64  # far beyond what a person is shown
+_MOST_OPTIONS: Final = 64  # far more than a person is ever shown
 _ASKING: Final = ("ExitPlanMode", "AskUserQuestion")
 
 
 class Tools:
-    """Translates calls and results; what a result needs to know of its call is remembered until it comes."""
+    """Translates calls and results; what a result needs to know about its call is remembered until it arrives."""
 
     def __init__(self, new: ClaudeBuilder, calls: OpenCalls[dict[str, Any]], origin: Origin) -> None:
         self._new = new
@@ -53,7 +53,7 @@ class Tools:
         return out
 
     def results(self, record: Record, block: dict[str, Any], n: int) -> list[Event]:
-        """Translate one tool result, the answers it carries and the end of a sub-agent."""
+        """Translate one tool result, with the answers in it and the end of a sub-agent."""
         call_id = text_of(block.get("tool_use_id"))
         extra = record.value.get("toolUseResult")
         text, images = self._content(block.get("content"))
@@ -94,7 +94,7 @@ class Tools:
 
 
 def _prompts(call: dict[str, Any], known: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
-    """Return the questions of a call (its payload) and their parts; `known` gains what its result will answer."""
+    """Return the parts and payloads of a call's questions; what its result will answer is added to `known`."""
     name, call_id, arguments = call["name"], call["toolCallId"], dict_of(call["input"])
     if name == "ExitPlanMode":
         known["plan"] = True
@@ -121,7 +121,7 @@ def _options(question: dict[str, Any]) -> list[dict[str, str]]:
 
 
 def _text(block: dict[str, Any]) -> str | None:
-    """Return what a block of a result says, None for one that says nothing."""
+    """Return the text of a block of a result, None if it has none."""
     kind = block.get("type")
     if kind == "text":
         return text_of(block.get("text"))
@@ -133,7 +133,7 @@ def _text(block: dict[str, Any]) -> str | None:
 
 
 def _outcome(block: dict[str, Any], text: str, extra: Any, row: dict[str, Any]) -> dict[str, Any]:
-    """Add to a result's payload how the call went."""
+    """Add the outcome of the call to the payload of its result."""
     if block.get("is_error") is True:
         row["isError"] = True
         if match := _EXIT.match(text):
@@ -151,7 +151,7 @@ def _outcome(block: dict[str, Any], text: str, extra: Any, row: dict[str, Any]) 
 
 
 def _unspill(origin: Origin, text: str, extra: Any) -> str:
-    """Read a result that was too long for the session file, from the main session's folder; empty if it is gone."""
+    """Return a result too long for the session file, from the main session's folder; empty if it no longer exists."""
     match = _SPILL_PATH.search(text)
     named = text_of(dict_of(extra).get("persistedOutputPath")) or (match[1] if match else "")
     name = PurePosixPath(named.replace("\\", "/")).name
@@ -174,7 +174,7 @@ def _unspill(origin: Origin, text: str, extra: Any) -> str:
 
 
 def _answers(call: dict[str, Any], result: dict[str, Any], extra: dict[str, Any]) -> list[tuple[int, dict[str, Any]]]:
-    """Return the answers that a result brings, each with the number of its question."""
+    """Return the answers in a result, each with the number of its question."""
     call_id = result["toolCallId"]
     if call.get("plan"):
         chosen = "rejected" if result.get("isError") else "approved"
@@ -196,7 +196,7 @@ def _answers(call: dict[str, Any], result: dict[str, Any], extra: dict[str, Any]
 
 
 def _selections(answer: Any, labels: list[str] | None) -> dict[str, Any]:
-    """Read an answer: the labels that were chosen, or the person's own words."""
+    """Return an answer as selected labels, or as the person's own text."""
     if isinstance(answer, list):
         return {"selections": [str(part) for part in answer]}
     text = str(answer)

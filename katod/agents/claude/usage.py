@@ -1,8 +1,7 @@
-"""Claude Code: token usage, once a message (format notes, table 0, row 8).
+"""Claude Code: token usage, once per message (format notes, table 0, row 8).
 
-Several records share a message id and repeat its usage, the last one with the final figures. It is
-given out at the first record that is neither of that message nor a result of its calls, or at a
-record with a stop reason.
+Several records share a message id and repeat its usage; the last one has the final figures. The usage is returned at
+a record with a stop reason, or at the first record that is neither part of the message nor a result of its calls.
 """
 
 from typing import Any, NamedTuple
@@ -20,7 +19,7 @@ COUNTS = (
 
 
 class Waiting(NamedTuple):
-    """What has to wait of a message: its id, its model, its latest usage and the record that this is in."""
+    """The pending usage of a message: its id, its model, its latest usage and the record that contains it."""
 
     id: str
     model: str
@@ -28,14 +27,14 @@ class Waiting(NamedTuple):
     record: dict[str, Any]
 
     def state(self) -> list[Any]:
-        """Return the same without anything that was said."""
+        """Return this as JSON, without any content."""
         usage = {key: self.usage[key] for _, key in COUNTS if isinstance(self.usage.get(key), int)}
         kept = {key: self.record[key] for key in _KEPT if isinstance(self.record.get(key), str | bool)}
         return [self.id, self.model, usage, kept]
 
 
 def noted(fields: dict[str, Any], message: dict[str, Any], model: str) -> Waiting | None:
-    """Return what has to wait of a record's usage, None where it has none."""
+    """Return the pending usage of a record, None if it has none."""
     usage, message_id = message.get("usage"), message.get("id")
     if not isinstance(usage, dict) or not isinstance(message_id, str):
         return None
@@ -43,7 +42,7 @@ def noted(fields: dict[str, Any], message: dict[str, Any], model: str) -> Waitin
 
 
 def belongs(waiting: Waiting, fields: dict[str, Any], calls: OpenCalls[dict[str, Any]]) -> bool:
-    """Return whether a record belongs to the message whose usage waits: its blocks and its calls' results."""
+    """Return whether a record belongs to the message with the pending usage, as a block or as a call's result."""
     message = fields.get("message")
     if not isinstance(message, dict):
         return False

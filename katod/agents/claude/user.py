@@ -1,4 +1,4 @@
-"""Claude Code: `user` records, most of which are not the user (format notes, A.4)."""
+"""Claude Code: `user` records, most of which do not come from the user (format notes, A.4)."""
 
 from typing import Any
 
@@ -59,7 +59,7 @@ class UserRecords:
         out = [self._said(record, words, said, n)]
         if reminder.rstrip().endswith(REMINDER_END):
             out.append(self._new.system(record, reminder, "reminder", f"{n}r"))
-        elif reminder:  # a person may write of reminders; shown, but nobody is proven to have typed it
+        elif reminder:  # a person may write about reminders: shown, but not known to be typed
             out.append(self._said(record, reminder, said._replace(plain=False), f"{n}r"))
         return out
 
@@ -71,7 +71,7 @@ class UserRecords:
 
 
 def _not_typed(fields: dict[str, Any], said: Said) -> str:
-    """Return what a text is that the client or another agent said, empty for a person's."""
+    """Return the kind of a text that the client or another agent wrote, empty for a person's."""
     if fields.get("isCompactSummary"):
         return "compact-summary"
     if fields.get("isMeta"):

@@ -13,7 +13,7 @@ def _roots() -> list[Path]:
 
 
 def _identity(path: Path) -> Identity | None:
-    """`rollout-<time>-<thread>[_<rollout>].jsonl`: the first UUID is the thread, a second one the rollout."""
+    """Return the identity of `rollout-<time>-<thread>[_<rollout>].jsonl`: the UUIDs of thread and rollout."""
     if not path.name.startswith("rollout-"):
         return None
     stem = path.name.removesuffix(".zst").removesuffix(".jsonl")

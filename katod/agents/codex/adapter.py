@@ -1,8 +1,8 @@
 """Codex: `sessions/YYYY/MM/DD/rollout-<time>-<thread>[_<rollout>].jsonl` (format notes, part B).
 
-A file is wholly legacy or wholly paginated; its first `session_meta` says which. Everything is in it twice: user
-text is taken only from `user_message` or the `UserMessage` item, assistant text from the `response_item` (legacy)
-or the item (paginated), tool calls from `response_item` in both.
+A file is either legacy or paginated throughout, as its first `session_meta` says. Everything is in it twice: user text
+is only read from `user_message` or the `UserMessage` item, assistant text from the `response_item` (legacy) or the
+item (paginated), tool calls from `response_item` in both.
 """
 
 from pathlib import Path
@@ -48,14 +48,14 @@ class CodexAdapter(Adapter):
         self._turn: str = state.get("turn", "")
         self._open: OpenCalls[dict[str, Any]] = OpenCalls(state.get("calls"))
         self._calls = Calls(self.new, self._open)
-        self._totals: Any = state.get("totals")  # as they came, or what the state held of them
+        self._totals: Any = state.get("totals")  # as received, or the hash in the state
         self._counted: bool = state.get("counted", False)
         if self._meta:
             self.new.ref = self.new.ref._replace(parent=self._meta["parent"])
             self.new.paginated = self._meta["paginated"]
 
     def state(self) -> dict[str, Any]:
-        """Return the thread's identity, its present turn and settings, open calls and the usage so far."""
+        """Return the thread's identity, the current turn and settings, open calls and the usage so far."""
         totals = self._totals if isinstance(self._totals, str | None) else digest(safe_repr(self._totals))
         return {
             "meta": self._meta, "turn": self._turn, "now": self.new.now, "calls": self._open.state(),
@@ -149,7 +149,7 @@ class CodexAdapter(Adapter):
     def _note(self, record: Record) -> list[Event]:
         return [_NOTES[self.new.native_type](self.new, record, record.value["payload"])]
 
-    # -- who said what ----------------------------------------------------------------------------
+    # -- messages --------------------------------------------------------------------------------
 
     @handles("event_msg/user_message")
     def _user_message(self, record: Record) -> list[Event]:

@@ -1,4 +1,4 @@
-"""Codex: how records are named, by their rollout and their place in it (format notes, B.2)."""
+"""Codex: events are named by their rollout and their place in it (format notes, B.2)."""
 
 from typing import Any, Final
 
@@ -11,7 +11,7 @@ ITEM: Final = "event_msg/item_completed"
 
 
 class CodexBuilder(EventBuilder):
-    """Names events by the ordinal of their record, by its offset where there is none."""
+    """Names events by the ordinal of their record, or by its offset if it has none."""
 
     def __init__(self, origin: Origin, state: State) -> None:
         key = origin.identity.key
@@ -19,15 +19,15 @@ class CodexBuilder(EventBuilder):
         super().__init__(
             origin.ref, prefix=f"codex:{key.id}:{rollout}@", dedup_prefix=f"codex:{rollout}@", now=state.get("now")
         )
-        self.native_type = ""  # that of the present record, as deep as it goes
+        self.native_type = ""  # of the current record, as specific as possible
         self.paginated = False
         self.last: int = state.get("last", -1)  # the highest ordinal so far
         self._at, self._rises = "", True
 
     def take_up(self, fields: dict[str, Any], turn: str) -> str:
-        """Make the next events belong to a record; return its type with that of its payload, if it has one.
+        """Set the record that the next events belong to; return its type with that of its payload, if it has one.
 
-        What ends late belongs to the turn that it names.
+        A record that names a turn belongs to that turn, even if it comes late.
         """
         kind, payload = fields.get("type"), fields.get("payload")
         self.native_type = kind if isinstance(kind, str) else ""
@@ -58,12 +58,12 @@ class CodexBuilder(EventBuilder):
         return name, name, source, text_of(fields.get("timestamp"))
 
     def _place(self, record: Record) -> str:
-        """Return what names a record within its rollout: its ordinal where that rises, else its offset as well."""
+        """Return what identifies a record in its rollout: its ordinal, with its offset unless ordinals are rising."""
         place = f"{record.offset}+{record.part}" if record.part else f"{record.offset}"
         ordinal = (record.value or {}).get("ordinal") if self.paginated else None
         if not isinstance(ordinal, int):
             return place
-        if place != self._at:  # one record has many events
+        if place != self._at:  # one record may have many events
             self._at, self._rises = place, ordinal > self.last
             self.last = max(self.last, ordinal)
         return f"{ordinal}" if self._rises else f"{ordinal}+{place}"

@@ -1,4 +1,4 @@
-"""Codex: calls, their outputs, and the records of executions that stand between them (format notes, B.6)."""
+"""Codex: calls, outputs, and the records of executions between them (format notes, B.6)."""
 
 from typing import Any, Final
 
@@ -23,7 +23,7 @@ _MOST_REMEMBERED: Final = 16_384  # characters of the answers offered by one cal
 
 
 class Calls:
-    """Translates calls and outputs; how a call went is remembered until its output comes."""
+    """Translates calls and outputs; the outcome of a call is remembered until its output arrives."""
 
     def __init__(self, new: CodexBuilder, calls: OpenCalls[dict[str, Any]]) -> None:
         self._new = new
@@ -46,7 +46,7 @@ class Calls:
         ]
 
     def output(self, record: Record, row: dict[str, Any]) -> list[Event]:
-        """Translate an output and the answers it brings."""
+        """Translate an output and the answers in it."""
         payload = output_payload(row, self._new)
         call = payload["toolCallId"]
         known = self._calls.close(call) or {}
@@ -57,7 +57,7 @@ class Calls:
         return out
 
     def execution(self, record: Record, row: dict[str, Any]) -> list[Event]:
-        """Keep how a call went for its result; what comes after the result is an event of its own."""
+        """Keep the outcome of a call for its result; one that comes after the result is an event of its own."""
         call, found = call_id(row), finding(row)
         if (known := self._calls.get(call)) is not None:
             known["found"] = found

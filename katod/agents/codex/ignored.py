@@ -1,4 +1,4 @@
-"""Codex: known bookkeeping, and copies of what other records say. What is not known is kept raw."""
+"""Codex: known bookkeeping, and copies of the content of other records. Unknown records are kept raw."""
 
 from typing import Final
 
@@ -6,7 +6,7 @@ _RECORDS: Final = (
     "dynamic_tools_updated", "inter_agent_communication", "inter_agent_communication_metadata",
     "realtime_item", "retained_context", "security_risk_score", "world_state",
 )  # fmt: skip
-# `event_msg` types that say nothing of their own (format notes, B.5).
+# `event_msg` types without content of their own (format notes, B.5).
 _EVENTS: Final = (
     "account/rateLimits/updated", "agent_message", "agent_reasoning", "agent_reasoning_raw_content",
     "codex/event/raw_item", "collab_agent_interaction_end", "collab_waiting_end", "context_compacted",
@@ -19,7 +19,7 @@ _RESPONSES: Final = (
 RECORDS: Final = frozenset(
     {*_RECORDS, *(f"event_msg/{name}" for name in _EVENTS), *(f"response_item/{name}" for name in _RESPONSES)}
 )
-# Items of the paginated form that `response_item` records say better, or that say nothing; in lower case.
+# Items of the paginated form that are better in `response_item` records or have no content; in lower case.
 ITEMS: Final = frozenset({
     "collabagenttoolcall", "contextcompaction", "extension", "functioncalloutput", "hookprompt",
     "imagegeneration", "imageview", "sleep", "subagentactivity", "websearch",

@@ -1,4 +1,4 @@
-"""Codex: what the client notes beside the conversation (format notes, B.5)."""
+"""Codex: what the client records beside the conversation (format notes, B.5)."""
 
 from typing import Any, Final
 
@@ -26,14 +26,14 @@ def error(new: EventBuilder, record: Record, row: dict[str, Any]) -> Event:
 
 
 def rolled_back(new: EventBuilder, record: Record, row: dict[str, Any]) -> Event:
-    """Translate a rollback: what was said stays, a message says what was taken back."""
+    """Translate a rollback: everything said remains, and a message notes the rollback."""
     count = row.get("num_turns", "some")
     payload = {"text": f"{count} turn{'' if count == 1 else 's'} rolled back", "subtype": "rollback"}
     return new.event(ev.SYSTEM_MESSAGE, payload, record)
 
 
 def info(new: EventBuilder, record: Record, row: dict[str, Any]) -> Event:
-    """Keep what a record says of goals and undos."""
+    """Keep the content of a record about goals or undos."""
     kind = text_of(row.get("type"))
     data = {k: v for k, v in row.items() if k != "type"}
     payload = {"text": kind.replace("_", " "), "subtype": kind} | ({"data": data} if data else {})
@@ -41,7 +41,7 @@ def info(new: EventBuilder, record: Record, row: dict[str, Any]) -> Event:
 
 
 def review(new: EventBuilder, record: Record, row: dict[str, Any]) -> Event:
-    """Translate the beginning and the end of a review."""
+    """Translate the start and the end of a review."""
     ended = text_of(row.get("type")).lower().startswith("exit")
     text = text_of(dict_of(row.get("review_output")).get("overall_explanation")) if ended else ""
     hint = text_of(row.get("user_facing_hint"))
@@ -66,7 +66,7 @@ def agent_ended(new: EventBuilder, record: Record, row: dict[str, Any]) -> Event
 
 
 def counts(row: dict[str, Any], info: dict[str, Any]) -> dict[str, Any]:
-    """Return the tokens of one response and the limit of its context, as far as they are written."""
+    """Return the token counts of one response and its context limit, as far as they are recorded."""
     payload: dict[str, Any] = {"scope": "message"}
     payload |= {name: row[key] for name, key in _COUNTS if isinstance(row.get(key), int)}
     if isinstance(limit := info.get("model_context_window"), int):

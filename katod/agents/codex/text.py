@@ -1,4 +1,4 @@
-"""Codex: which texts are the person's own words (format notes, B.5 to B.7)."""
+"""Codex: which texts a person typed (format notes, B.5 to B.7)."""
 
 from typing import Any, Final, NamedTuple
 from uuid import UUID
@@ -7,7 +7,7 @@ from katod.agents.fields import dict_of, dicts_of, list_of, text_of
 
 # IDEs and the desktop app put context before the request.
 REQUEST: Final = "## My request for Codex:"
-# Texts that the client sends under the user's name.
+# Beginnings of texts that the client sends in the user's name.
 INJECTED: Final = (
     "<environment_context>",
     "<user_instructions>",
@@ -20,14 +20,14 @@ INJECTED: Final = (
 
 
 class Words(NamedTuple):
-    """What the person typed, and the context that stood before it."""
+    """What the person typed, and the context before it."""
 
     text: str
     context: str = ""
 
 
 def unwrap(text: str) -> Words:
-    """Cut the context off: what follows the last request heading was typed."""
+    """Cut off the context: what follows the last request heading was typed."""
     at = f"\n{text}".rfind(f"\n{REQUEST}")
     if at < 0:
         return Words(text)
@@ -40,7 +40,7 @@ def is_injected(text: str) -> bool:
 
 
 def is_person(meta: dict[str, Any]) -> bool:
-    """Return whether a person talks in this thread: sub-agent and internal threads quote people.
+    """Return whether a person talks in this thread: sub-agent and internal threads only quote people.
 
     `thread_source` is `user` for people and absent in app-server, desktop and older rollouts;
     `source` is an object for sub-agents and internal threads.
@@ -51,8 +51,8 @@ def is_person(meta: dict[str, Any]) -> bool:
 def is_copied(turn: str, thread: str) -> bool:
     """Return whether a turn is older than its thread: a legacy fork copies the turns of its parent.
 
-    Turn and thread ids are UUIDs of version 7, which begin with their time; without that proof a turn counts
-    as copied.
+    Turn and thread ids are UUIDs of version 7, which begin with their creation time. Without such ids, a turn counts as
+    copied.
     """
     try:
         born, made = UUID(turn), UUID(thread)
@@ -62,12 +62,12 @@ def is_copied(turn: str, thread: str) -> bool:
 
 
 def joined(blocks: Any) -> str:
-    """Join the texts of a content list, whatever their block types are called."""
+    """Join the texts of a content list, whatever the types of its blocks."""
     return "\n".join(row["text"] for row in dicts_of(blocks) if isinstance(row.get("text"), str))
 
 
 def images(blocks: Any) -> list[tuple[str, str]]:
-    """Return (kind, URL or path) of the images in a content list."""
+    """Return the images in a content list, as (kind, URL or path)."""
     found: list[tuple[str, str]] = []
     for block in list_of(blocks):
         row = dict_of(block)

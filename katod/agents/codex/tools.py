@@ -23,7 +23,7 @@ _LONGEST_STATUS: Final = 100
 
 
 def call_payload(payload: dict[str, Any], cwd: str) -> dict[str, Any]:
-    """Translate a call: function calls carry their arguments as a JSON string."""
+    """Translate a call. The arguments of function calls are a JSON string."""
     kind = text_of(payload.get("type"))
     name = text_of(payload.get("name")) or kind.removesuffix("_call")
     given = _arguments(payload, kind)
@@ -36,12 +36,12 @@ def call_payload(payload: dict[str, Any], cwd: str) -> dict[str, Any]:
 
 
 def call_id(payload: dict[str, Any]) -> str:
-    """Return the id that joins a call and its output; empty where Codex writes none."""
+    """Return the id shared by a call and its output, empty if Codex wrote none."""
     return text_of(payload.get("call_id")) or text_of(payload.get("id"))
 
 
 def output_payload(payload: dict[str, Any], new: EventBuilder) -> dict[str, Any]:
-    """Translate an output; the data of its images is left with the builder."""
+    """Translate an output; the builder keeps the data of its images."""
     text, shown = _output(payload, new)
     row: dict[str, Any] = {"toolCallId": text_of(payload.get("call_id")), "text": text}
     head = text[:_HEAD]
@@ -63,7 +63,7 @@ def finding(item: dict[str, Any]) -> dict[str, Any]:
     if isinstance(duration, dict) and (passed := milliseconds(int_or_none(duration.get("secs")))) is not None:
         row["durationMs"] = passed + (int_or_none(duration.get("nanos")) or 0) // 1_000_000
     if isinstance(status := item.get("status"), str):
-        row["status"] = status[:_LONGEST_STATUS]  # it is remembered until the result comes
+        row["status"] = status[:_LONGEST_STATUS]  # cut, because it is remembered until the result arrives
     result = item.get("result")
     if isinstance(result, dict) and ("Err" in result or result.get("isError") is True):
         row["isError"] = True
@@ -73,7 +73,7 @@ def finding(item: dict[str, Any]) -> dict[str, Any]:
 
 
 def judged(row: dict[str, Any]) -> dict[str, Any]:
-    """Mark a result as failed where its exit code or status says so."""
+    """Mark a result as failed if its exit code or status says so."""
     if row.get("exitCode") or row.get("status") == "failed":
         row["isError"] = True
     if row.get("status") == "completed":
@@ -142,7 +142,7 @@ def _output(payload: dict[str, Any], new: EventBuilder) -> tuple[str, list[dict[
 
 
 def describe_image(kind: str, where: str, new: EventBuilder) -> dict[str, Any]:
-    """Describe an image by its data (a data URL), which is left with the builder, or by its name."""
+    """Describe an image by its data (a data URL), which the builder keeps, or by its name."""
     if where.startswith("data:"):
         head, _, data = where.partition(",")
         return new.attachment("image", head.removeprefix("data:").partition(";")[0], data)
@@ -150,7 +150,7 @@ def describe_image(kind: str, where: str, new: EventBuilder) -> dict[str, Any]:
 
 
 def _old_metadata(text: str) -> dict[str, Any]:
-    """Read the exit code of the form of 2025: `{"output": …, "metadata": {"exit_code": 0, …}}`."""
+    """Return the exit code and duration in the format of 2025: `{"output": …, "metadata": {"exit_code": 0, …}}`."""
     try:
         row = dict_of(dict_of(orjson.loads(text)).get("metadata"))
     except orjson.JSONDecodeError:

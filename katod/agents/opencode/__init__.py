@@ -18,7 +18,7 @@ _PREFIX: Final = "ses_"
 
 
 def _roots() -> list[Path]:
-    """The data directory; `OPENCODE_DB` may name a database elsewhere."""
+    """Return the data directory, and the database that `OPENCODE_DB` names if it is elsewhere."""
     data = (from_environment("XDG_DATA_HOME") or Path.home() / ".local" / "share") / "opencode"
     named = from_environment("OPENCODE_DB")
     elsewhere = named is not None and named.suffix == _DATABASE and (data / named).parent != data
@@ -26,7 +26,10 @@ def _roots() -> list[Path]:
 
 
 def _identity(path: Path) -> Identity | None:
-    """`<database>.db#<session>`, before 1.2 `storage/session/<project>/<session>.json`, before 0.6 elsewhere."""
+    """Return the identity of `<database>.db#<session>` or a session's file, None for any other path.
+
+    Sessions were files before 1.2, `storage/session/<project>/<session>.json`, and before 0.6 in another place.
+    """
     session = path.name.partition(f"{_DATABASE}#")[2] or path.stem
     if not session.startswith(_PREFIX) or (path.suffix == ".json" and "session" not in path.parts):
         return None
@@ -35,7 +38,7 @@ def _identity(path: Path) -> Identity | None:
 
 @contextmanager
 def _open(path: str) -> Iterator[SourceFile]:
-    """Open a session in a database, in a tree of files, or a document of one."""
+    """Open a session: in a database, in a tree of files, or in a single document."""
     if f"{_DATABASE}#" in path:
         yield DatabaseSession(path)
         return
@@ -59,6 +62,6 @@ SPEC: Final = AgentSpec(
     open=_open,
     decision_tools=frozenset({QUESTION}),
     short_id=lambda session: session.removeprefix(_PREFIX),
-    container=Container(_DATABASE, (f"{_DATABASE}-wal",), sweep.sessions),
+    container=Container(_DATABASE, (f"{_DATABASE}-wal",), sweep.sessions_in),
     stat_of=tree.changed,
 )

@@ -1,8 +1,8 @@
-"""OpenCode: one document a session, `{info, messages: [{info, parts}]}`, as `opencode export` prints it (format
+"""OpenCode: one document per session, `{info, messages: [{info, parts}]}`, as `opencode export` prints it (format
 notes, section 2). The same document is made from the database and from the older tree of JSON files.
 
-Parts change until they settle, so a part becomes an event when it is final, and nothing after it does before. The
-events depend on the document alone; known ids are skipped downstream.
+Parts change until they settle: a part becomes an event once it is final, and nothing after it does before. The events
+depend on the document alone; known ids are skipped downstream.
 """
 
 from collections.abc import Generator, Iterator
@@ -17,15 +17,15 @@ from katod.agents.toolcalls import answer_of, call_of, question_of
 from katod.events import Event
 from katod.model import Record
 
-# Parts that keep the books of a step.
+# Bookkeeping parts of a step.
 _IGNORED: Final = frozenset({"step-start", "step-finish", "patch", "snapshot", "agent", "subtask"})
-_GOING_ON: Final = ("tool-calls", "unknown", None)
+_UNFINISHED: Final = ("tool-calls", "unknown", None)
 QUESTION: Final = "question"
 Value = dict[str, Any]
 
 
 class Turn:
-    """A prompt and what answers it. A document that begins within a turn has one without its prompt."""
+    """A prompt and its answers. In a document that begins within a turn, the first turn has no prompt."""
 
     __slots__ = ("answers", "prompt")
 
@@ -34,11 +34,11 @@ class Turn:
         self.answers: list[Value] = []
 
     def is_over(self) -> bool:
-        """Return whether nothing more will answer the prompt, by what its last answer says."""
+        """Return whether nothing more will answer the prompt, judged by the last answer."""
         if not self.answers:
             return False
         last = dict_of(self.answers[-1].get("info"))
-        return _has_ended(last) and (last.get("finish") not in _GOING_ON or bool(last.get("error")))
+        return _has_ended(last) and (last.get("finish") not in _UNFINISHED or bool(last.get("error")))
 
 
 class OpenCodeBuilder(EventBuilder):
@@ -50,7 +50,7 @@ class OpenCodeBuilder(EventBuilder):
 
 
 class OpenCodeAdapter(Adapter):
-    """Translates the document of one OpenCode session, whole or from some message on."""
+    """Translates the document of one OpenCode session, complete or from some message on."""
 
     def __init__(self, origin: Origin, state: State | None = None) -> None:
         state = state or {}
@@ -61,11 +61,11 @@ class OpenCodeAdapter(Adapter):
         self._created = 0.0
 
     def state(self) -> Value:
-        """Return the parent session and the place."""
+        """Return the parent session and the working directory."""
         return {"parent": self.new.ref.parent, "cwd": self._cwd}
 
     def finish(self) -> list[Event]:
-        """Return all that the document holds, final or not; known ids are skipped downstream."""
+        """Return everything in the document, final or not; known ids are skipped downstream."""
         return list(self._said(complete=True))
 
     def _unhandled(self, record: Record) -> list[Event]:
@@ -77,8 +77,8 @@ class OpenCodeAdapter(Adapter):
         self._turns = turns_of(fields["messages"])
         out = [self._start(info), *self._said()]
         if revert := dict_of(info.get("revert")):
-            taken_back = {"text": "Messages taken back", "subtype": "rollback"}
-            out.append(self._event(f"revert-{text_of(revert.get('messageID'))}", ev.SYSTEM_MESSAGE, taken_back))
+            reverted = {"text": "Messages reverted", "subtype": "rollback"}
+            out.append(self._event(f"revert-{text_of(revert.get('messageID'))}", ev.SYSTEM_MESSAGE, reverted))
         return out
 
     def _start(self, info: Value) -> Event:
@@ -93,7 +93,7 @@ class OpenCodeAdapter(Adapter):
         return self._event("start", ev.SESSION_START, payload, _iso(created))
 
     def _said(self, *, complete: bool = False) -> Iterator[Event]:
-        """Yield the turns in the order of their prompts, up to the first thing that is not final."""
+        """Yield the turns in the order of their prompts, up to the first part that is not final."""
         for n, turn in enumerate(self._turns):
             closed = complete or any(later.answers for later in self._turns[n + 1 :])
             done = yield from self._turn(turn, closed=closed)
@@ -101,7 +101,7 @@ class OpenCodeAdapter(Adapter):
                 return
 
     def _turn(self, turn: Turn, *, closed: bool) -> Generator[Event, None, bool]:
-        """Yield what is final of one turn; returns whether all of it is."""
+        """Yield what is final in one turn; return whether all of it is."""
         if turn.prompt is not None:
             if not list_of(turn.prompt.get("parts")) and not closed:
                 return False
@@ -117,7 +117,7 @@ class OpenCodeAdapter(Adapter):
     def _prompt(self, message: Value) -> Iterator[Event]:
         created = dict_of(dict_of(message.get("info")).get("time")).get("created")
         time = _iso(created)
-        copied = isinstance(created, int | float) and created < self._created  # a fork gives new ids, and old times
+        copied = isinstance(created, int | float) and created < self._created  # a fork has new ids, but old times
         for part in _parts(message):
             kind, native = text_of(part.get("type")), text_of(part.get("id"))
             if kind == "text":
@@ -143,7 +143,7 @@ class OpenCodeAdapter(Adapter):
     # -- answers ------------------------------------------------------------------------------------
 
     def _answer(self, message: Value, *, closed: bool) -> Generator[Event, None, bool]:
-        """Yield what is final of one message of the assistant; returns whether all of it is."""
+        """Yield what is final in one message of the assistant; return whether all of it is."""
         info = dict_of(message.get("info"))
         ended = closed or _has_ended(info)
         for part in _parts(message):
@@ -180,10 +180,10 @@ class OpenCodeAdapter(Adapter):
         return self._event(native, said, {"text": text}, time, text_of(info.get("modelID")))
 
     def _tool(self, part: Value, native: str, model: str, *, ended: bool) -> Generator[Event, None, bool]:
-        """Yield a call once its arguments are whole, its result once it has ended; an aborted one ends so."""
+        """Yield a call once its arguments are complete, its result once it has ended, also by being aborted."""
         state, call, name = dict_of(part.get("state")), text_of(part.get("callID")), text_of(part.get("tool"))
         status, given, times = state.get("status"), state.get("input"), dict_of(state.get("time"))
-        if status == "pending":  # its arguments never came
+        if status == "pending":  # its arguments never arrived
             return ended
         start, end = _iso(times.get("start")), _iso(times.get("end"))
         yield self._event(f"{native}:call", ev.TOOL_CALL, call_of(call, name, given, self._cwd), start, model)
@@ -216,7 +216,7 @@ class OpenCodeAdapter(Adapter):
             payload = {"message": message, "code": text_of(problem.get("name"))}
             yield self._event(f"{native}:end", ev.ERROR, payload, time)
 
-    # -- what all have in common --------------------------------------------------------------------
+    # -- shared helpers -----------------------------------------------------------------------------
 
     def _file(self, part: Value) -> Value:
         media, name, url = (text_of(part.get(key)) for key in ("mime", "filename", "url"))
@@ -266,7 +266,7 @@ def turns_of(messages: list[Any]) -> list[Turn]:
 def unquoted(text: str) -> str:
     """Return a prompt without the quotes that `opencode run "a b"` stores around an argument with blanks.
 
-    Those within it have a backslash before them; nothing else is escaped.
+    Quotes inside it are escaped with a backslash; nothing else is escaped.
     """
     inner = text.strip("\n")
     said = inner[1:-1]
@@ -334,7 +334,7 @@ def _question(row: Value, decision: str) -> Value:
 
 
 def _answers(state: Value, asked: list[Value]) -> Iterator[Value]:
-    """Yield the answers: a list of labels, or of the person's own words, for each question."""
+    """Yield the answers: for each question, a list of labels or of the person's own texts."""
     answers = list_of(dict_of(state.get("metadata")).get("answers"))
     for question, answer in zip(asked, answers, strict=False):
         yield answer_of(question, [str(part) for part in answer] if isinstance(answer, list) else [str(answer)])

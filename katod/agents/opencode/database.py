@@ -1,6 +1,6 @@
-"""One session in a database of OpenCode, as one document; of what is settled no more is read than is needed.
+"""One session in an OpenCode database, read as one document; of its settled part no more is read than necessary.
 
-The offset of such a source is the time (ms) of its latest row, the anchor a hash of what was read last.
+The offset of such a source is the time (ms) of its latest row; its anchor is a hash of what was last read.
 """
 
 import sqlite3
@@ -25,7 +25,7 @@ Row = dict[str, Any]
 
 
 class DatabaseSession(Document):
-    """One session, read from its database for the length of a step."""
+    """One session, read from its database for the duration of a step."""
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -35,14 +35,14 @@ class DatabaseSession(Document):
         self.mtime_ns = self.size * 1_000_000
 
     def anchor(self, _offset: int) -> Anchor:
-        """Promise nothing: what was read is known by its ids."""
+        """Return no anchor: what was read is known by its ids."""
         return NO_ANCHOR
 
-    def prove(self, cursor: Cursor) -> None:
-        """Rows that went away take nothing back: there is nothing to prove."""
+    def verify_anchor(self, cursor: Cursor) -> None:
+        """Verify nothing: deleted rows do not undo what was recorded."""
 
     def read(self, cursor: Cursor, _budget: int, _partial: Partial | None = None) -> Batch:
-        """Return the session as one line: whole at first, later from the first turn that is not settled."""
+        """Return the session as one line: complete at first, later from the first unsettled turn on."""
         data = self._rows.document(since=cursor.offset)
         after = Cursor(max(self.size, cursor.offset), Anchor(0, short_hash(data)))
         if cursor.offset == self.size and cursor.anchor == after.anchor:
@@ -50,12 +50,12 @@ class DatabaseSession(Document):
         return Batch(b"", 0, after, more=False, lines=[Line(0, self.size, data)])
 
     def find(self, _needle: bytes, _limit: int) -> bool:
-        """Nothing is searched in a database."""
+        """Return False: databases are not searched."""
         return False
 
 
 class _Rows:
-    """The rows of one session, read when they are asked for."""
+    """The rows of one session, read on demand."""
 
     def __init__(self, path: str, session: str) -> None:
         self._path = path
@@ -73,7 +73,7 @@ class _Rows:
         self.latest: int = max([*times, *(time for parts in self._parts.values() for _, time, _ in parts)])
 
     def document(self, *, since: int) -> bytes:
-        """Return the session as `opencode export` prints it: all that changed since a time, and what is not settled."""
+        """Return the session as `opencode export` prints it: what changed since a time, and what is not settled."""
         start = 0 if not since else self._turn_of(self._first_since(since))
         with reading(self._path) as database:
             self._load(database, start)
@@ -90,7 +90,7 @@ class _Rows:
         return next(changed, self._settled)
 
     def _turn_of(self, number: int) -> int:
-        """Return where the turn begins that a message is in."""
+        """Return where the turn of a message begins."""
         before = [at for at in range(number + 1) if self._role(at) == "user"]
         return before[-1] if before else 0
 
@@ -108,9 +108,9 @@ class _Rows:
 
 
 def _settled(messages: list[Row]) -> int:
-    """Return how many messages of the beginning can change no more: all before the last turn but one that was answered.
+    """Return how many messages at the beginning can no longer change: those before the last answered turn but one.
 
-    What answers an older prompt than that, or waits for an answer, is still to come.
+    Answers to a prompt older than that, or to one that has no answer yet, may still arrive.
     """
     answered: dict[str, bool] = {}
     for message in messages:
@@ -125,7 +125,7 @@ def _settled(messages: list[Row]) -> int:
 
 
 def _turns_before(messages: list[Row], number: int, turns: int) -> int:
-    """Return where the turn begins that is so many turns before a message."""
+    """Return where the turn begins that is `turns` turns before a message."""
     users = [at for at in range(number) if messages[at].get("role") == "user"]
     return users[-turns] if len(users) >= turns else 0
 

@@ -1,4 +1,4 @@
-"""Reading another program's SQLite database without a trace: no lock it could run into, no file it did not create."""
+"""Reads another program's SQLite database without leaving a trace: no lock that it could hit, no file created."""
 
 import sqlite3
 from collections.abc import Iterator
@@ -8,21 +8,21 @@ from pathlib import Path
 from katod.errors import SourceError, SourceGone
 
 _WAIT = 0.2
-_LATEST_MS = 4_000_000_000_000_000  # far beyond any time that was meant
+_LATEST_MS = 4_000_000_000_000_000  # far beyond any plausible time
 
 
 def row_time(value: object) -> int:
-    """Return a time of a row in milliseconds, 0 if it is none."""
+    """Return the time of a row in milliseconds, 0 if it is not valid."""
     return value if isinstance(value, int) and 0 <= value < _LATEST_MS else 0
 
 
 @contextmanager
 def reading(path: str) -> Iterator[sqlite3.Connection]:
-    """Open a database for a moment. Raises SourceGone where there is none, SourceError where it cannot be read.
+    """Open a database briefly. Raises SourceGone if it does not exist, SourceError if it cannot be read.
 
-    A plain read-only connection makes `-wal` and `-shm` where there are none, so without a `-wal` the file is read as
-    one that nobody writes. With one, the `-shm` is only read, too: a reader that is the first to come would lock it,
-    and an owner that starts in that moment fails. A `-wal` without its `-shm` waits for its owner.
+    A plain read-only connection creates `-wal` and `-shm` if they are missing, so a database without a `-wal` is opened
+    as immutable. With a `-wal`, the `-shm` is opened read-only as well: the first reader would otherwise lock it, and
+    an owner that starts at that moment fails. A `-wal` without its `-shm` is not read until the owner opens it.
     """
     if not Path(path).is_file():
         raise SourceGone("no longer exists", path=path)

@@ -1,4 +1,4 @@
-"""The sessions in a database of OpenCode, as if each were a file: `<database>#<session>` (format notes, 2.2, 2.4)."""
+"""The sessions in an OpenCode database, as if each were a file: `<database>#<session>` (format notes, 2.2, 2.4)."""
 
 import os
 import sqlite3
@@ -10,7 +10,7 @@ import orjson
 from katod.agents.opencode.readonly import reading, row_time
 from katod.model import Stat
 
-# Only what the latest messages belong to can be under way: the rows of a session change there.
+# Only what belongs to the latest messages can be in progress: a session's rows change only there.
 _LATEST: Final = 64
 _MOMENT_MS: Final = 5
 _SESSIONS: Final = "SELECT id, time_updated FROM session"
@@ -21,10 +21,10 @@ _PARTS: Final = (
 )
 
 
-def sessions(path: str) -> Iterator[tuple[str, Stat]]:
-    """Yield every session with what tells that it changed: its latest time (ms, as size and time) and a count.
+def sessions_in(path: str) -> Iterator[tuple[str, Stat]]:
+    """Yield every session with a stat that changes when it does: its latest time (ms, as size and time) and a count.
 
-    Costs by sessions, not by what they hold. Raises SourceError.
+    The cost depends on the number of sessions, not on their size. Raises SourceError.
     """
     inode = os.stat(path).st_ino
     with reading(path) as database:
@@ -49,7 +49,7 @@ def _log_time(path: str) -> int:
 
 
 def _latest(database: sqlite3.Connection) -> Iterator[tuple[str, int, int]]:
-    """Yield session, time and number of parts of each of the latest messages."""
+    """Yield session, time and number of parts for each of the latest messages."""
     rows = [row for row in database.execute(_MESSAGES, (_LATEST,)) if isinstance(row[1], str)]
     found = database.execute(_PARTS, (orjson.dumps([row[1] for row in rows]).decode(),))
     parts = {message: (time, count) for message, time, count in found}

@@ -1,4 +1,4 @@
-"""Sessions of OpenCode before its database: a file a session, a message and a part (format notes, 2.1 and 2.5)."""
+"""Sessions of OpenCode before its database: one file per session, message and part (format notes, 2.1 and 2.5)."""
 
 import json
 import os
@@ -20,17 +20,17 @@ Row = dict[str, Any]
 
 
 class SessionDocument(Document):
-    """A document of a session, or the objects of one, written one after the other into a file."""
+    """A document of a session, or its objects written one after another to a single file."""
 
     def documents(self, data: bytes) -> list[bytes]:
-        """Return the document that a file is, else those that its objects make up."""
+        """Return the document in a file, or the documents that its objects make up."""
         return super().documents(data) or [
             packed(session) for session in sessions_of_objects(_objects_in(data.decode("utf-8", "replace")))
         ]
 
 
 class TreeSession(Document):
-    """One session in a tree of files, put together when it is opened."""
+    """One session in a tree of files, assembled when it is opened."""
 
     def __init__(self, file: SourceFile) -> None:
         self.path, self.mtime_ns = file.path, file.mtime_ns
@@ -47,9 +47,9 @@ def is_session(path: str) -> bool:
 
 
 def changed(path: str, own: Stat) -> Stat:
-    """Return a session file's stat with the time and the number of what its latest message is made of.
+    """Return a session file's stat, adjusted by the times and the number of the files of its latest message.
 
-    The file itself seldom tells that a message or a part has changed.
+    The session file itself seldom changes when a message or a part does.
     """
     session = Path(path)
     storage = next((parent for parent in session.parents if parent.name == _STORAGE), None)
@@ -63,7 +63,7 @@ def changed(path: str, own: Stat) -> Stat:
 
 
 def sessions_of_objects(objects: Iterable[Row]) -> list[Row]:
-    """Return the documents that scattered objects make up, one a session, in the order of their ids."""
+    """Return the documents that scattered objects make up, one per session, in the order of their ids."""
     infos: dict[str, Row] = {}
     messages: dict[str, list[Row]] = {}
     parts: dict[str, list[Row]] = {}
@@ -85,7 +85,7 @@ def sessions_of_objects(objects: Iterable[Row]) -> list[Row]:
 
 
 def packed(session: Row) -> bytes:
-    """Return a document as JSON; a part that is nested too deep for it is named instead."""
+    """Return a document as JSON; parts that are nested too deeply for it are replaced by a note."""
     try:
         return orjson.dumps(session)
     except TypeError:
@@ -106,7 +106,7 @@ def _shallow(row: Row) -> Row:
 
 
 def gathered(path: str) -> bytes:
-    """Return the document of the session whose file this is, made of the messages and parts beside it."""
+    """Return the document of the session in this file, assembled with the messages and parts beside it."""
     session = Path(path)
     storage = next(parent for parent in session.parents if parent.name == _STORAGE)
     old = session.parent.name == "info"  # before 0.6
@@ -127,12 +127,12 @@ def _files(folder: Path) -> list[Path]:
             return sorted(Path(entry.path) for entry in entries if entry.name.endswith(".json"))
     except (FileNotFoundError, NotADirectoryError):
         return []
-    except OSError as error:  # what cannot be read now would be missing where it was said
+    except OSError as error:  # what cannot be read now would be missing from its place later
         raise SourceError(f"cannot be read: {error.strerror}", path=folder) from error
 
 
 def _objects(paths: Iterable[Path]) -> Iterator[Row]:
-    """Yield the objects of files; one that is half written is left until it is whole. Raises SourceError."""
+    """Yield the objects in files; a half-written file is skipped until it is complete. Raises SourceError."""
     for path in paths:
         try:
             value = orjson.loads(path.read_bytes())
@@ -145,7 +145,7 @@ def _objects(paths: Iterable[Path]) -> Iterator[Row]:
 
 
 def _objects_in(text: str) -> Iterator[Row]:
-    """Yield the objects of a text as far as they are whole."""
+    """Yield the objects in a text, up to the first incomplete one."""
     decoder, at = json.JSONDecoder(), 0
     while at < len(text):
         try:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from katod.agents import AGENTS
 from katod.agents.opencode.readonly import reading
-from katod.agents.opencode.sweep import sessions
+from katod.agents.opencode.sweep import sessions_in
 from katod.errors import SourceError
 from katod.model import Cursor
 from tests.support.records import OpenCode, says
@@ -19,7 +19,7 @@ def test_reading_leaves_the_folder_as_it_is(store: OpenCode) -> None:
     def look() -> set[str]:
         before = set(os.listdir(store.path.parent))
         try:
-            assert dict(sessions(str(store.path)))
+            assert dict(sessions_in(str(store.path)))
             with AGENTS["opencode"].open(f"{store.path}#{store.id}") as file:
                 assert file.read(Cursor(), 0).lines
         except SourceError:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from katod.agents.opencode.sweep import sessions
+from katod.agents.opencode.sweep import sessions_in
 from katod.errors import SourceError
 from tests.support.records import OTHER, OpenCode, says, user
 from tests.support.world import World
@@ -16,10 +16,10 @@ def test_only_what_changed_looks_changed(world: World, store: OpenCode) -> None:
     other.count = 100
     other.say(user("hello")).age()
     store.say(says("something"))
-    before = dict(sessions(str(store.path)))
+    before = dict(sessions_in(str(store.path)))
     assert len(before) == 2
     store.say(says("more"))
-    after = dict(sessions(str(store.path)))
+    after = dict(sessions_in(str(store.path)))
     assert [path for path in after if after[path] != before[path]] == [f"{store.path}#{store.id}"]
 
 
@@ -28,4 +28,4 @@ def test_another_database_is_a_source_error(tmp_path: Path) -> None:
     path = tmp_path / "x.db"
     path.write_bytes(b"no database at all" * 100)
     with pytest.raises(SourceError):
-        dict(sessions(str(path)))
+        dict(sessions_in(str(path)))

@@ -2,6 +2,7 @@
 
 import json
 import sqlite3
+import weakref
 from collections.abc import Callable
 from datetime import datetime
 from typing import Any, ClassVar, Self
@@ -24,6 +25,7 @@ class OpenCode(Maker):
         super().__init__(world, session, **named)
         self.prompt, self.created = "", milliseconds()
         self.database = sqlite3.connect(self.path, isolation_level=None)
+        weakref.finalize(self, self.database.close)  # its owner ends with the test
         self.run(
             "PRAGMA journal_mode=WAL",
             "CREATE TABLE IF NOT EXISTS session (id TEXT PRIMARY KEY, parent_id TEXT, directory TEXT, title TEXT,"

@@ -1,0 +1,417 @@
+"""The sources that are known: where the history of each ends, and what became of it."""
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from katod.agents import AGENTS
+from katod.discover.catalog import Catalog, save_source
+from katod.discover.roots import Root
+from katod.model import Cursor
+from tests.support.parts import Parts
+from tests.support.records import OTHER, SESSION, Claude, Codex, OpenCode, says, user
+from tests.support.world import World
+
+
+@pytest.fixture
+def parts(tmp_path, monkeypatch):
+    """A home that was swept while it was empty."""
+    return Parts(World(tmp_path / "home", monkeypatch, seen_empty=False))
+
+
+@pytest.fixture
+def unseen(tmp_path, monkeypatch):
+    """A home that was never swept."""
+    return Parts(World(tmp_path / "home", monkeypatch, seen_empty=False), swept=False)
+
+
+def paths(sources):
+    return [source.path for source in sources]
+
+
+def swept(parts):
+    """Return when the root of Claude Code was last swept."""
+    return parts.ledger.roots()[str(parts.world.home / ".claude")]
+
+
+# -- where history ends ------------------------------------------------------------------------------
+
+
+def test_at_the_first_sight_of_a_root_all_is_history(unseen):
+    """Up to the size that it has then; the last newline within it is found when the file is opened."""
+    unseen.world.claude().append("{}\n{}")
+    source = unseen.source()
+    assert (source.history, source.baseline, source.since_ns) == (5, None, 0)
+
+
+def test_a_file_that_comes_later_is_new_from_its_beginning(parts):
+    """What is typed in it commands."""
+    before = swept(parts)
+    parts.world.claude().append("{}\n")
+    source = parts.source()
+    assert (source.history, source.baseline, source.since_ns) == (0, 0, before)
+
+
+def test_a_file_that_is_older_than_the_last_sweep_is_history(parts):
+    """It was restored, synced or unarchived: katod would have seen it otherwise."""
+    parts.world.claude().append("{}\n").age()
+    source = parts.source()
+    assert (source.history, source.baseline, source.since_ns) == (3, None, 0)
+
+
+def test_a_file_of_the_moment_of_the_sweep_is_new(parts):
+    """File times come from a coarser clock: they may be a little behind."""
+    file = parts.world.claude().append("{}\n")
+    at = swept(parts)
+    os.utime(file.path, ns=(at, at))
+    assert parts.source().history == 0
+
+
+@pytest.mark.parametrize(("by_hand", "history"), [(False, 0), (True, 3)])
+def test_with_a_clock_that_was_set_back_new_files_are_new(parts, monkeypatch, by_hand, history):
+    """They look older than the last sweep; only one whose time was set by hand, as by a copy, is history."""
+    parts.world.claude().append("{}\n")
+    if by_hand:
+        parts.world.claude().age()
+    hour = 3600 * 10**9
+    for place, at in parts.catalog._coverage._times.items():
+        parts.catalog._coverage._times[place] = at + hour
+    assert parts.source().history == history
+
+
+def test_a_sub_agent_and_its_parent_are_two_sessions(parts):
+    """Two files of one session are one."""
+    parts.world.claude().append("{}\n")
+    parts.world.claude(folder="-home-me-other").append("{}\n")
+    Claude(parts.world, subagent="abc").append("{}\n")
+    sources = parts.sweep()
+    first, second = [source for source in sources if not source.identity.key.subagent]
+    [child] = [source for source in sources if source.identity.key.subagent]
+    assert parts.catalog.of_session(first.session) == sorted([first, second], key=lambda source: source.id)
+    assert parts.catalog.of_session(child.session) == [child]
+
+
+def test_what_is_found_is_logged_without_its_content(parts):
+    """With the size of its history."""
+    file = parts.world.claude().append("{}\n").age()
+    parts.sweep()
+    assert parts.said("source.found") == [{"path": str(file.path), "baseline": 3}]
+
+
+# -- what changed ------------------------------------------------------------------------------------
+
+
+def test_a_sweep_returns_what_is_new_or_changed_once(parts):
+    """The oldest change first."""
+    first, second = parts.world.claude().append("{}\n"), parts.world.claude(OTHER).append("{}\n")
+    soon = time.time_ns() + 10**9
+    os.utime(first.path, ns=(soon, soon))
+    assert paths(parts.sweep()) == [str(second.path), str(first.path)]
+    assert parts.sweep() == []
+    second.append("{}\n")
+    assert paths(parts.sweep()) == [str(second.path)]
+    assert parts.sweep() == []
+
+
+def test_a_file_of_the_same_size_and_time_under_another_inode_changed(parts):
+    """It was replaced."""
+    file = parts.world.claude().append("{}\n")
+    [source] = parts.sweep()
+    new = file.path.with_name("new.tmp")
+    new.write_bytes(b"{}\n")
+    os.utime(new, ns=(source.seen.mtime_ns, source.seen.mtime_ns))
+    new.replace(file.path)
+    assert parts.sweep() == [source]
+
+
+def test_a_catalog_knows_again_what_the_ledger_holds(parts):
+    """After a restart nothing is new, and nothing has changed."""
+    parts.world.claude().append("{}\n")
+    source = parts.source()
+    again = Catalog(parts.ledger, parts.log)
+    assert again.sweep(parts.roots) == []
+    assert paths(again.sources.values()) == [source.path]
+    assert again.of_session(source.session)[0].id == source.id
+
+
+def test_a_file_that_is_gone_is_kept_and_comes_back(parts):
+    """It ends nothing; when it is there again it is looked at, as it was left."""
+    file = parts.world.claude().append("{}\n")
+    source = parts.source()
+    aside = file.path.rename(parts.world.home / "aside")
+    assert parts.sweep() == []
+    assert source.gone
+    parts.sweep()
+    assert parts.said("source.vanished") == [{"path": source.path}]
+    aside.rename(file.path)
+    assert parts.sweep() == [source]
+    assert (source.gone, source.history) == (False, 0)
+
+
+def test_a_moved_file_is_the_same_source(parts):
+    """Archived or restored: it keeps its cursor, and the ledger knows its new place."""
+    file = parts.world.codex().append("{}\n")
+    source = parts.source()
+    source.cursor = Cursor(3)
+    archive = parts.world.home / ".codex/archived_sessions" / file.path.name
+    archive.parent.mkdir()
+    file.path.rename(archive)
+    assert parts.sweep() == []
+    assert (source.path, source.cursor, source.gone) == (str(archive), Cursor(3), False)
+    [stored] = parts.ledger.sources_of(source.session)
+    assert (stored.path, stored.cursor) == (str(archive), Cursor(3))
+    assert list(parts.catalog.sources.values()) == [source]
+
+
+def test_a_copy_is_a_source_of_its_own(parts):
+    """While the first file is there, it was not moved."""
+    file = parts.world.claude().append("{}\n")
+    source = parts.source()
+    parts.world.claude(folder="-home-me-other").append(file.path.read_bytes())
+    [other] = parts.sweep()
+    assert (other.id != source.id, other.session == source.session, source.path) == (True, True, str(file.path))
+
+
+def test_a_file_that_is_no_session_is_passed_over(parts):
+    """Whatever its suffix says."""
+    file = Codex(parts.world).append("{}\n")
+    file.path.rename(file.path.with_name("history.jsonl"))
+    assert parts.sweep() == []
+    assert parts.ledger.sessions() == []
+
+
+# -- databases ---------------------------------------------------------------------------------------
+
+
+class Another(OpenCode):
+    """A session of OpenCode in another database of the same folder."""
+
+    def place(self):
+        return str(Path(super().place()).with_name("other.db"))
+
+
+def test_a_session_in_a_database_that_is_history_is_known_without_being_opened(unseen):
+    """Its words have times: what was typed after it was first seen commands. There is nothing to step."""
+    OpenCode(unseen.world).say(user("one"), says("two"))
+    assert unseen.sweep() == []
+    [source] = unseen.catalog.sources.values()
+    assert (source.baseline, source.after_ns, source.cursor) == (0, source.seen.mtime_ns, Cursor(source.seen.size))
+
+
+def test_a_single_database_claims_only_its_own_sessions(parts):
+    """Two that lie in one folder are two roots: neither takes the other's sessions for gone."""
+    first, second = OpenCode(parts.world).say(user("one")), Another(parts.world, OTHER).say(user("two"))
+    roots = [Root(AGENTS["opencode"], maker.path.parent, maker.path.name) for maker in (first, second)]
+    parts.catalog.sweep(roots[:1])
+    assert paths(parts.catalog.sources.values()) == [f"{first.path}#{first.id}"]
+    parts.catalog.sweep(roots[1:])
+    assert sorted(paths(parts.catalog.sources.values())) == sorted(
+        [f"{first.path}#{first.id}", f"{second.path}#{second.id}"]
+    )
+    assert not any(source.gone for source in parts.catalog.sources.values())
+
+
+# -- what cannot be read -----------------------------------------------------------------------------
+
+
+@pytest.fixture
+def closed(monkeypatch):
+    """Folders that cannot be listed."""
+    found, scan = set(), os.scandir
+
+    def scandir(path):
+        if str(path) in found:
+            raise PermissionError(13, "Permission denied")
+        return scan(path)
+
+    monkeypatch.setattr(os, "scandir", scandir)
+    return found
+
+
+def test_what_is_in_a_folder_that_cannot_be_read_is_not_gone(parts, closed):
+    """The problem is logged once, until it changes."""
+    file = parts.world.claude().append("{}\n")
+    source = parts.source()
+    closed.add(str(file.path.parent))
+    for _ in range(2):
+        assert parts.sweep() == []
+    assert not source.gone
+    assert parts.said("source.unreadable") == [{"path": str(file.path.parent), "problem": "Permission denied"}]
+    closed.clear()
+    parts.sweep()
+    closed.add(str(file.path.parent))
+    parts.sweep()
+    assert len(parts.said("source.unreadable")) == 2
+
+
+@pytest.mark.parametrize(("when", "history"), [("meanwhile", 0), ("before", 3)])
+def test_what_was_written_while_a_folder_was_closed_is_new(parts, closed, when, history):
+    """It counts from when katod last saw all of that folder, though the root was swept since."""
+    folder = parts.world.claude().append("{}\n").path.parent
+    parts.sweep()
+    seen = swept(parts)
+    closed.add(str(folder))
+    new = parts.world.claude(OTHER).append("{}\n")
+    at = seen + 10**6 if when == "meanwhile" else seen - 10**9
+    os.utime(new.path, ns=(at, at))
+    time_of_root = time.time_ns() + 10**9
+    parts.catalog._coverage._times[str(parts.world.home / ".claude")] = seen
+    parts.sweep()
+    parts.catalog._coverage._times[str(parts.world.home / ".claude")] = time_of_root
+    closed.clear()
+    assert parts.source().history == history
+
+
+def test_a_folder_that_was_never_readable_holds_history(unseen, closed):
+    """Nobody knows what was in it when katod began."""
+    file = unseen.world.claude().append("{}\n")
+    closed.add(str(file.path.parent))
+    unseen.sweep()
+    closed.clear()
+    assert unseen.source().history == 3
+
+
+def test_a_closed_folder_is_remembered_after_a_restart(unseen, closed):
+    """Katod may be down when it is opened."""
+    file = unseen.world.claude().append("{}\n")
+    closed.add(str(file.path.parent))
+    unseen.sweep()
+    closed.clear()
+    unseen.catalog = Catalog(unseen.ledger, unseen.log)
+    assert unseen.source().history == 3
+
+
+def test_a_damaged_database_is_a_closed_place(parts):
+    """Its sessions are not gone, and what is written to it meanwhile is new."""
+    maker = OpenCode(parts.world).say(user("one"))
+    parts.sweep()
+    [source] = parts.catalog.sources.values()
+    maker.database.close()
+    maker.path.write_bytes(b"garbage" * 1000)
+    parts.sweep()
+    assert not source.gone
+    assert f"{maker.path}#" in parts.ledger.roots()
+
+
+# -- hints and single folders ------------------------------------------------------------------------
+
+
+def root_of(parts, agent):
+    return next(root for root in parts.roots if root.agent == agent)
+
+
+def test_a_hint_is_one_look(parts):
+    """At a file that changed, or is new; nothing else is looked at."""
+    file, other = parts.world.claude().append("{}\n"), parts.world.claude(OTHER).append("{}\n")
+    root = root_of(parts, "claude")
+    assert paths(parts.catalog.hint(root, str(file.path))) == [str(file.path)]
+    assert parts.catalog.hint(root, str(file.path)) == []
+    assert parts.catalog.hint(root, str(file.path.with_name("gone.jsonl"))) == []
+    assert paths(parts.sweep()) == [str(other.path)]
+
+
+def test_a_hint_for_a_source_with_a_problem_is_another_try(parts):
+    """Its rights may have changed, which changes neither its size nor its time."""
+    file = parts.world.claude().append("{}\n")
+    source = parts.source()
+    source.problem = "cannot be opened"
+    assert parts.catalog.hint(root_of(parts, "claude"), str(file.path)) == [source]
+
+
+@pytest.mark.parametrize("suffix", ["", "-wal"])
+def test_a_hint_for_a_database_looks_at_its_sessions(parts, suffix):
+    """Also one for the log beside it."""
+    maker = OpenCode(parts.world).say(user("one"))
+    parts.sweep()
+    maker.say(says("two"))
+    [found] = parts.catalog.hint(root_of(parts, "opencode"), f"{maker.path}{suffix}")
+    assert found.path == f"{maker.path}#{maker.id}"
+
+
+def test_a_single_folder_is_looked_at_without_those_below(parts):
+    """And nothing is taken for gone: only a full sweep knows that."""
+    file = parts.world.claude().append("{}\n")
+    parts.sweep()
+    Claude(parts.world, SESSION, subagent="abc").append("{}\n")
+    folder = (root_of(parts, "claude"), str(file.path.parent))
+    assert parts.catalog.sweep_folders([folder]) == []
+    file.append("{}\n")
+    assert paths(parts.catalog.sweep_folders([folder])) == [str(file.path)]
+    file.path.unlink()
+    assert parts.catalog.sweep_folders([folder]) == []
+    assert not any(source.gone for source in parts.catalog.sources.values())
+
+
+# -- what is newer in memory -------------------------------------------------------------------------
+
+
+def test_what_changed_is_stored_at_the_next_flush(parts):
+    """With the lines that looked like commands, counted once."""
+    parts.world.claude().append("{}\n")
+    source = parts.source()
+    source.cursor, source.near_misses = Cursor(3), 2
+    assert not parts.catalog.unsaved
+    parts.catalog.changed(source)
+    for _ in range(2):
+        parts.catalog.flush()
+        parts.catalog.changed(source)
+    assert parts.ledger.sources_of(source.session)[0].cursor == Cursor(3)
+    assert (parts.ledger.session(source.session).near_misses, source.near_misses) == (2, 0)
+    parts.catalog.flush()
+    assert not parts.catalog.unsaved
+
+
+def test_what_a_step_stored_need_not_be_flushed(parts):
+    """Its near misses are stored with the step."""
+    parts.world.claude().append("{}\n")
+    source = parts.source()
+    source.near_misses = 1
+    parts.catalog.changed(source)
+    parts.catalog.saved([source])
+    assert not parts.catalog.unsaved
+    assert parts.ledger.session(source.session).near_misses == 1
+
+
+def test_a_problem_is_logged_once_and_stored(parts):
+    """Until it changes, or is over."""
+    parts.world.claude().append("{}\n")
+    source = parts.source()
+    for problem in ("broken", "broken", "", "", "broken"):
+        parts.catalog.note_problem(source, problem)
+    assert [fields["problem"] for fields in parts.said("source.unreadable")] == ["broken"] * 2
+    parts.catalog.flush()
+    assert parts.ledger.sources_of(source.session)[0].problem == "broken"
+    parts.catalog.note_problem(source, "broken")
+    assert not parts.catalog.unsaved
+
+
+@pytest.mark.parametrize(
+    ("fields", "unread"),
+    [
+        ({"baseline": None, "cursor": Cursor(3)}, True),
+        ({"cursor": Cursor(2)}, True),
+        ({"cursor": Cursor(3), "problem": "broken"}, True),
+        ({"cursor": Cursor(3)}, False),
+        ({"cursor": Cursor(2), "gone": True}, False),
+    ],
+)
+def test_a_start_takes_up_what_was_not_read_to_its_end(parts, fields, unread):
+    """Never opened, not read to the end, or not readable; what is gone cannot be read."""
+    parts.world.claude().append("{}\n")
+    source = parts.source()
+    for name, value in fields.items():
+        setattr(source, name, value)
+    assert parts.catalog.unread() == [source] * unread
+
+
+@pytest.mark.parametrize(("state", "stored"), [(None, 1), ({"kept": True}, 3)])
+def test_a_source_that_holds_text_back_is_stored_where_it_has_to_be_read_again(parts, state, stored):
+    """Unless its state is kept, which holds the text; in memory the cursor stays where it is."""
+    parts.world.claude().append("{}\n")
+    source = parts.source()
+    source.cursor, source.resume_at, source.state = Cursor(3), Cursor(1), state
+    save_source(source, parts.ledger)
+    assert parts.ledger.sources_of(source.session)[0].cursor == Cursor(stored)
+    assert source.cursor == Cursor(3)

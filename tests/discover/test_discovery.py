@@ -1,0 +1,237 @@
+"""When katod looks where."""
+
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from katod.agents import AGENTS
+from katod.discover import discovery as module
+from katod.discover.catalog import Source
+from katod.discover.discovery import ACTIVE_EVERY, ACTIVE_FOR, FULL_EVERY, FULL_EVERY_WHEN_QUIET, Discovery
+from katod.discover.roots import Root
+from katod.log import EventLog
+from katod.model import Identity, SessionKey, Stat
+
+ROOT = Root(AGENTS["claude"], Path("/r"))
+INNER = Root(AGENTS["codex"], Path("/r/inner"))
+
+
+class Clock:
+    """Both clocks of the machine; they go on together, unless one is set."""
+
+    def __init__(self):
+        self.passed, self.wall = 1000.0, 2_000_000.0
+
+    def monotonic(self):
+        return self.passed
+
+    def time(self):
+        return self.wall
+
+    def go(self, seconds):
+        self.passed += seconds
+        self.wall += seconds
+        return self.passed
+
+
+class Disk:
+    """A catalog that finds what it is told to, and notes where it is asked to look."""
+
+    def __init__(self):
+        self.changed, self.swept, self.folders, self.hinted = [], 0, [], []
+
+    def sweep(self, _roots):
+        self.swept += 1
+        return self.changed
+
+    def sweep_folders(self, folders):
+        self.folders.append([folder for _, folder in folders])
+        return []
+
+    def hint(self, root, path):
+        self.hinted.append((root, path))
+        return self.changed
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    found = Clock()
+    monkeypatch.setattr(module, "time", found)
+    return found
+
+
+@pytest.fixture
+def disk():
+    return Disk()
+
+
+@pytest.fixture
+def discovery(disk, clock):
+    return Discovery(disk, [ROOT, INNER], Path("/state/requests"), EventLog())
+
+
+def source(path="/r/projects/a/s.jsonl", written=2_000_000.0):
+    return Source(0, 1, path, Identity(SessionKey("claude", path)), Stat(0, int(written * 1e9), 0, 0))
+
+
+# -- everywhere --------------------------------------------------------------------------------------
+
+
+def looks(discovery, clock, seconds, step=1.0):
+    """Return after how many seconds everything was looked at, with a question a second."""
+    begin = clock.passed
+    found = []
+    while clock.passed < begin + seconds:
+        if discovery.everything(clock.go(step)) is not None:
+            found.append(clock.passed - begin)
+    return found
+
+
+def test_everything_is_looked_at_now_and_then(discovery, disk, clock):
+    """Half as often while nothing changes."""
+    assert looks(discovery, clock, 200) == [FULL_EVERY + n * FULL_EVERY_WHEN_QUIET for n in range(3)]
+    assert disk.swept == 3
+
+
+def test_everything_is_looked_at_more_often_while_something_changes(discovery, disk, clock):
+    """What changes without a hint is likely beside what changed lately."""
+    disk.changed = [source()]
+    assert looks(discovery, clock, 100) == [FULL_EVERY, 2 * FULL_EVERY, 3 * FULL_EVERY]
+
+
+def test_a_look_at_everything_returns_what_changed(discovery, disk, clock):
+    """None means that it is not time yet, a list that it was."""
+    disk.changed = [source()]
+    assert discovery.everything(clock.passed) is None
+    assert discovery.everything(clock.go(FULL_EVERY)) == disk.changed
+
+
+@pytest.mark.parametrize("seconds", [FULL_EVERY + 1, -FULL_EVERY - 1])
+def test_after_a_gap_of_the_clock_everything_is_looked_at(discovery, clock, seconds):
+    """The machine slept, or its clock was set: hints may be lost. Once is enough."""
+    clock.wall += seconds
+    assert looks(discovery, clock, 5) == [1.0]
+
+
+def test_a_clock_that_is_corrected_is_no_gap(discovery, clock):
+    """That happens all the time."""
+    clock.wall += FULL_EVERY - 1
+    assert looks(discovery, clock, 5) == []
+
+
+def test_after_lost_hints_everything_is_looked_at_but_not_all_the_time(discovery, clock):
+    """Folders may be touched again and again."""
+    found = []
+    for _ in range(50):
+        discovery.hints.lost()
+        discovery.hinted()
+        found += [clock.passed] if discovery.everything(clock.go(0.1)) is not None else []
+    pauses = [after - before for before, after in pairwise(found)]
+    assert len(found) == 3
+    assert all(pause >= ACTIVE_EVERY - 0.01 for pause in pauses)
+
+
+def test_a_new_folder_is_looked_into(discovery, clock, monkeypatch):
+    """It may have been filled before it was watched."""
+    monkeypatch.setattr(discovery, "renew", lambda: True)
+    assert discovery.everything(clock.go(1)) is None
+    discovery.active(clock.go(ACTIVE_EVERY))
+    assert discovery.everything(clock.passed) is not None
+
+
+# -- in active folders -------------------------------------------------------------------------------
+
+
+def test_active_folders_are_looked_at_often(discovery, disk, clock):
+    """From the first change on, every two seconds."""
+    disk.changed = [source()]
+    discovery.sweep()
+    assert discovery.active(clock.go(ACTIVE_EVERY - 0.1)) is None
+    assert discovery.active(clock.go(0.1)) == []
+    assert discovery.active(clock.go(1)) is None
+    assert discovery.active(clock.go(1)) == []
+    assert disk.folders == [["/r/projects/a"]] * 2
+
+
+def test_a_folder_is_active_for_a_while(discovery, disk, clock):
+    """Then only the full sweep finds what changes there."""
+    disk.changed = [source()]
+    discovery.sweep()
+    discovery.active(clock.go(ACTIVE_FOR - 1))
+    discovery.active(clock.go(ACTIVE_EVERY))
+    assert disk.folders == [["/r/projects/a"], []]
+
+
+def test_a_file_that_was_written_long_ago_makes_no_folder_active(discovery, disk, clock):
+    """At the first start everything is found, and nothing of it goes on."""
+    disk.changed = [source(written=clock.wall - ACTIVE_FOR - 1), source("/elsewhere/s.jsonl")]
+    discovery.sweep()
+    discovery.active(clock.go(ACTIVE_EVERY))
+    assert disk.folders == [[]]
+
+
+def test_the_deadline_is_the_next_look(discovery, clock):
+    """Of both kinds."""
+    assert discovery.deadline() == clock.passed + ACTIVE_EVERY
+    discovery.active(clock.go(FULL_EVERY - 1))
+    assert discovery.deadline() == clock.passed + 1
+
+
+# -- hints -------------------------------------------------------------------------------------------
+
+
+def test_a_hint_is_looked_at_in_its_innermost_root(discovery, disk):
+    """A path of no root is passed over; its folder is active afterwards."""
+    disk.changed = [source()]
+    discovery.hints._gather({"/r/projects/a/s.jsonl"}, overflow=False)
+    assert discovery.hinted() == (disk.changed, False)
+    discovery.hints._gather({"/r/inner/sessions/t.jsonl", "/rest/x.jsonl"}, overflow=False)
+    discovery.hinted()
+    assert disk.hinted == [(ROOT, "/r/projects/a/s.jsonl"), (INNER, "/r/inner/sessions/t.jsonl")]
+    assert [folder for _, folder in discovery._active] == ["/r/projects/a"]
+    assert discovery.hinted() == ([], False)
+
+
+def test_a_hint_for_the_other_folder_is_told(discovery, disk):
+    """Requests from the shell are left there."""
+    discovery.hints._gather({"/state/requests/x.request"}, overflow=False)
+    assert discovery.hinted() == ([], True)
+    assert disk.hinted == []
+
+
+# -- the watcher -------------------------------------------------------------------------------------
+
+
+class Watcher:
+    """A watcher that notes what it is to watch."""
+
+    def __init__(self, works=True):
+        self.works, self.started, self.watched = works, 0, []
+
+    def start(self):
+        self.started += 1
+        return self.works
+
+    def renew(self, folders):
+        self.watched.append([str(folder) for folder, _ in folders])
+        return False
+
+
+@pytest.mark.parametrize(
+    ("watch", "works", "expected"), [(True, True, True), (True, False, False), (False, True, False)]
+)
+def test_what_exists_is_watched_where_the_machine_can(discovery, watch, works, expected):
+    """With all roots the folder that is none; without a watcher the sweeps go on."""
+    watcher = discovery._watcher = Watcher(works)
+    assert discovery.start(watch=watch) is expected
+    assert watcher.started == watch
+    assert watcher.watched[-1] == ["/r/projects", "/r/inner/sessions", "/r/inner/archived_sessions", "/state/requests"]
+
+
+def test_new_settings_change_the_roots(discovery):
+    """They are watched at once."""
+    watcher = discovery._watcher = Watcher()
+    discovery.use([INNER])
+    assert discovery.roots == [INNER]
+    assert "/r/projects" not in watcher.watched[-1]

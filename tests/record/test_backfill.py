@@ -1,0 +1,123 @@
+"""Translating what was only scanned, up to the cursors; nothing is written."""
+
+import pytest
+
+from katod.record.backfill import Backfill
+from tests.support.records import Claude, GeminiDocument, says, user
+
+
+def scanned(source):
+    """Have a source scanned to its end, as that of a session which nobody records."""
+    with source.spec.open(source.path) as file:
+        source.cursor = file.read(source.cursor, 1 << 20).cursor
+
+
+@pytest.fixture
+def long(parts):
+    """A session with many records, scanned to its end."""
+    make = Claude()
+    file = parts.world.claude().append(make.user("first words"), *(make.says("x" * 500) for _ in range(20)))
+    source = parts.source()
+    scanned(source)
+    return parts, file, source
+
+
+def never(*_):
+    raise AssertionError("nothing changed")
+
+
+def test_a_session_is_translated_up_to_its_cursor(long):
+    """Its metadata are those of a full read, and the live stream knows what it passed."""
+    parts, file, source = long
+    file.append(Claude(start=90).says("after the cursor"))
+    session = parts.load(source)
+    Backfill(never).finish(session, 1 << 20)
+    assert (session.backfilled, source.translated) == (True, source.cursor.offset)
+    assert (session.metadata.title, session.metadata.model) == ("first words", "claude-opus-4-6")
+    new = parts.read(session, source)
+    assert [event.payload.get("text") for event in new if event.kind == "assistant.message"] == ["after the cursor"]
+
+
+def test_each_slice_keeps_to_its_budget(long):
+    """A long session must not hold up all others: it comes slice by slice, and resumes where it was."""
+    parts, _, source = long
+    session, backfill, slices = parts.load(source), Backfill(never), []
+    while not backfill.advance(session, 3000):
+        slices.append(source.translated)
+    steps = [after - before for before, after in zip([0, *slices], [*slices, source.translated], strict=True)]
+    assert len(steps) > 3
+    assert max(steps) <= 3000
+    assert source.translated == source.cursor.offset
+
+
+def test_a_session_is_backfilled_once(long):
+    """Afterwards nothing is read, whatever its sources say."""
+    parts, _, source = long
+    session, backfill = parts.load(source), Backfill(never)
+    backfill.finish(session, 1 << 20)
+    source.translated = 0
+    assert backfill.advance(session, 100)
+    assert source.translated == 0
+
+
+def test_commands_that_are_passed_count_as_applied(parts):
+    """They were scanned before, and were history, or acted then; a near miss was counted then, too."""
+    make = Claude()
+    parts.world.claude().append(make.user("::start notes\none"), make.user("::strat"))
+    source = parts.source()
+    scanned(source)
+    session = parts.load(source)
+    Backfill(never).finish(session, 1 << 20)
+    assert len(session.changes.applied) == 1
+    assert session.recording is None
+    assert session.stream.open(source).take_near_misses() == 0
+
+
+def test_an_open_source_is_read_as_it_is_open(long):
+    """The step has verified it: it is not opened again."""
+    parts, file, source = long
+    session = parts.load(source)
+    with source.spec.open(source.path) as opened:
+        file.path.unlink()
+        assert Backfill(never).advance(session, 1 << 20, (source, opened))
+    assert session.metadata.title == "first words"
+
+
+def test_a_source_that_is_gone_holds_up_no_other(parts):
+    """What it held is unknown; the rest of the session is translated all the same."""
+    gone = parts.world.claude().append(Claude().user("gone words"))
+    parts.world.claude(folder="-home-me-other").append(Claude(start=50).user("words"))
+    for source in parts.sweep():
+        scanned(source)
+    gone.path.unlink()
+    session = parts.load(source)
+    Backfill(never).finish(session, 1 << 20)
+    assert session.metadata.title == "words"
+
+
+def test_a_source_that_changed_is_resynced_first(long):
+    """What it holds now was never read, so none of it is passed over as history."""
+    parts, file, source = long
+    file.path.write_bytes(file.path.read_bytes().replace(b"xxx", b"yyy"))
+    changes = []
+
+    def resync(changed, opened, session, what):
+        changes.append((changed, session, what))
+        changed.cursor = changed.cursor._replace(offset=0)
+
+    session = parts.load(source)
+    assert Backfill(resync).advance(session, 1 << 20)
+    assert changes == [(source, session, "the file was rewritten before the cursor")]
+    assert session.metadata.title == ""
+
+
+def test_a_document_is_passed_whole(parts):
+    """It is read in one piece: what the ledger does not know of it is left for the live stream."""
+    maker = GeminiDocument(parts.world).say(user("one"), says("two"))
+    source = parts.source()
+    scanned(source)
+    session = parts.load(source)
+    assert maker.path.name.endswith(".json")
+    assert Backfill(never).advance(session, 10)
+    assert source.translated == source.cursor.offset > 0
+    assert session.row.seq == 0

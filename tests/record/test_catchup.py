@@ -1,0 +1,296 @@
+"""Outputs with a stream of their own: they follow their session until they are where it is."""
+
+import json
+
+import pytest
+
+from katod.errors import OutputError, SourceError
+from katod.events import Event, SessionRef
+from katod.model import Range, SessionKey
+from katod.record.catchup import CatchUp, Follower, PassedByPosition, SeenByFollower
+from katod.record.delivery import Delivery
+from katod.record.session import LiveOutput
+from katod.store.ledger import id_hash
+from katod.store.rows import SeenRow
+from tests.support.parts import memory_ledger
+from tests.support.records import SESSION, Claude, CodexLegacy, line
+
+KEY = SessionKey("claude", SESSION)
+
+
+# -- what a follower has passed ----------------------------------------------------------------------
+
+
+class Known:
+    """A catalog of numbered sources."""
+
+    def __init__(self, **gone):
+        self.sources = {number: Somewhere(number, gone.get(f"s{number}", False)) for number in (1, 2)}
+
+
+class Somewhere:
+    def __init__(self, number, gone):
+        self.id, self.gone = number, gone
+
+
+def event(name):
+    return Event(name, "x", SessionRef(*KEY), {}, {})
+
+
+@pytest.fixture
+def ledger():
+    """A session of which `a` to `d` were seen: `c` in the second source, all others in the first."""
+    found = memory_ledger()
+    found.add_seen(SeenRow(1, id_hash(name), seq, 2 if name == "c" else 1) for seq, name in enumerate("abcd"))
+    return found
+
+
+def admitted(seen, source, names):
+    return "".join(name for name in names if seen.admit(event(name), source))
+
+
+def test_a_follower_passes_each_event_once(ledger):
+    """Numbers rise within a source, so the highest one tells; also in the next process."""
+    first = Known().sources[1]
+    seen = SeenByFollower(1, ledger, Known(), {})
+    assert admitted(seen, first, "abab") == "ab"
+    again = SeenByFollower(1, ledger, Known(), json.loads(json.dumps(seen.state())))
+    assert admitted(again, first, "abd") == "d"
+    assert "passed" not in again.state()
+
+
+def test_a_follower_leaves_what_the_session_has_not_seen(ledger):
+    """It never goes ahead of it."""
+    assert admitted(SeenByFollower(1, ledger, Known(), {}), Known().sources[1], "xa") == "a"
+
+
+@pytest.mark.parametrize(("gone", "expected"), [(False, ""), (True, "c")])
+def test_a_copy_is_read_where_it_was_first_seen(ledger, gone, expected):
+    """Unless that source no longer exists."""
+    catalog = Known(s2=gone)
+    assert admitted(SeenByFollower(1, ledger, catalog, {}), catalog.sources[1], "c") == expected
+    assert admitted(SeenByFollower(1, ledger, Known(), {}), Known().sources[2], "c") == "c"
+
+
+def test_a_rewritten_source_is_known_by_all_that_was_passed(ledger):
+    """Its events come in any order now."""
+    first = Known().sources[1]
+    seen = SeenByFollower(1, ledger, Known(), {})
+    assert admitted(seen, first, "a") == "a"
+    seen.restart(first)
+    again = SeenByFollower(1, ledger, Known(), json.loads(json.dumps(seen.state())))
+    assert admitted(again, first, "dbad") == "db"
+
+
+def test_positions_are_all_admitted(ledger):
+    """No position comes twice."""
+    assert admitted(PassedByPosition(1, ledger, Known(), {}), Known().sources[1], "aax") == "aax"
+
+
+# -- catching up -------------------------------------------------------------------------------------
+
+
+class Behind:
+    """A session that was read to its end, and an output of all of it that has none of it yet."""
+
+    def __init__(self, parts, *rows, maker=None, ranges=None):
+        self.parts = parts
+        make = maker or parts.world.claude()
+        self.file = make.append(*rows)
+        self.source = parts.source()
+        self.session = parts.load(self.source)
+        self.events = parts.read(self.session, self.source)
+        self.delivery = Delivery(parts.ledger, parts.log)
+        self.catch_up = CatchUp(parts.ledger, parts.catalog, parts.log, self.delivery)
+        self.row = parts.output(self.session)
+        self.row.ranges += ranges or [Range("")]
+        self.row.behind = {}
+        parts.ledger.save_output(self.row)
+        self.catch_up.add(self.row)
+
+    def follow(self, budget=1 << 20, most=100):
+        """Take the output forward until nothing is left to do; return in how many steps."""
+        for steps in range(1, most):
+            if not self.catch_up.contained_step(self.row.id, budget):
+                return steps
+            self.delivery.settle()
+        raise AssertionError("it never ends")
+
+    def words(self):
+        text = self.row.path.read_text() if self.row.path.exists() else ""
+        return [found for found in text.splitlines() if found.startswith("word ")]
+
+
+def said(make, count, first=0):
+    return [make.says(f"word {number}") for number in range(first, count)]
+
+
+@pytest.fixture
+def behind(parts):
+    return Behind(parts, *said(Claude(), 10))
+
+
+ALL = [f"word {number}" for number in range(10)]
+
+
+def test_an_output_catches_up_in_slices(behind):
+    """Each one a transaction and an append, so that a long session holds up no other."""
+    assert behind.follow(budget=1500) > 3
+    assert behind.words() == ALL
+
+
+def test_an_output_resumes_where_it_was_in_the_next_process(behind):
+    """All that it needs is in the ledger."""
+    for _ in range(2):
+        behind.catch_up.step(behind.row.id, 1500)
+        behind.delivery.settle()
+    [row] = behind.parts.ledger.outputs()
+    assert row.behind["offsets"]
+    behind.catch_up = CatchUp(behind.parts.ledger, behind.parts.catalog, behind.parts.log, behind.delivery)
+    behind.catch_up.add(row)
+    behind.row = row
+    behind.follow(budget=1500)
+    assert behind.words() == ALL
+
+
+def test_an_output_whose_ranges_have_ended_follows_no_longer(parts):
+    """An export holds what was there when it was asked for, and is done."""
+    found = Behind(parts, *said(Claude(), 10), ranges=[Range("", end="-", marked=False, end_mark="")])
+    found.row.ranges[0].end = next(event.id for event in found.events if event.payload.get("text") == "word 4")
+    found.parts.ledger.save_output(found.row)
+    found.follow()
+    assert found.words() == ALL[:5]
+    assert (found.catch_up.rows(), found.row.behind) == ({}, None)
+    found.delivery.settle()
+    assert found.parts.ledger.outputs()[0].behind is None
+
+
+def test_an_output_joins_its_session_when_it_is_where_the_session_is(behind):
+    """Not before, and not with an open intent; then it follows no longer."""
+    assert behind.catch_up.arrived(behind.row.id) is None
+    behind.follow()
+    behind.row.intent = b"x"
+    assert behind.catch_up.arrived(behind.row.id) is None
+    behind.row.intent = None
+    output = behind.catch_up.arrived(behind.row.id)
+    assert isinstance(output, LiveOutput)
+    assert (output.row, behind.row.behind, behind.catch_up.rows()) == (behind.row, None, {})
+
+
+def test_an_output_never_reads_beyond_its_session(behind):
+    """What is not read there yet comes live."""
+    behind.file.append(*said(Claude(start=50), 12, 10))
+    behind.follow()
+    assert behind.words() == ALL
+
+
+def test_a_parked_output_waits(behind):
+    """Its session is not read for it meanwhile."""
+    behind.delivery.park(behind.row, OutputError("full"))
+    assert behind.follow() == 1
+    assert behind.row.behind == {}
+    behind.delivery.forget(behind.row.id)
+    behind.follow()
+    assert behind.words() == ALL
+
+
+def test_an_output_that_stays_behind_has_what_its_session_had_then(parts):
+    """Its states are copies: the session goes on without it, and what changes there does not reach it."""
+    make = Claude()
+    found = Behind(parts, make.says("word 0"), make.runs("t1", "ls"))
+    found.catch_up.drop(found.row.id)
+    found.row.printer = {"active": True, "headed": True}
+    found.catch_up.detach(found.row, found.session)
+    state = json.dumps(found.row.behind)
+    found.file.append(make.result("t1", "a", error=True), make.says("word 1", gitBranch="other"))
+    parts.read(found.session, found.source)
+    assert json.dumps(found.row.behind) == state
+    assert parts.ledger.outputs()[0].behind == json.loads(state)
+    found.follow()
+    assert found.words() == ["word 1"]
+    assert "Bash" in found.row.path.read_text()
+
+
+def test_a_source_that_is_gone_leaves_a_gap(behind):
+    """The output does not wait for what will not come back; a mark before the next text says so."""
+    behind.file.path.unlink()
+    behind.follow()
+    assert behind.row.printer["pending"]
+    assert behind.catch_up.arrived(behind.row.id).row is behind.row
+
+
+def test_a_source_that_cannot_be_read_parks_the_output(behind, monkeypatch):
+    """It may be readable again: nothing is left out."""
+
+    def fail(_):
+        raise SourceError("cannot be opened: Permission denied")
+
+    monkeypatch.setattr(type(behind.source.spec), "open", property(lambda _: fail))
+    behind.follow()
+    assert behind.row.problem == "its session cannot be read: cannot be opened: Permission denied"
+    monkeypatch.undo()
+    behind.delivery.retry(behind.row)
+    behind.follow()
+    assert behind.words() == ALL
+
+
+def test_a_failure_of_katod_makes_only_this_output_wait(behind, monkeypatch):
+    """It goes back to what the ledger knows, and says only which kind of error it was."""
+    behind.catch_up.step(behind.row.id, 1500)
+    behind.delivery.settle()
+
+    def fail(*_):
+        raise ValueError("private")
+
+    monkeypatch.setattr(LiveOutput, "take", fail)
+    assert not behind.catch_up.contained_step(behind.row.id, 1500)
+    monkeypatch.undo()
+    behind.row = behind.catch_up.rows()[behind.row.id]
+    assert behind.row.problem == "katod failed: ValueError"
+    assert behind.delivery.is_parked(behind.row.id)
+    behind.delivery.retry(behind.row)
+    behind.follow()
+    assert behind.words() == ALL
+
+
+def test_a_rewritten_source_is_read_again_without_doubling(behind):
+    """What was printed is known by its ids; the ledger knows it at once."""
+    behind.catch_up.step(behind.row.id, 3000)
+    behind.delivery.settle()
+    before = behind.words()
+    assert before != ALL
+    behind.file.path.write_bytes(line(Claude(start=70).user("in front")) + behind.file.path.read_bytes())
+    behind.source.cursor = behind.source.cursor._replace(offset=behind.file.path.stat().st_size)
+    behind.catch_up.resynced(behind.source)
+    assert behind.parts.ledger.outputs()[0].behind["offsets"] == {str(behind.source.id): 0}
+    behind.follow()
+    assert behind.words() == ALL
+
+
+def test_a_rewritten_source_without_ids_leaves_a_gap(parts):
+    """Nothing tells what was printed of it: the output resumes where its session is."""
+    make = CodexLegacy()
+    found = Behind(parts, make.meta(), *(make.says(f"word {n}") for n in range(3)), maker=parts.world.codex())
+    found.catch_up.resynced(found.source)
+    found.file.append(make.says("word 3"))
+    parts.read(found.session, found.source)
+    found.follow()
+    assert found.words() == ["word 3"]
+    text = found.row.path.read_text()
+    assert text.index("missing") < text.index("word 3")
+
+
+def test_an_output_that_is_dropped_follows_no_longer(behind):
+    """The step that made it was undone."""
+    behind.catch_up.drop(behind.row.id)
+    behind.catch_up.drop(behind.row.id)
+    assert behind.catch_up.rows() == {}
+
+
+def test_a_followers_position_is_plain_json(behind):
+    """Read back, it gives the same follower."""
+    behind.catch_up.step(behind.row.id, 3000)
+    state = behind.row.behind
+    behind.row.behind = json.loads(json.dumps(state))
+    again = Follower(behind.row, KEY, behind.parts.ledger, behind.parts.catalog, behind.parts.log)
+    assert again.state() == state

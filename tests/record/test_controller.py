@@ -1,0 +1,393 @@
+"""What each command does where the session stands, what is refused, and what is recorded without a command."""
+
+import errno
+
+import pytest
+
+from katod import events as ev
+from katod.errors import TargetRefused
+from katod.model import Command, Range
+from katod.record.controller import Controller
+from katod.record.session import LiveOutput
+from tests.support.parts import lines
+from tests.support.records import CWD, OTHER, SESSION, Claude
+
+TIME = "2026-02-10T23:00:00.000Z"
+
+
+class Chat:
+    """A session in which commands are typed, without a file behind it, and the controller that hears them."""
+
+    def __init__(self, parts, session=SESSION, make=None):
+        self.parts, self.make = parts, make or Claude(session=session)
+        self.maker = parts.world.claude(session)
+        self.maker.append("")
+        self.notes, self.followed, self.commands = [], [], []
+        self.controller = Controller(
+            parts.ledger, parts.catalog, parts.log, lambda *note: self.notes.append(note), self.followed.append
+        )
+        self.controller.use(parts.policy)
+        [self.source] = [source for source in parts.sweep() if source.identity.key.id == session]
+        self.session = parts.load(self.source)
+        self.offset = 0
+
+    def hear(self, *records):
+        """Take records through, as a step does."""
+        rows = lines(*records, at=self.offset)
+        self.offset = rows[-1].end
+        for event in self.session.stream.events(self.source, rows):
+            if event.kind == ev.USER_COMMAND:
+                self.commands.append(event.id)
+                self.controller.handle(self.session, self.source, event)
+            for output in self.session.live:
+                output.take(event, self.session.metadata)
+
+    def type(self, text):
+        self.hear(self.make.user(text))
+
+    def ask(self, word, name=""):
+        """Ask from the shell; return why it is refused."""
+        last = self.session.metadata.last
+        return self.controller.carry_out(self.session, Command(word, name), last, time=TIME, typed=False)
+
+    def outputs(self):
+        """Return name, state and ranges of each output, a generated name as `*`."""
+        return {
+            ("*" if row.path.stem.startswith("2026") else row.path.stem): _state(row)
+            for row in self.session.outputs.values()
+        }
+
+    def refusals(self):
+        return [(word, reason) for _, word, reason in self.session.changes.refusals]
+
+
+def _state(row):
+    return f"{len(row.ranges)} {'open' if row.open else 'ended'} {'live' if row.behind is None else 'behind'}"
+
+
+@pytest.fixture
+def chat(parts):
+    return Chat(parts)
+
+
+# -- each command against each standing --------------------------------------------------------------
+
+NOTHING, RECORDING, STOPPED = (), ("::start a",), ("::start a", "::stop")
+
+
+@pytest.mark.parametrize(
+    ("before", "command", "expected"),
+    [
+        (NOTHING, "::start", {"*": "1 open live"}),
+        (NOTHING, "::start b", {"b": "1 open live"}),
+        (NOTHING, "::stop", {}),
+        (NOTHING, "::capture", {"*": "1 open behind"}),
+        (NOTHING, "::capture b", {"b": "1 open behind"}),
+        (NOTHING, "::export b", {"b": "1 ended behind"}),
+        (RECORDING, "::start", {"a": "1 open live"}),
+        (RECORDING, "::start a", {"a": "1 open live"}),
+        (RECORDING, "::start b", {"a": "1 ended live", "b": "1 open live"}),
+        (RECORDING, "::stop", {"a": "1 ended live"}),
+        (RECORDING, "::capture", {"a": "1 ended live", "*": "1 open behind"}),
+        (RECORDING, "::capture b", {"a": "1 ended live", "b": "1 open behind"}),
+        (RECORDING, "::export", {"a": "1 open live", "*": "1 ended behind"}),
+        (RECORDING, "::export b", {"a": "1 open live", "b": "1 ended behind"}),
+        (STOPPED, "::start", {"a": "2 open live"}),
+        (STOPPED, "::start a", {"a": "2 open live"}),
+        (STOPPED, "::start b", {"a": "1 ended live", "b": "1 open live"}),
+        (STOPPED, "::stop", {"a": "1 ended live"}),
+        (STOPPED, "::capture", {"a": "1 ended live", "*": "1 open behind"}),
+        (STOPPED, "::export b", {"a": "1 ended live", "b": "1 ended behind"}),
+    ],
+)
+def test_a_command_acts_by_where_the_session_stands(chat, before, command, expected):
+    """Nothing is recorded, a recording runs, or one was stopped: the table of the commands, row by row."""
+    for typed in before:
+        chat.type(typed)
+    chat.type(command)
+    assert chat.outputs() == expected
+    assert chat.refusals() == []
+    behind = [row for row in chat.session.outputs.values() if row.behind is not None]
+    assert chat.followed == behind
+
+
+def test_a_refused_capture_leaves_the_recording(chat):
+    """A capture needs a new file; nothing is ended before it is known that it can have one."""
+    chat.type("::start a")
+    chat.type("::capture a")
+    assert chat.outputs() == {"a": "1 open live"}
+    assert [word for word, _ in chat.refusals()] == ["capture"]
+
+
+def test_several_commands_in_one_message_act_in_their_order(chat):
+    """Each from where it is."""
+    chat.type("::start a\n::stop\n::start b")
+    assert chat.outputs() == {"a": "1 ended live", "b": "1 open live"}
+
+
+def test_a_typed_range_begins_and_ends_at_its_commands(chat):
+    """The commands are part of it, and it holds for the options that were typed."""
+    chat.type("::start a +tools")
+    chat.type("::stop")
+    [found] = chat.session.present.ranges
+    assert (found.inclusive, found.start_time, found.end_time, found.end_mark) == (True, "", "", "stopped")
+    assert found.switches == (("tools", True),)
+    assert [found.start, found.end] == chat.commands
+
+
+def test_a_stop_overrides_auto_recording(chat):
+    """Also where nothing is recorded yet: the person has decided."""
+    chat.session.row.auto = "wanted"
+    chat.type("::stop")
+    assert chat.session.row.auto == "off"
+
+
+def test_a_capture_is_marked_where_it_was_asked_for(chat):
+    """Its range begins with the session; an export has no marks."""
+    chat.type("words before")
+    chat.type("::capture a -thinking")
+    chat.type("::export b")
+    [capture], [export] = (row.ranges for row in chat.session.outputs.values())
+    assert (capture.start, bool(capture.mark_at), capture.switches) == ("", True, (("thinking", False),))
+    assert (export.start, export.marked, export.end_mark, bool(export.end)) == ("", False, "", True)
+
+
+# -- once, and not of history ------------------------------------------------------------------------
+
+
+def test_a_command_acts_once(chat):
+    """In this step, and after it was stored."""
+    row = chat.make.user("::export b")
+    *_, event = chat.session.stream.events(chat.source, lines(row))
+    for _ in range(2):
+        chat.controller.handle(chat.session, chat.source, event)
+    assert (chat.outputs(), chat.refusals()) == ({"b": "1 ended behind"}, [])
+    chat.session.changes.save(chat.session.row, chat.parts.ledger)
+    chat.session.saved()
+    chat.controller.handle(chat.session, chat.source, event)
+    assert (chat.outputs(), chat.refusals()) == ({"b": "1 ended behind"}, [])
+
+
+def test_a_command_of_history_is_noted_and_does_nothing(chat):
+    """It never acts, in no copy of it either."""
+    chat.source.baseline = 10_000
+    chat.type("::start a")
+    assert (chat.outputs(), len(chat.session.changes.applied)) == ({}, 1)
+
+
+# -- refusals ----------------------------------------------------------------------------------------
+
+
+def test_a_refusal_is_kept_logged_and_notified(chat):
+    """With the command and the reason, never with the line that was typed."""
+    chat.type("::start ../private")
+    [(time, word, reason)] = chat.session.changes.refusals
+    assert (time, word) == (chat.session.metadata.time, "start")
+    assert "private" not in reason
+    assert [fields["problem"] for fields in chat.parts.said("command.refused")] == [reason]
+    assert chat.notes == [("katod: refused", f"::start was refused: {reason}")]
+    assert chat.parts.said("command.applied") == []
+
+
+def test_the_shell_is_told_why_it_is_refused(chat):
+    """With the path; what is carried out is no refusal."""
+    chat.hear(chat.make.user("words"))
+    (chat.parts.world.out / "app").mkdir(parents=True)
+    path = chat.parts.world.out / "app" / "taken.md"
+    path.write_text("dear diary")
+    assert chat.ask("start", "taken") == f"{path}: the file already exists (name a new one)"
+    assert chat.ask("start", "free") == ""
+
+
+@pytest.mark.parametrize("word", ["start", "capture", "export"])
+def test_an_excluded_project_is_never_recorded(chat, word):
+    """Whatever is typed; a stop is obeyed all the same."""
+    chat.type("words")
+    chat.parts.configure(exclude=[CWD])
+    chat.controller.use(chat.parts.policy)
+    chat.type(f"::{word} a")
+    assert (chat.outputs(), chat.refusals()) == ({}, [(word, "this project is excluded by the configuration")])
+    chat.type("::stop")
+    assert chat.session.row.auto == "off"
+
+
+@pytest.mark.parametrize(("number", "passes"), [(errno.EMFILE, True), (errno.EIO, False)])
+def test_a_passing_trouble_of_the_machine_undoes_the_step(chat, monkeypatch, number, passes):
+    """It is raised, so that the command acts when the step is redone; any other is a refusal."""
+
+    def fail(*_, **__):
+        raise OSError(number, "trouble")
+
+    monkeypatch.setattr(chat.controller.naming, "claim", fail)
+    if passes:
+        with pytest.raises(OSError, match="trouble"):
+            chat.type("::start a")
+    else:
+        chat.type("::start a")
+    assert chat.refusals() == ([] if passes else [("start", "trouble")])
+    assert chat.outputs() == {}
+
+
+# -- from the shell ----------------------------------------------------------------------------------
+
+
+def test_a_command_from_the_shell_acts_after_the_last_event(chat):
+    """It is no part of the conversation: its marks are printed at once, with the time when it was asked for."""
+    chat.type("words")
+    last = chat.session.metadata.last
+    chat.ask("start", "a")
+    [row] = chat.session.outputs.values()
+    assert (row.ranges[0].start, row.ranges[0].inclusive, row.ranges[0].start_time) == (last, False, TIME)
+    [live] = chat.session.live
+    live.stage()
+    assert row.intent.decode().endswith("*Recording started 00:00*\n")
+    row.intent = None
+    chat.ask("stop")
+    live.stage()
+    assert row.intent.decode() == "\n*Recording stopped 00:00*\n"
+    assert (row.ranges[0].end, row.ranges[0].end_time, row.open) == (last, TIME, False)
+    assert live.printer.done
+
+
+def test_a_stop_of_what_can_no_longer_be_read_ends_the_range_all_the_same(chat):
+    """After what nobody knows any more."""
+    output = chat.parts.output(chat.session, "a")
+    chat.controller.begin(chat.session, output, Range("gone"))
+    assert chat.ask("stop") == ""
+    assert (output.open, output.ranges[0].end) == (False, "?")
+
+
+def test_a_recording_is_announced_and_its_end_too(chat):
+    """To the log and to the desktop."""
+    chat.type("::start a")
+    chat.type("::stop")
+    assert [note[0] for note in chat.notes] == ["katod: recording", "katod: stopped"]
+    assert len(chat.parts.said("recording.started")) == len(chat.parts.said("recording.ended")) == 1
+    assert [fields["word"] for fields in chat.parts.said("command.applied")] == ["start", "stop"]
+
+
+def test_an_output_is_printed_to_once_whatever_begins_in_it(chat):
+    """Two printers would print everything twice."""
+    for typed in ("::start a", "::stop", "::start a"):
+        chat.type(typed)
+    assert len(chat.session.live) == 1
+    assert isinstance(chat.session.live[0], LiveOutput)
+
+
+# -- auto-recording ----------------------------------------------------------------------------------
+
+
+def auto(parts, session=SESSION, make=None, **settings):
+    """Return a chat whose session may be auto-recorded."""
+    parts.configure(**settings)
+    chat = Chat(parts, session, make)
+    chat.session.row.auto = "wanted"
+    return chat
+
+
+def test_a_session_is_auto_recorded_from_its_beginning(parts):
+    """Once its project and its first words are known, and not before."""
+    chat = auto(parts, auto=True)
+    chat.hear(chat.make.says("not the person"))
+    chat.controller.auto_record(chat.session)
+    assert (chat.outputs(), chat.session.row.auto) == ({}, "wanted")
+    chat.type("first words")
+    chat.controller.auto_record(chat.session)
+    assert (chat.outputs(), chat.session.row.auto) == ({"*": "1 open behind"}, "yes")
+    assert chat.session.present is chat.session.recording
+    assert chat.session.recording.ranges[0].start == ""
+
+
+@pytest.mark.parametrize("settings", [{"auto": ["/elsewhere"]}, {"auto": True, "exclude": [CWD]}, {"subagents": True}])
+def test_a_session_of_another_project_is_not_auto_recorded(parts, settings):
+    """That is decided once, and no refusal."""
+    chat = auto(parts, **settings)
+    chat.type("first words")
+    chat.controller.auto_record(chat.session)
+    assert (chat.outputs(), chat.session.row.auto, chat.refusals()) == ({}, "no", [])
+
+
+def test_a_session_that_is_recorded_already_is_not_auto_recorded(parts):
+    """Two recordings of one session would be one too many."""
+    chat = auto(parts, auto=True)
+    chat.type("::start a\nfirst words")
+    chat.controller.auto_record(chat.session)
+    assert (chat.outputs(), chat.session.row.auto) == ({"a": "1 open live"}, "no")
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        (TargetRefused("no place"), "no place"),
+        (OSError(errno.EIO, "broken"), "broken"),
+        (OSError(errno.EMFILE, "x"), ""),
+    ],
+)
+def test_an_auto_recording_that_has_no_place_is_refused(parts, monkeypatch, error, reason):
+    """It says so, and is not tried again; a passing trouble undoes the step."""
+    chat = auto(parts, auto=True)
+    chat.type("first words")
+
+    def fail(_):
+        raise error
+
+    monkeypatch.setattr(chat.controller.naming, "generated", fail)
+    if not reason:
+        with pytest.raises(OSError, match="x"):
+            chat.controller.auto_record(chat.session)
+        assert chat.session.row.auto == "wanted"
+        return
+    chat.controller.auto_record(chat.session)
+    assert (chat.refusals(), chat.session.row.auto) == ([("start", f"auto-record: {reason}")], "no")
+    assert chat.outputs() == {}
+
+
+@pytest.mark.parametrize("settings", [{"auto": True}, {"subagents": True}, {}])
+def test_whether_a_session_may_be_auto_recorded_is_decided_once(parts, settings):
+    """When its source is found, and kept: settings that change later do not reach an old session."""
+    parts.configure(**settings)
+    chat = Chat(parts)
+    assert chat.controller.wants(chat.source) is bool(settings)
+    assert parts.ledger.session(chat.source.session).auto == ("wanted" if settings else "no")
+    parts.configure(auto=not settings)
+    chat.controller.use(parts.policy)
+    assert chat.controller.wants(chat.source) is bool(settings)
+
+
+@pytest.mark.parametrize(("recorded", "setting", "expected"), [(True, True, 1), (True, False, 0), (False, True, 0)])
+def test_a_sub_agent_goes_where_its_parent_goes(parts, recorded, setting, expected):
+    """It is recorded beside the parent's output, if the parent is recorded and the settings say so."""
+    parts.configure(subagents=setting, auto=not setting)
+    chat = Chat(parts)
+    if recorded:
+        chat.type("::start notes")
+        chat.session.save(parts.ledger)
+    child = parts.world.claude(OTHER)
+    child.path = chat.maker.path.with_suffix("") / "subagents" / "agent-abc.jsonl"
+    child.append("")
+    [source] = parts.sweep()
+    assert source.identity.key.subagent == "abc"
+    session = parts.load(source)
+    session.row.auto = "wanted"
+    list(session.stream.events(source, lines(Claude().user("look", isSidechain=True, agentId="abc"))))
+    chat.controller.auto_record(session)
+    names = [str(row.path.relative_to(parts.world.out)) for row in session.outputs.values()]
+    assert names == ["app/notes.agents/agent-abc.md"] * expected
+
+
+# -- exclusion ---------------------------------------------------------------------------------------
+
+
+def test_what_is_recorded_of_a_project_that_is_excluded_now_is_ended(chat):
+    """With a mark that says why; a project that is not excluded goes on."""
+    chat.type("::start a\nwords")
+    chat.controller.end_excluded(chat.session)
+    assert chat.outputs() == {"a": "1 open live"}
+    chat.parts.configure(exclude=[CWD])
+    chat.controller.use(chat.parts.policy)
+    chat.controller.end_excluded(chat.session)
+    chat.controller.end_excluded(chat.session)
+    [row] = chat.session.outputs.values()
+    assert (row.open, row.ranges[0].end_mark, row.ranges[0].end_time) == (False, "excluded", chat.session.metadata.time)
+    chat.session.live[0].stage()
+    assert "this project is excluded" in row.intent.decode()

@@ -1,0 +1,300 @@
+"""How intents come to their outputs, and what happens to those that cannot be written."""
+
+from unittest import mock
+
+import pytest
+
+from katod.errors import OutputError
+from katod.model import Range
+from katod.record import delivery as module
+from katod.record.delivery import Delivery
+from katod.record.session import LiveOutput
+from tests.support.records import Claude
+
+
+class Desk:
+    """One output, the delivery, and a clock of their own."""
+
+    def __init__(self, parts, monkeypatch):
+        self.parts = parts
+        self.now = 1000.0
+        self.broken = False
+        monkeypatch.setattr(module.time, "monotonic", lambda: self.now)
+        for name in ("append", "complete"):
+            monkeypatch.setattr(module, name, self._wrapped(getattr(module, name)))
+        self.delivery = Delivery(parts.ledger, parts.log)
+        parts.world.claude().append(Claude().user("the title"))
+        source = parts.source()
+        session = parts.load(source)
+        list(parts.read(session, source))
+        self.row = parts.output(session)
+        self.row.ranges.append(Range(""))
+        self.path = self.row.path
+
+    def write(self, text):
+        """Deliver a text as the step that printed it does."""
+        self.row.intent, self.row.bounds = text.encode(), [len(text.encode())]
+        self.parts.ledger.save_output(self.row)
+        return self.delivery.deliver(self.row)
+
+    def fail(self):
+        """Have the disk refuse everything from now on."""
+        self.broken = True
+
+    def mend(self):
+        """Have it take everything again."""
+        self.broken = False
+
+    def _wrapped(self, real):
+        def call(place, *arguments):
+            if self.broken:
+                raise OutputError("cannot be written: No space left on device", path=place.path)
+            return real(place, *arguments)
+
+        return call
+
+    def printed(self):
+        """Return what a look at the output before the next text makes it print there."""
+        live = LiveOutput(self.row)
+        self.delivery.check(live)
+        return live.printer.state().get("pending", "")
+
+    def stored(self):
+        [row] = self.parts.ledger.outputs()
+        return row
+
+
+@pytest.fixture
+def desk(parts, monkeypatch):
+    return Desk(parts, monkeypatch)
+
+
+# -- delivering --------------------------------------------------------------------------------------
+
+
+def test_an_intent_is_appended_and_closed_with_the_next_commit(desk):
+    """After a crash in between it is still open, and is compared with the file."""
+    assert desk.write("one\n")
+    assert desk.write("two\n")
+    assert desk.path.read_text() == "one\ntwo\n"
+    assert (desk.row.intent, desk.row.bounds, desk.row.made, desk.row.committed) == (None, [], True, 8)
+    assert desk.stored().intent == b"two\n"
+    assert desk.delivery.unsettled
+    desk.delivery.settle()
+    assert (desk.stored().intent, desk.stored().committed) == (None, 8)
+    assert not desk.delivery.unsettled
+
+
+def test_what_the_ledger_was_told_need_not_be_settled(desk):
+    """The next step stored it already."""
+    desk.write("one\n")
+    desk.delivery.saved([desk.row])
+    assert not desk.delivery.unsettled
+
+
+def test_without_an_intent_nothing_is_written(desk):
+    """Not even an empty file is made."""
+    assert desk.delivery.deliver(desk.row)
+    assert desk.delivery.retry(desk.row)
+    assert not desk.path.exists()
+
+
+def test_a_new_file_is_known_before_anything_is_in_it(desk):
+    """Whatever a crash leaves there is then known to be katod's."""
+    desk.fail()
+    assert not desk.write("one\n")
+    assert desk.path.read_bytes() == b""
+    assert desk.stored().ino == desk.path.stat().st_ino
+
+
+def test_another_file_of_the_name_is_left_alone(desk):
+    """The output waits until the person moves it."""
+    desk.path.parent.mkdir(parents=True)
+    desk.path.write_text("dear diary")
+    assert not desk.write("one\n")
+    assert desk.row.problem == "another file now has this name"
+    desk.path.rename(desk.path.with_name("mine.md"))
+    assert desk.delivery.retry(desk.row)
+    assert desk.path.read_text() == "one\n"
+
+
+# -- parked ------------------------------------------------------------------------------------------
+
+
+def test_an_output_that_cannot_be_written_is_parked_with_its_intent(desk):
+    """`katod status` shows why, and nothing is lost."""
+    desk.fail()
+    assert not desk.write("one\n")
+    assert desk.delivery.is_parked(desk.row.id)
+    assert (desk.row.intent, desk.row.problem) == (b"one\n", "cannot be written: No space left on device")
+    fields = {"output": str(desk.path), "problem": desk.row.problem, "retry_seconds": 1.0}
+    assert desk.parts.said("output.parked") == [fields]
+    assert desk.delivery.next_retry() == 1001.0
+
+
+def test_the_pauses_between_tries_grow(desk):
+    """They double up to five minutes, and an output is due when its pause is over."""
+    desk.fail()
+    desk.write("one\n")
+    pauses = []
+    for _ in range(11):
+        due = desk.delivery.next_retry()
+        pauses.append(due - desk.now)
+        assert desk.delivery.due(due - 0.1) == []
+        assert desk.delivery.due(due) == [desk.row.id]
+        desk.now = due
+        desk.delivery.retry(desk.row)
+    assert pauses == [1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300]
+
+
+def test_an_output_that_can_be_written_again_is_parked_no_longer(desk):
+    """It begins with the shortest pause when it fails the next time."""
+    desk.fail()
+    desk.write("one\n")
+    desk.delivery.retry(desk.row)
+    desk.mend()
+    assert desk.delivery.retry(desk.row)
+    assert (desk.row.problem, desk.row.attempts, desk.delivery.next_retry()) == ("", 0, None)
+    assert desk.parts.said("output.resumed") == [{"output": str(desk.path)}]
+    assert desk.path.read_text() == "one\n"
+    desk.fail()
+    desk.write("two\n")
+    assert desk.delivery.next_retry() == desk.now + 1
+
+
+def test_an_output_whose_step_was_undone_is_forgotten(desk):
+    """The ledger has what was true before."""
+    desk.write("one\n")
+    desk.delivery.park(desk.row, OutputError("x"))
+    desk.delivery.forget(desk.row.id)
+    assert not desk.delivery.unsettled
+    assert not desk.delivery.is_parked(desk.row.id)
+
+
+# -- completing --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("there", ["", "tw", "two\n"])
+def test_an_intent_that_was_written_in_part_is_completed(desk, there):
+    """Nothing is written twice, whatever a crash left of it."""
+    desk.write("one\n")
+    desk.row.intent, desk.row.bounds = b"two\n", [4]
+    with desk.path.open("a") as file:
+        file.write(there)
+    assert desk.delivery.retry(desk.row)
+    assert desk.path.read_text() == "one\ntwo\n"
+    assert desk.parts.said("output.recovered") == [{"output": str(desk.path), "foreign": False}]
+    assert desk.printed() == ""
+
+
+def test_what_a_person_wrote_after_a_crash_stays_and_is_marked_once(desk):
+    """The mark comes before the next text, for the person's is no part of the conversation."""
+    desk.write("one\n")
+    desk.row.intent, desk.row.bounds = b"two\n", [4]
+    with desk.path.open("a") as file:
+        file.write("two\nmy note\n")
+    assert desk.delivery.retry(desk.row)
+    assert desk.path.read_text() == "one\ntwo\nmy note\n"
+    assert desk.parts.said("output.recovered")[0]["foreign"]
+    assert [bool(desk.printed()) for _ in range(2)] == [True, False]
+
+
+def test_an_intent_whose_file_went_away_begins_the_next_one(desk):
+    """Below a head, and a mark that says that the file before is gone; the bounds move with it."""
+    desk.write("one\n")
+    desk.row.intent, desk.row.bounds = b"two\nthree\n", [4, 10]
+    desk.path.unlink()
+    with mock.patch.object(module, "complete", wraps=module.complete) as complete:
+        assert desk.delivery.retry(desk.row)
+    text = desk.path.read_text()
+    assert text.startswith("---\ntitle:")
+    assert "The file before this one is gone" in text
+    assert text.endswith("two\nthree\n")
+    _, _, intent, [head, *ends] = complete.call_args.args
+    assert [intent[at : at + 1] for at in (head, ends[0])] == [b"t", b"t"]
+    assert (len(intent), ends[-1]) == (len(text.encode()), len(text.encode()))
+    assert desk.parts.said("output.edited") == [{"output": str(desk.path), "change": "gone"}]
+
+
+def test_a_file_in_which_nothing_stood_yet_is_made_again_without_a_mark(desk):
+    """The disk had not kept that it was made: nobody has lost anything."""
+    desk.fail()
+    desk.write("one\n")
+    desk.path.unlink()
+    desk.mend()
+    assert desk.delivery.retry(desk.row)
+    assert desk.path.read_text() == "one\n"
+
+
+# -- looking before printing -------------------------------------------------------------------------
+
+
+def test_an_output_as_it_was_left_gets_no_mark(desk):
+    """Nor does one that was never made."""
+    assert desk.printed() == ""
+    desk.write("one\n")
+    assert desk.printed() == ""
+
+
+def test_an_edited_output_is_adopted_with_a_mark(desk):
+    """What the person wrote is the output now."""
+    desk.write("one\n")
+    desk.path.write_text("ONE, my note\n")
+    assert "changed by hand" in desk.printed()
+    assert (desk.row.committed, desk.row.made) == (13, True)
+    assert desk.printed() == ""
+    assert desk.parts.said("output.edited") == [{"output": str(desk.path), "change": "edited"}]
+
+
+def test_a_deleted_output_is_begun_again(desk):
+    """With a head, and a mark that says so."""
+    desk.write("one\n")
+    desk.path.unlink()
+    live = LiveOutput(desk.row)
+    live.printer.headed = True
+    desk.delivery.check(live)
+    assert "gone" in live.printer.state()["pending"]
+    assert (live.printer.headed, desk.row.made, desk.row.ino) == (False, False, 0)
+
+
+def test_an_output_with_an_open_intent_is_not_looked_at(desk):
+    """What is in the file then is for its recovery to judge."""
+    desk.write("one\n")
+    desk.path.write_text("edited\n")
+    desk.row.intent = b"two\n"
+    assert desk.printed() == ""
+    assert desk.row.committed == 4
+
+
+def test_an_output_that_cannot_be_opened_is_left_to_the_append(desk):
+    """It fails in the same way there, and is parked."""
+    desk.write("one\n")
+    desk.path.unlink()
+    desk.path.symlink_to(desk.parts.world.home)
+    assert desk.printed() == ""
+    assert not desk.write("two\n")
+    assert "is not a regular file" in desk.row.problem or "symbolic link" in desk.row.problem
+
+
+# -- attachments -------------------------------------------------------------------------------------
+
+
+def test_attachments_are_saved_beside_the_output(desk):
+    """Under their hashes, once; then they are forgotten."""
+    live = LiveOutput(desk.row)
+    live.assets = [("image/png", "aGk="), ("image/png", "aGk=")]
+    desk.delivery.save_assets(live)
+    [saved] = (desk.path.parent / "n.assets").iterdir()
+    assert saved.read_bytes() == b"hi"
+    assert saved.suffix == ".png"
+    assert live.assets == []
+
+
+def test_an_attachment_that_cannot_be_saved_is_logged(desk):
+    """The text that links it is written all the same."""
+    desk.path.parent.mkdir(parents=True)
+    (desk.path.parent / "n.assets").write_text("in the way")
+    live = LiveOutput(desk.row)
+    live.assets = [("image/png", "aGk=")]
+    desk.delivery.save_assets(live)
+    assert [fields["problem"] for fields in desk.parts.said("asset.failed")] == ["n.assets is not a folder"]

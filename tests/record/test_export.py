@@ -1,0 +1,239 @@
+"""Whole sessions read from their beginning: exports, and recordings derived again."""
+
+from pathlib import Path
+
+import orjson
+import pytest
+
+from katod import events as ev
+from katod.errors import SourceError, SourceGone
+from katod.events import Event, SessionRef
+from katod.formats.markdown import Markdown
+from katod.log import EventLog
+from katod.metadata import SessionMetadata
+from katod.model import Cursor, Identity, Options, Range, SessionKey, Stat
+from katod.record import export
+from katod.record.export import Stretch, read_katod, render_all, render_recording, replay, reprint
+from katod.record.ranges import RangePrinter
+from katod.store.rows import OutputRow, SourceRow
+from tests.looping import each
+from tests.support.records import SESSION, THREAD, Claude, CodexLegacy, line
+
+KEY, THREAD_KEY = SessionKey("claude", SESSION), SessionKey("codex", THREAD)
+LOG = EventLog()
+QUEUED = {"type": "queue-operation", "sessionId": SESSION, "timestamp": "2026-02-10T22:50:00.000Z"}
+
+
+def stretch(tmp_path, *records, key=KEY, name="a.jsonl", limit=None):
+    path = tmp_path / name
+    path.write_bytes(b"".join(map(line, records)))
+    return Stretch(str(path), Identity(key), limit)
+
+
+def texts(events):
+    return [event.payload["text"] for event, _ in events if event.kind in {ev.USER_MESSAGE, ev.ASSISTANT_MESSAGE}]
+
+
+# -- replay ------------------------------------------------------------------------------------------
+
+
+def test_a_session_of_several_sources_is_replayed_in_their_order(tmp_path):
+    """A record that was copied from one to the other comes once."""
+    make = Claude()
+    one, two, three = make.user("one"), make.says("two"), make.says("three")
+    stretches = [stretch(tmp_path, one, two), stretch(tmp_path, one, two, three, name="b.jsonl")]
+    assert texts(replay(KEY, stretches, LOG)) == ["one", "two", "three"]
+
+
+def test_without_native_ids_words_are_replayed_each_time(tmp_path):
+    """They were said each time."""
+    make = CodexLegacy()
+    rows = [make.meta(), make.says("ok"), make.says("ok")]
+    assert texts(replay(THREAD_KEY, [stretch(tmp_path, *rows, key=THREAD_KEY)], LOG)) == ["ok", "ok"]
+
+
+def test_each_event_comes_with_the_metadata_of_then(tmp_path):
+    """The last event of the metadata is the one that is out."""
+    make = Claude()
+    for event, metadata in replay(KEY, [stretch(tmp_path, make.user("one"), make.says("two"))], LOG):
+        assert metadata.last == event.id
+
+
+def test_a_limit_ends_a_stretch(tmp_path):
+    """What comes after it was not read by the recording; neither was an open line, or text that is held back."""
+    make = Claude()
+    first = line(make.user("one"))
+    rest = [QUEUED | {"operation": "enqueue", "content": "held"}, QUEUED | {"operation": "remove"}]
+    found = stretch(tmp_path, first, make.says("two"), *rest)
+    assert texts(replay(KEY, [found._replace(limit=len(first))], LOG)) == ["one"]
+    assert texts(replay(KEY, [found._replace(limit=Path(found.path).stat().st_size)], LOG)) == ["one", "two"]
+    assert texts(replay(KEY, [found], LOG)) == ["one", "two", "held"]
+
+
+def test_an_open_line_belongs_to_an_export(tmp_path):
+    """The agent has ended without its last newline."""
+    make = Claude()
+    found = stretch(tmp_path, make.user("one"), line(make.says("two"))[:-1])
+    assert texts(replay(KEY, [found], LOG)) == ["one", "two"]
+
+
+def test_a_long_source_is_read_in_pieces(tmp_path, monkeypatch):
+    """Nothing is lost or doubled between them."""
+    monkeypatch.setattr(export, "CHUNK", 700)
+    make, said = Claude(), [str(number) for number in range(20)]
+    assert texts(replay(KEY, [stretch(tmp_path, *map(make.says, said))], LOG)) == said
+
+
+def test_a_source_that_is_gone_is_an_error_or_passed_over(tmp_path):
+    """An export fails; states after an upgrade are made of what is left."""
+    stretches = [Stretch(str(tmp_path / "gone.jsonl"), Identity(KEY)), stretch(tmp_path, Claude().user("one"))]
+    with pytest.raises(SourceGone):
+        list(replay(KEY, stretches, LOG))
+    assert texts(replay(KEY, stretches, LOG, skip_missing=True)) == ["one"]
+
+
+# -- a whole conversation ----------------------------------------------------------------------------
+
+
+def test_the_head_looks_ahead(tmp_path):
+    """It knows title and model, which the first events do not tell yet."""
+    make = Claude()
+    events = replay(KEY, [stretch(tmp_path, make.user("the title"), make.says("two"), make.user("three"))], LOG)
+    head, *rest = render_all(events, "markdown", Options())
+    assert 'title: "the title"' in head
+    assert "claude-opus-4-6" in head
+    assert "".join(rest).index("the title") < "".join(rest).index("three")
+
+
+def test_the_head_does_not_look_for_ever(monkeypatch):
+    """A session without a title is not read whole before the first text."""
+    monkeypatch.setattr(export, "_LOOK_AHEAD", 3)
+    metadata, taken = SessionMetadata(KEY), []
+
+    def events():
+        for number in range(10):
+            taken.append(number)
+            event = Event(str(number), ev.ASSISTANT_MESSAGE, SessionRef(*KEY), {"text": str(number)}, {})
+            for observed in metadata.observed([event]):
+                yield observed, metadata
+
+    text = render_all(events(), "markdown", Options())
+    next(text)
+    assert taken == [0, 1, 2]
+    assert "".join(text).split("\n\n")[-1] == "9\n"
+
+
+def test_what_the_head_looked_at_is_printed_as_if_it_had_not(tmp_path):
+    """A result is named after its call, though the look ahead has passed it already."""
+    make = Claude()
+    rows = [make.runs("t1", "make all"), make.result("t1", "boom", error=True), make.user("the title"), make.says("x")]
+    path = stretch(tmp_path, *rows)
+    ahead = "".join(render_all(replay(KEY, [path], LOG), "markdown", Options()))
+    printer, plain = Markdown(Options(), None), ""
+    for event, metadata in replay(KEY, [path], LOG):
+        plain += "" if plain else printer.head(metadata, metadata.time) + "|"
+        plain += printer.event(event, metadata)
+    assert ahead.endswith(plain.partition("|")[2])
+    assert "`Bash`" in plain
+
+
+def test_an_empty_session_gives_nothing():
+    """Not even a head."""
+    assert list(render_all([], "markdown", Options())) == []
+
+
+# -- recordings --------------------------------------------------------------------------------------
+
+
+def recording(*ranges, printer=None, behind=None):
+    root = Path("/out")
+    return OutputRow(
+        1, 1, root, root / "n.md", "markdown", Markdown.version, Options(), {"key": list(KEY), "metadata": {}},
+        printer=printer, behind=behind, ranges=list(ranges),
+    )  # fmt: skip
+
+
+def ids(found):
+    return {event.payload.get("text"): event.id for event, _ in replay(KEY, [found], LOG)}
+
+
+def test_a_recording_is_derived_from_its_ranges(tmp_path):
+    """What lies between them is not in it."""
+    make = Claude()
+    found = stretch(tmp_path, *(make.says(f"word {n}") for n in range(5)))
+    known = ids(found)
+    output = recording(Range(known["word 1"], end=known["word 2"]), Range(known["word 4"]))
+    text = "".join(render_recording(output, KEY, [found], LOG))
+    assert [n for n in range(5) if f"word {n}\n" in text] == [1, 2, 4]
+
+
+def test_a_recording_whose_beginning_is_gone_is_an_error(tmp_path):
+    """An empty transcript would look like the truth."""
+    found = stretch(tmp_path, Claude().says("one"))
+    with pytest.raises(SourceError, match="no longer hold where this recording begins"):
+        list(render_recording(recording(Range("gone")), KEY, [found], LOG))
+
+
+def played(output, found):
+    """Return the state of a printer that has printed a whole stretch."""
+    printer = RangePrinter.of(output, None)
+    for event, metadata in replay(KEY, [found], LOG):
+        printer.take(event, metadata)
+    return printer.state()
+
+
+def source_of(found, offset=None):
+    size = Path(found.path).stat().st_size if offset is None else offset
+    return SourceRow(3, 1, found.path, found.identity, Stat(0, 0, 0, 0), cursor=Cursor(size))
+
+
+def test_a_format_is_printed_again_up_to_where_it_was(tmp_path):
+    """Its state is that of a printer which was never interrupted."""
+    make = Claude()
+    found = stretch(tmp_path, make.user("one"), make.says("two"))
+    state = played(recording(Range("")), found)
+    output = recording(Range(""), printer=state | {"format": {}})
+    assert reprint(output, KEY, [source_of(found)], LOG) == state["format"] != {}
+
+
+def test_only_what_was_printed_is_printed_again(tmp_path):
+    """An output that is behind its session has come less far than the session."""
+    make = Claude()
+    first = line(make.user("one"))
+    found = stretch(tmp_path, first, make.says("two"))
+    state = played(recording(Range("")), found._replace(limit=len(first)))
+    output = recording(Range(""), printer=state, behind={"offsets": {"3": len(first)}})
+    assert reprint(output, KEY, [source_of(found)], LOG) == state["format"]
+    assert reprint(recording(Range(""), printer=state), KEY, [source_of(found)], LOG) != state["format"]
+
+
+def test_a_format_is_begun_again_where_the_sources_no_longer_tell(tmp_path):
+    """What is left would lead to another place among the ranges."""
+    found = stretch(tmp_path, Claude().says("one"))
+    state = {"index": 0, "active": True, "headed": True, "format": {}}
+    assert reprint(recording(Range("gone"), printer=state), KEY, [source_of(found)], LOG) == {}
+    gone = SourceRow(3, 1, str(tmp_path / "gone"), Identity(KEY), Stat(0, 0, 0, 0), cursor=Cursor(9))
+    assert reprint(recording(Range(""), printer=state), KEY, [gone], LOG) == {}
+
+
+# -- katod's own files -------------------------------------------------------------------------------
+
+
+def test_a_katod_file_gives_its_events_back(tmp_path):
+    """With the metadata of a first reading: any other format can be made of it."""
+    make = Claude()
+    rows = [make.user("the title"), make.runs("t1", "ls"), make.result("t1", "a"), make.says("done")]
+    first = [(event, metadata.state()) for event, metadata in replay(KEY, [stretch(tmp_path, *rows)], LOG)]
+    written = [orjson.dumps(ev.to_json(event)) for event, _ in first]
+    again = [(event, metadata.state()) for event, metadata in read_katod([b"", *written, b" \n"], tmp_path)]
+    assert [ev.to_json(event) for event, _ in again] == [ev.to_json(event) for event, _ in first]
+    assert again[-1][1]["title"] == "the title"
+    assert [state.get("calls") for _, state in again] == [state.get("calls") for _, state in first]
+
+
+@each("bad", [b"{not json", b"[]", b"7", b"{}", b'{"id":"a","kind":"x","session":{},"payload":{}}', b'{"session":[]}'])
+def test_a_line_that_is_no_event_is_named(bad):
+    """By its number, with the file."""
+    good = orjson.dumps(ev.to_json(Event("a", ev.USER_MESSAGE, SessionRef(*KEY), {"text": "one"}, {})))
+    with pytest.raises(SourceError, match=r"^/x\.jsonl: line 3 is no katod event$"):
+        list(read_katod([good, b"", bad, good], Path("/x.jsonl")))

@@ -1,0 +1,216 @@
+"""Which output a command means, and how a new one is made."""
+
+from pathlib import Path
+
+import pytest
+
+from katod.config import load
+from katod.errors import TargetRefused
+from katod.formats.registry import FORMATS
+from katod.metadata import SessionMetadata
+from katod.model import Options, Range, SessionKey, Target
+from katod.record.naming import OutputNaming
+from katod.record.policy import Policy
+from katod.store.rows import OutputRow
+from tests.looping import each
+from tests.support.parts import memory_ledger
+from tests.support.records import CWD, SESSION
+from tests.support.world import World
+
+KEY = SessionKey("claude", SESSION)
+KNOWN = {"title": "Add a login page!", "cwd": CWD, "started": "2026-02-10T22:36:18.000Z", "model": "m"}
+
+
+def metadata(key=KEY, **changes):
+    return SessionMetadata(key, KNOWN | changes)
+
+
+class Home:
+    """A ledger, a session, and naming by some settings."""
+
+    def __init__(self, world):
+        self.world = world
+        self.ledger = memory_ledger()
+        self.session = self.ledger.add_session(KEY)
+        self.use()
+
+    def use(self, **settings):
+        self.world.configure(**settings)
+        self.naming = OutputNaming(self.ledger, Policy.of(load(self.world.config), ()))
+        return self.naming
+
+    def below(self, target):
+        return str(target.path.relative_to(self.world.out))
+
+    def put(self, name, text="x"):
+        """Have a file in the project's folder."""
+        path = self.world.out / "app" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        return path
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch):
+    return Home(World(tmp_path / "home", monkeypatch, seen_empty=False))
+
+
+# -- names -------------------------------------------------------------------------------------------
+
+
+@each(
+    ("template", "changes", "expected"),
+    [
+        (None, {}, "app/2026-02-10-add-a-login-page-6f1c2c1e.md"),
+        (None, {"title": ""}, "app/2026-02-10-untitled-6f1c2c1e.md"),
+        (None, {"started": ""}, "app/undated-add-a-login-page-6f1c2c1e.md"),
+        (None, {"cwd": ""}, "no-project/2026-02-10-add-a-login-page-6f1c2c1e.md"),
+        (None, {"cwd": "/"}, "project/2026-02-10-add-a-login-page-6f1c2c1e.md"),
+        (None, {"started": "2026-02-10T23:36:18.000Z"}, "app/2026-02-11-add-a-login-page-6f1c2c1e.md"),
+        ("{agent}/{session}", {}, f"claude/{SESSION}.md"),
+        ("{title}", {"title": "../../etc"}, "etc.md"),
+    ],
+)
+def test_a_generated_name_fills_the_template(home, template, changes, expected):
+    """With what is known of the session; the day is that of the recording's zone."""
+    naming = home.use(**({"filename": template} if template else {}))
+    assert home.below(naming.generated(metadata(**changes))) == expected
+
+
+def test_a_session_of_a_sub_agent_is_named_by_it(home):
+    """Its session's id is that of its parent."""
+    name = home.naming.generated(metadata(KEY._replace(subagent="abcdefghijk"))).parts[-1]
+    assert name.endswith("-abcdefgh.md")
+
+
+def test_a_generated_name_that_is_taken_gets_a_number(home):
+    """By an output, made or not, or by a file of somebody else; an empty file is free."""
+    generated, names = home.naming.generated, []
+    for _ in range(2):
+        target = generated(metadata())
+        names.append(target.parts[-1])
+        home.naming.make(home.session, target, metadata())
+    home.put(names[0].replace(".md", "-3.md"))
+    home.put(names[0].replace(".md", "-4.md"), "")
+    names.append(generated(metadata()).parts[-1])
+    assert names == [f"2026-02-10-add-a-login-page-6f1c2c1e{number}.md" for number in ("", "-2", "-4")]
+
+
+def test_a_name_is_refused_when_all_numbers_are_taken(home, monkeypatch):
+    """It is not looked for for ever."""
+    monkeypatch.setattr("katod.record.naming._MOST_NUMBERS", 3)
+    for _ in range(2):
+        home.naming.make(home.session, home.naming.generated(metadata()), metadata())
+    with pytest.raises(TargetRefused, match="all generated names are taken"):
+        home.naming.generated(metadata())
+
+
+def test_a_typed_name_lies_in_the_projects_folder(home):
+    """Its suffix chooses the format."""
+    assert home.below(home.naming.named("auth", metadata())) == "app/auth.md"
+    assert home.naming.named("auth.jsonl", metadata()).format == "jsonl"
+    with pytest.raises(TargetRefused):
+        home.naming.named("../auth", metadata())
+
+
+def test_a_sub_agent_is_recorded_beside_its_parent(home):
+    """In a folder that belongs to the parent's output, in its format."""
+    parent = home.naming.make(home.session, home.naming.named("notes.jsonl", metadata()), metadata())
+    for expected in ("app/notes.agents/agent-abc.jsonl", "app/notes.agents/agent-abc-2.jsonl"):
+        target = home.naming.of_subagent(parent, "abc")
+        assert (home.below(target), target.format) == (expected, "jsonl")
+        home.naming.make(home.session, target, metadata())
+
+
+# -- whose output ------------------------------------------------------------------------------------
+
+
+def test_the_sessions_own_output_is_claimed(home):
+    """Where a new file is asked for, not even that one will do."""
+    target = home.naming.named("auth", metadata())
+    assert home.naming.claim(home.session, target, fresh=False) is None
+    made = home.naming.make(home.session, target, metadata())
+    assert home.naming.claim(home.session, target, fresh=False) == made
+    with pytest.raises(TargetRefused, match="already exists") as raised:
+        home.naming.claim(home.session, target, fresh=True)
+    assert raised.value.hint == "name a new one"
+
+
+@pytest.mark.parametrize("fresh", [True, False])
+def test_another_sessions_output_is_refused(home, fresh):
+    """A file belongs to one session for life."""
+    target = home.naming.named("auth", metadata())
+    home.naming.make(home.ledger.add_session(SessionKey("codex", "t")), target, metadata())
+    with pytest.raises(TargetRefused, match="belongs to another session"):
+        home.naming.claim(home.session, target, fresh=fresh)
+
+
+def test_a_persons_file_is_refused_and_an_empty_one_is_taken(home):
+    """People make the file first, and then say its name."""
+    home.put("mine.md", "dear diary")
+    home.put("empty.md", "")
+    with pytest.raises(TargetRefused, match="already exists"):
+        home.naming.claim(home.session, home.naming.named("mine", metadata()), fresh=False)
+    assert home.naming.claim(home.session, home.naming.named("empty", metadata()), fresh=True) is None
+
+
+def test_a_session_is_recorded_to_its_open_output(home):
+    """Nothing is, of a session that is unknown, has ended, or was never recorded."""
+    row = home.naming.make(home.session, home.naming.named("auth", metadata()), metadata())
+    assert home.naming.recorded(KEY) is None
+    row.ranges.append(Range("a"))
+    home.ledger.save_output(row)
+    assert home.naming.recorded(KEY).id == row.id
+    assert home.naming.recorded(SessionKey("codex", "unknown")) is None
+    row.ranges[0].end = "b"
+    home.ledger.save_output(row)
+    assert home.naming.recorded(KEY) is None
+
+
+# -- new outputs -------------------------------------------------------------------------------------
+
+
+def test_a_new_output_freezes_options_and_head(home):
+    """What the head shows is what was known then; nothing else that was said is in it."""
+    known = metadata(branch="main", calls={"t": "Bash"}, last="e9", time="2026-02-10T22:40:00.000Z")
+    row = home.use(tools="full").make(home.session, home.naming.named("auth", known), known)
+    assert row == home.ledger.output_at(row.path)
+    assert (row.format, row.version) == ("markdown", FORMATS["markdown"].version)
+    assert (row.options.tools, row.options.assets, row.options.agents) == ("full", "auth.assets", "auth.agents")
+    shown = {"title": KNOWN["title"], "cwd": CWD, "branch": "main", "model": "m"}
+    assert row.head == {"key": list(KEY), "metadata": shown}
+
+
+def test_a_project_has_its_folder_from_its_first_output_on(home):
+    """A second project of the same name has another one, from the first look on."""
+    other = metadata(cwd="/elsewhere/app")
+    assert home.below(home.naming.named("a", other)) == "app/a.md"
+    home.naming.make(home.session, home.naming.named("a", metadata()), metadata())
+    folder = home.naming.named("a", other).parts[0]
+    assert folder.startswith("app-")
+    home.naming.make(home.session, home.naming.named("a", other), other)
+    assert [home.naming.named("a", known).parts[0] for known in (metadata(), other)] == ["app", folder]
+
+
+def test_a_look_up_writes_nothing(home):
+    """Neither a row nor a folder: a command that is refused later leaves no trace."""
+    parent = OutputRow(
+        0, 1, home.world.out, home.world.out / "app" / "n.md", "markdown", 1, Options(agents="n.agents"), {}
+    )
+    before = home.ledger.db.total_changes
+    home.naming.generated(metadata())
+    home.naming.named("auth", metadata())
+    home.naming.of_subagent(parent, "abc")
+    home.naming.recorded(KEY)
+    home.naming.places(metadata())
+    home.naming.claim(home.session, Target(home.world.out, ("a.md",), "markdown"), fresh=True)
+    assert home.ledger.db.total_changes == before
+    assert not home.world.out.exists()
+
+
+def test_outputs_lie_in_the_configured_places(home):
+    """The output directory, the project, and what is allowed beside them; tildes are the home."""
+    places = home.use(directory="~/notes", allowed_roots=["~/vault"], format="jsonl").places(metadata())
+    assert (places.output, places.allowed) == (home.world.home / "notes", (home.world.home / "vault",))
+    assert (places.project, places.project_folder, places.format) == (Path(CWD), "app", "jsonl")
+    assert home.naming.places(metadata(cwd="")).project is None

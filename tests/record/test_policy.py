@@ -1,0 +1,77 @@
+"""What the settings decide about recordings."""
+
+import pytest
+
+from katod import __version__
+from katod.config import Content, Output, Recording, Settings
+from katod.formats.redact import VERSION
+from katod.model import Options
+from katod.record.policy import Policy
+from tests.looping import each
+
+
+def policy(**recording):
+    return Policy.of(Settings(recording=Recording(**recording)), ())
+
+
+GLOBS = [
+    ("/home/me/app", "/home/me/app", True),
+    ("/home/me/app", "/home/me/app/below/it", True),
+    ("/home/me/app", "/home/me/apple", False),
+    ("/home/me/app/", "/home/me/app", True),
+    ("/home/*/app", "/home/you/app", True),
+    ("~/app", "/home/me/app", True),
+    ("~/APP", "/home/me/app", False),
+    ("/home/me/app", "", False),
+    ("*", "", False),
+]
+
+
+@each(("glob", "cwd", "expected"), GLOBS)
+def test_a_glob_matches_a_project_and_all_below_it(monkeypatch, glob, cwd, expected):
+    """The same way for projects that are excluded and for those that are auto-recorded; none without a directory."""
+    monkeypatch.setenv("HOME", "/home/me")
+    assert policy(exclude=("/elsewhere", glob)).excludes(cwd) is expected
+    assert policy(auto=("/elsewhere", glob)).auto_records(cwd) is expected
+
+
+@each(
+    ("recording", "records", "may"),
+    [
+        ({}, False, False),
+        ({"auto": True}, True, True),
+        ({"auto": ("/other",)}, False, True),
+        ({"auto": ("/app",)}, True, True),
+        ({"auto": ()}, False, False),
+        ({"subagents": True}, False, True),
+    ],
+)
+def test_a_session_is_auto_recorded_where_the_settings_say_so(recording, records, may):
+    """Where no session may be, none has to be translated to find out its project."""
+    found = policy(**recording)
+    assert (found.auto_records("/app"), found.may_auto_record()) == (records, may)
+
+
+def test_a_project_that_is_excluded_is_no_matter_of_auto_recording():
+    """The two settings are asked one by one."""
+    assert not policy(auto=True).excludes("/app")
+    assert policy(auto=True, exclude=("/app",)).auto_records("/app")
+
+
+def test_a_recording_freezes_the_options_of_its_time():
+    """They name the katod that began it, and the rules by which it redacts."""
+    content = Content(thinking=True, tools="full", attachments="save", redact=False)
+    settings = Settings(Output(time_zone="Asia/Tokyo"), Recording(subagents=True), content)
+    assert Policy.of(settings, ()).options() == Options(
+        thinking=True, tools="full", attachments="save", redact=False, time_zone="Asia/Tokyo", subagents=True,
+        recorder=f"katod {__version__}", rules=VERSION,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("zone", ["Europe/Berlin", "UTC"])
+def test_the_local_zone_is_resolved_once(monkeypatch, zone):
+    """A machine that is moved later does not change a recording."""
+    monkeypatch.setenv("TZ", zone)
+    found = Policy.of(Settings(), ())
+    monkeypatch.setenv("TZ", "Asia/Tokyo")
+    assert (found.zone, found.options().time_zone) == (zone, zone)

@@ -1,0 +1,171 @@
+"""Where reading resumes in a source whose earlier bytes changed."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from katod.model import Cursor, Range
+from katod.record.resync import resync
+from katod.record.session import LiveOutput
+from katod.store.ledger import id_hash
+from tests.support.parts import Parts
+from tests.support.records import Claude, CodexLegacy, GeminiDocument, line, says, user
+from tests.support.records import Cursor as CursorAgent
+from tests.support.world import World
+
+
+def resynced(parts, source, session=None):
+    with source.spec.open(source.path) as file:
+        resync(source, file, session, parts.ledger, parts.log)
+
+
+def read_to_the_end(source):
+    with source.spec.open(source.path) as file:
+        source.cursor = Cursor(file.size, file.anchor(file.size))
+        source.read_ns = file.mtime_ns
+    source.baseline, source.state, source.translated = 5, {"some": "state"}, 5
+
+
+def recorded(parts, source):
+    """Return the session of a source, all of it recorded and read."""
+    session = parts.load(source)
+    output = parts.output(session)
+    output.ranges.append(Range(""))
+    session.live.append(LiveOutput(output))
+    parts.read(session, source)
+    output.intent = None
+    return session
+
+
+# -- sessions that nobody records --------------------------------------------------------------------
+
+
+def test_an_unread_session_with_times_is_scanned_again(parts):
+    """What was typed before the file was last read is history; what was typed later may command."""
+    parts.world.claude().append(Claude().user("one"))
+    source = parts.source()
+    read_to_the_end(source)
+    resynced(parts, source)
+    assert (source.cursor, source.after_ns, source.baseline) == (Cursor(), source.read_ns, 0)
+    assert (source.state, source.translated, source.scanned) == (None, 0, None)
+
+
+def test_an_unread_document_is_scanned_again_without_a_time(parts):
+    """It is rewritten with each thing said, and its commands are known by their ids."""
+    GeminiDocument(parts.world).say(user("one"), says("two"))
+    source = parts.source()
+    read_to_the_end(source)
+    resynced(parts, source)
+    assert (source.cursor, source.after_ns) == (Cursor(), 0)
+
+
+def test_an_unread_session_without_times_resumes_at_its_end(parts):
+    """All that is in it now may be old: new is what comes next. A line that is still being written is next."""
+    maker = CursorAgent(parts.world).say(user("one"), says("two"))
+    size = maker.path.stat().st_size
+    maker.append(b'{"half')
+    [source] = parts.sweep()
+    read_to_the_end(source)
+    resynced(parts, source)
+    assert (source.baseline, source.cursor.offset, source.after_ns) == (size, size, 0)
+    with source.spec.open(source.path) as file:
+        file.prove(source.cursor)
+
+
+# -- sessions that are recorded ----------------------------------------------------------------------
+
+
+def test_with_native_ids_all_is_read_again(parts):
+    """What is known is skipped by its id, wherever it is now."""
+    make = Claude()
+    file = parts.world.claude().append(make.user("one"), make.says("two"))
+    source = parts.source()
+    session = recorded(parts, source)
+    kept = file.path.read_bytes()
+    file.path.write_bytes(line(Claude(start=70).says("new before")) + kept + line(Claude(start=80).says("new after")))
+    before = session.stream.open(source)
+    resynced(parts, source, session)
+    assert session.stream.open(source) is not before
+    assert (source.cursor, session.backfilled) == (Cursor(), True)
+    texts = [event.payload.get("text") for event in parts.read(session, source)]
+    assert [text for text in texts if text] == ["new before", "new after"]
+
+
+def legacy(parts, *rows):
+    """A recorded session without native ids, and its file."""
+    file = parts.world.codex().append(*rows)
+    source = parts.source()
+    return file, source, recorded(parts, source)
+
+
+def test_with_positions_reading_resumes_after_the_last_known_words(parts):
+    """Up to there the session is translated without being printed again."""
+    make = CodexLegacy()
+    rows = [make.meta(), make.user("one"), make.says("two")]
+    file, source, session = legacy(parts, *rows)
+    again = [line(make.meta(cli_version="9")), *map(line, rows[1:])]
+    file.path.write_bytes(b"".join([*again, line(make.says("three"))]))
+    resynced(parts, source, session)
+    assert (source.cursor.offset, session.backfilled) == (sum(map(len, again)), False)
+    with source.spec.open(source.path) as opened:
+        opened.prove(source.cursor)
+    assert session.live[0].printer.state().get("pending") is None
+
+
+def test_where_nothing_is_known_reading_resumes_at_the_end_with_a_mark(parts):
+    """What was said meanwhile cannot be told from what was said before: the transcript says so."""
+    file, source, session = legacy(parts, CodexLegacy().meta(), CodexLegacy().user("one"))
+    file.path.write_bytes(line(CodexLegacy().meta(cli_version="9")) + line(CodexLegacy().says("never heard")))
+    size = file.path.stat().st_size
+    file.append(b'{"half')
+    resynced(parts, source, session)
+    assert source.cursor.offset == size
+    assert session.live[0].printer.state()["pending"]
+
+
+def test_a_file_that_is_empty_now_is_read_from_its_beginning(parts):
+    """Whatever comes next in it is new."""
+    file, source, session = legacy(parts, CodexLegacy().meta(), CodexLegacy().user("one"))
+    file.path.write_bytes(b"")
+    resynced(parts, source, session)
+    assert (source.cursor, session.backfilled) == (Cursor(), True)
+
+
+@pytest.mark.parametrize("again", ["one", "two"])
+def test_known_words_that_do_not_follow_are_new(parts, again):
+    """Only what comes in the order in which it was said, and as often, repeats what was said."""
+    make = CodexLegacy()
+    file, source, session = legacy(parts, make.meta(), make.says("one"), make.says("two"), make.says("three"))
+    kept = line(make.says("two"))
+    file.path.write_bytes(kept + line(make.says(again)))
+    resynced(parts, source, session)
+    assert source.cursor.offset == len(kept)
+
+
+WORDS = st.lists(st.sampled_from(["ok", "yes", "go on"]), min_size=1, max_size=8)
+
+
+@given(WORDS, st.integers(1, 8), st.lists(st.booleans(), max_size=4))
+def test_what_is_kept_of_a_session_is_never_printed_again(tmp_path_factory, said, kept, new):
+    """However often words repeat: reading resumes exactly after the part of the session that is still there."""
+    with pytest.MonkeyPatch.context() as patch:
+        parts = Parts(World(tmp_path_factory.mktemp("home"), patch, seen_empty=False))
+        make = CodexLegacy()
+        rows = [make.meta(), *map(make.says, said)]
+        file = parts.world.codex().append(*rows)
+        source = parts.source()
+        session = recorded(parts, source)
+        head = b"".join(map(line, rows[: kept + 1]))
+        file.path.write_bytes(head + b"".join(line(make.says(f"new {n}")) for n in range(len(new))))
+        resynced(parts, source, session)
+        assert source.cursor.offset == len(head)
+
+
+def test_the_ledger_is_not_changed_by_a_resync(parts):
+    """It is stored with the step that reads on."""
+    file, source, session = legacy(parts, CodexLegacy().meta(), CodexLegacy().user("one"))
+    before = parts.ledger.db.total_changes
+    file.path.write_bytes(file.path.read_bytes()[1:])
+    resynced(parts, source, session)
+    assert parts.ledger.db.total_changes == before
+    assert parts.ledger.places(session.row.id).keys() >= {id_hash("user.message\0one")}

@@ -1,0 +1,346 @@
+"""One pass over the events of a session: each once, in order, with the metadata as it is then."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from katod import events as ev
+from katod.agents.claude.adapter import ClaudeAdapter
+from katod.log import EventLog
+from katod.model import Identity, Line, SessionKey
+from katod.record.export import Stretch
+from katod.record.stream import NeverSeen, SeenHere, SeenInLedger, SeenWhenScanned, SessionStream, set_title
+from katod.store.rows import SourceRow
+from tests.support.parts import lines, memory_ledger
+from tests.support.records import SESSION, THREAD, Claude, Codex, CodexLegacy, calls, line, result, says, user
+
+CLAUDE = Stretch("/s.jsonl", Identity(SessionKey("claude", SESSION)))
+CODEX = Stretch("/t.jsonl", Identity(SessionKey("codex", THREAD)))
+QUEUED = {"type": "queue-operation", "sessionId": SESSION, "timestamp": "2026-02-10T22:50:00.000Z"}
+
+
+def stream(seen=None, source=CLAUDE, log=None, metadata=None):
+    return SessionStream(source.identity.key, seen or NeverSeen(), log or EventLog(), metadata)
+
+
+def texts(events):
+    return [event.payload["text"] for event in events if event.kind in {ev.USER_MESSAGE, ev.ASSISTANT_MESSAGE}]
+
+
+# -- what counts as already seen ---------------------------------------------------------------------
+
+
+class Live:
+    """A session in the ledger and its live policy; `again` is that of the next process."""
+
+    def __init__(self, source):
+        self.ledger = memory_ledger()
+        self.session = self.ledger.add_session(source.identity.key)
+        self.seen = SeenInLedger(self.session, self.ledger)
+        self.source = SourceRow(7, self.session.id, source.path, source.identity, None)
+
+    def stream(self, seen=None):
+        return SessionStream(self.session.key, seen or self.seen, EventLog())
+
+    def save(self):
+        self.seen.save()
+        self.seen.saved()
+
+
+def test_a_pass_in_which_nothing_comes_twice_admits_everything():
+    """`NeverSeen` looks at no id."""
+    row = Claude().user("one")
+    assert texts(stream().events(CLAUDE, lines(row, row))) == ["one", "one"]
+
+
+def test_a_replay_admits_each_id_once():
+    """`SeenHere` knows what it has passed itself, and another pass does not."""
+    make = Claude()
+    rows = [make.user("one"), make.says("two")]
+    assert texts(stream(SeenHere()).events(CLAUDE, lines(*rows, *rows))) == ["one", "two"]
+    assert texts(stream(SeenHere()).events(CLAUDE, lines(*rows))) == ["one", "two"]
+
+
+def test_live_a_native_id_is_admitted_once_for_ever():
+    """Within a step, after it was stored, and in the next process."""
+    make, live = Claude(), Live(CLAUDE)
+    rows = [make.user("one"), make.says("two")]
+    assert texts(live.stream().events(live.source, lines(*rows, rows[0]))) == ["one", "two"]
+    live.save()
+    assert texts(live.stream().events(live.source, lines(*rows))) == []
+    again = SeenInLedger(live.session, live.ledger)
+    assert texts(live.stream(again).events(live.source, lines(*rows, make.says("three")))) == ["three"]
+
+
+def test_live_events_are_numbered_in_their_order():
+    """The ledger holds when each was first seen and in which source; a step that is not stored leaves nothing."""
+    make, live = Claude(), Live(CLAUDE)
+    found = list(live.stream().events(live.source, lines(make.user("one"), make.says("two"))))
+    assert live.ledger.places(live.session.id) == {}
+    live.save()
+    places = sorted(live.ledger.places(live.session.id).values())
+    assert places == [[number] for number in range(len(found))]
+    assert live.session.seq == len(found)
+    live.save()
+    assert sorted(live.ledger.places(live.session.id).values()) == places
+
+
+def test_live_a_position_is_admitted_each_time():
+    """Without native ids the words are remembered, for a resync, and the same words may be said again."""
+    make, live = CodexLegacy(), Live(CODEX)
+    rows = [make.meta(), make.says("ok"), make.says("ok")]
+    assert texts(live.stream().events(live.source, lines(*rows))) == ["ok", "ok"]
+    live.save()
+    assert sorted(map(len, live.ledger.places(live.session.id).values())).pop() == 2
+
+
+def test_a_backfill_admits_and_notes_what_was_only_scanned():
+    """The live stream does not meet it again."""
+    make, live = Claude(), Live(CLAUDE)
+    rows = [make.user("one"), make.says("two")]
+    backfill = SeenWhenScanned(live.seen, known_only=False)
+    assert texts(live.stream().events(live.source, lines(*rows), seen=backfill)) == ["one", "two"]
+    assert texts(live.stream().events(live.source, lines(*rows))) == []
+    assert texts(live.stream().events(live.source, lines(*rows), seen=backfill)) == ["one", "two"]
+
+
+def test_a_backfill_notes_what_is_older_than_what_is_known():
+    """One source was live already, and another one was only scanned."""
+    make, live = Claude(), Live(CLAUDE)
+    old, new = make.user("one"), make.says("two")
+    list(live.stream().events(live.source, lines(new, make.says("three"))))
+    backfill = SeenWhenScanned(live.seen, known_only=False)
+    list(live.stream().events(live.source, lines(old, new), seen=backfill))
+    assert texts(live.stream().events(live.source, lines(old, new))) == []
+
+
+def test_a_second_backfill_notes_no_position_twice():
+    """Words would count as said twice, and a resync would take new ones for old."""
+    make, live = CodexLegacy(), Live(CODEX)
+    rows = lines(make.meta(), make.user("one"), make.says("two"))
+    for _ in range(2):
+        seen = SeenInLedger(live.session, live.ledger)
+        list(live.stream(seen).events(live.source, rows, seen=SeenWhenScanned(seen, known_only=False)))
+        seen.save()
+    assert {len(numbers) for numbers in live.ledger.places(live.session.id).values()} == {1}
+
+
+def test_a_backfill_of_a_document_leaves_what_is_new():
+    """It is read whole: what the ledger does not know came since, and is left for the live stream."""
+    make, live = Claude(), Live(CLAUDE)
+    old, new = make.user("one"), make.says("two")
+    list(live.stream().events(live.source, lines(old)))
+    live.save()
+    backfill = SeenWhenScanned(live.seen, known_only=True)
+    assert texts(live.stream().events(live.source, lines(old, new), seen=backfill)) == ["one"]
+    assert texts(live.stream().events(live.source, lines(old, new))) == ["two"]
+
+
+# -- metadata ----------------------------------------------------------------------------------------
+
+
+def test_an_event_is_part_of_the_metadata_while_it_is_out():
+    """Whoever prints it sees it as the last one, and as nothing more than it."""
+    make, reading = Claude(), stream()
+    for event in reading.events(CLAUDE, lines(make.user("one"), make.says("two"))):
+        assert reading.metadata.last == event.id
+        assert reading.metadata.time == event.time
+    assert (reading.metadata.title, reading.metadata.model) == ("one", "claude-opus-4-6")
+
+
+def test_a_call_is_open_until_its_result_has_been_seen():
+    """The result is printed with the name of the tool; afterwards the call is closed."""
+    make, reading, shown = Claude(), stream(), {}
+    for event in reading.events(CLAUDE, lines(make.runs("t1", "ls"), make.result("t1", "a b"), make.says("done"))):
+        shown.setdefault(event.kind, reading.metadata.called("t1"))
+    assert (shown[ev.TOOL_CALL], shown[ev.TOOL_RESULT], shown[ev.ASSISTANT_MESSAGE]) == ("Bash", "Bash", "tool")
+    assert reading.metadata.calls == {}
+
+
+@pytest.mark.parametrize("refold", [True, False])
+def test_only_a_refold_counts_what_was_seen_before(refold):
+    """A document is read again from its beginning, by a stream that may know nothing of it."""
+    make, live = Claude(), Live(CLAUDE)
+    rows = lines(make.user("one"), make.says("two"), make.runs("t1", "ls"))
+    list(live.stream().events(live.source, rows))
+    again = live.stream()
+    assert list(again.events(live.source, rows, refold=refold)) == []
+    assert (again.metadata.model, again.metadata.calls) == (("claude-opus-4-6", {"t1": "Bash"}) if refold else ("", {}))
+
+
+def test_a_message_is_titled_without_its_commands_and_secrets():
+    """Ledger and file names hold the title, whatever the settings say about redaction."""
+    reading = stream()
+    secret = "sk-ant-" + "api03-" + "x7Kq" * 24
+    list(reading.events(CLAUDE, lines(Claude().user(f"::start\nuse {secret} please\nsecond line"))))
+    assert reading.metadata.title.startswith("use ")
+    assert "x7Kq" not in reading.metadata.title
+
+
+def test_the_first_words_are_the_title():
+    """Later ones do not change it."""
+    make, reading = Claude(), stream()
+    [first, second] = [
+        event for event in reading.events(CLAUDE, lines(make.user("one"), make.user("two"))) if event.typed
+    ]
+    assert reading.metadata.title == "one"
+    set_title(reading.metadata, "three", second)
+    assert reading.metadata.title == "one"
+    assert first.payload == {"text": "one"}
+
+
+# -- commands and near misses ------------------------------------------------------------------------
+
+
+def test_typed_text_is_split_at_its_commands():
+    """Each part is an event, so that ranges are positions between events."""
+    found = list(stream().events(CLAUDE, lines(Claude().user("one\n::start\ntwo"))))
+    assert [event.kind for event in found][-3:] == [ev.USER_MESSAGE, ev.USER_COMMAND, ev.USER_MESSAGE]
+
+
+def test_near_misses_are_counted_until_they_are_taken():
+    """A line that looks like a command but is none is text."""
+    reading = stream()
+    assert texts(reading.events(CLAUDE, lines(Claude().user("::strat\n::start a b")))) == ["::strat\n::start a b"]
+    assert [reading.open(CLAUDE).take_near_misses() for _ in range(2)] == [2, 0]
+
+
+# -- the end of a source -----------------------------------------------------------------------------
+
+
+def test_text_that_is_held_back_comes_at_the_end():
+    """A complete source has no later record that could decide about it."""
+    reading = stream()
+    held = lines(QUEUED | {"operation": "enqueue", "content": "wait\n::stop"}, QUEUED | {"operation": "remove"})
+    assert not reading.has_pending()
+    assert texts(reading.events(CLAUDE, held)) == []
+    reading.open(CODEX._replace(identity=CLAUDE.identity))
+    assert reading.has_pending()
+    found = list(reading.rest(CLAUDE, None))
+    assert (texts(found), found[-1].kind) == (["wait"], ev.USER_COMMAND)
+
+
+@pytest.mark.parametrize(("cut", "expected"), [(1, ["one"]), (9, [])])
+def test_a_last_line_without_its_newline_counts_if_it_is_whole(cut, expected):
+    """Half a record is none, and is not kept either: the rest of it may come."""
+    data = line(Claude().user("one"))[:-cut]
+    found = list(stream().rest(CLAUDE, Line(0, len(data), data)))
+    assert texts(found) == expected
+    assert bool(found) == bool(expected)
+
+
+# -- trouble -----------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def stumbling(monkeypatch):
+    """An adapter that trips over whatever says `boom`; `stumbling(error)` says with which error."""
+
+    def use(error):
+        real = ClaudeAdapter.feed
+
+        def feed(self, record):
+            if record.value is not None and "boom" in json.dumps(record.value):
+                raise error
+            return real(self, record)
+
+        monkeypatch.setattr(ClaudeAdapter, "feed", feed)
+
+    return use
+
+
+def test_an_adapter_that_raises_costs_its_record_only(stumbling):
+    """The record is kept as it is, the log names its place and nothing of it, and the next one is read."""
+    stumbling(ValueError("private"))
+    logged, make = [], Claude()
+    rows = lines(make.user("one"), make.user("boom"), make.says("two"))
+    found = list(stream(log=EventLog(lambda *event: logged.append(event))).events(CLAUDE, rows))
+    assert texts(found) == ["one", "two"]
+    [raw] = [event for event in found if event.kind == ev.PROVIDER_RAW]
+    assert raw.payload == {"rawType": "unexpected shape", "raw": rows[1].data.decode()}
+    fields = {"path": "/s.jsonl", "offset": rows[1].offset, "problem": "ValueError"}
+    assert logged == [("warning", "record.unexpected", fields)]
+
+
+def test_a_machine_without_memory_is_no_trouble_of_the_record(stumbling):
+    """It is raised: reading on would lose what can be read later."""
+    stumbling(MemoryError())
+    with pytest.raises(MemoryError):
+        list(stream().events(CLAUDE, lines(Claude().user("boom"))))
+
+
+def test_an_adapter_that_raises_at_the_end_costs_what_it_held(monkeypatch):
+    """What came before is there."""
+
+    def fail(_):
+        raise KeyError("private")
+
+    monkeypatch.setattr(ClaudeAdapter, "finish", fail)
+    logged, reading = [], stream()
+    reading = stream(log=EventLog(lambda *event: logged.append(event)))
+    assert texts(reading.events(CLAUDE, lines(Claude().user("one")))) == ["one"]
+    assert list(reading.rest(CLAUDE, None)) == []
+    assert [event[1:] for event in logged] == [
+        ("record.unexpected", {"path": "/s.jsonl", "offset": 0, "problem": "KeyError"})
+    ]
+
+
+def test_a_line_that_cannot_be_decoded_is_kept_and_named():
+    """Its neighbours are read."""
+    logged, make = [], Claude()
+    reading = stream(log=EventLog(lambda *event: logged.append(event)))
+    found = list(reading.events(CLAUDE, lines(make.user("one"), b"{not json\n", make.says("two"))))
+    assert texts(found) == ["one", "two"]
+    assert ev.PROVIDER_RAW in [event.kind for event in found]
+    assert [event[1] for event in logged] == ["record.malformed"]
+
+
+# -- translations ------------------------------------------------------------------------------------
+
+
+def test_a_source_is_translated_by_one_adapter_until_it_is_restarted():
+    """A state that is given to one under way is ignored; after a restart it counts."""
+    make, reading = Claude(), stream()
+    list(reading.events(CLAUDE, lines(make.user("one"))))
+    first = reading.open(CLAUDE, {"started": False})
+    assert first is reading.open(CLAUDE)
+    assert first.state()["started"]
+    reading.restart(CLAUDE)
+    assert not reading.open(CLAUDE).state()["started"]
+    assert reading.open(CLAUDE).version == ClaudeAdapter.version
+
+
+SAID = st.lists(
+    st.sampled_from([
+        user("hello"), user("a\n::start x\nb"), user("::strat"), says("fine"), calls("t1", "ls"), result("t1", "a"),
+        calls("t2", "pwd"), result("t2", "b"),
+    ]),
+    max_size=8,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("maker", [Claude, Codex, CodexLegacy], ids=lambda maker: maker.__name__)
+@given(SAID, st.lists(st.booleans(), min_size=30, max_size=30), st.booleans())
+def test_how_a_source_is_cut_never_changes_its_events(maker, said, cuts, restarted):
+    """In one go, in any pieces, and with a new process between any two of them: the same events and metadata."""
+    make = maker()
+    rows = lines(*make.opening(), *(record for thing in said for record in make.records(thing)))
+    source = Stretch("/s.jsonl", Identity(SessionKey(make.agent, make.session)))
+    whole = stream(source=source)
+    expected = list(whole.events(source, rows))
+    cut, found = stream(source=source), []
+    pieces = [[]]
+    for row, ends in zip(rows, cuts, strict=False):
+        pieces[-1].append(row)
+        if ends:
+            pieces.append([])
+    for piece in [*pieces, rows[len(cuts) :]]:
+        found += cut.events(source, piece)
+        if restarted:
+            state, metadata = json.loads(json.dumps([cut.open(source).state(), cut.metadata.state()]))
+            cut = stream(source=source, metadata=metadata)
+            cut.open(source, state)
+    assert found == expected
+    assert cut.metadata.state() == whole.metadata.state()

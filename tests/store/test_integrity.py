@@ -1,0 +1,339 @@
+"""Whether a ledger can be used: what is intact, what is quarantined, what is refused and left alone."""
+
+import os
+import sqlite3
+import stat
+
+import pytest
+
+from katod.errors import LedgerDamaged, LedgerError, LedgerUnreleased
+from katod.log import EventLog
+from katod.model import SessionKey
+from katod.store import integrity
+from katod.store.integrity import APPLICATION_ID, VERSION, quarantined, stated_identity
+from katod.store.ledger import FILE_NAME, Ledger
+from tests.looping import each
+from tests.support.outputs import counts
+from tests.support.records import Claude
+from tests.support.world import World
+
+KEY = SessionKey("claude", "s")
+LOG = EventLog()
+
+
+def database(path, *statements):
+    """Make a database as some program does."""
+    connection = sqlite3.connect(path, isolation_level=None)
+    for statement in statements:
+        connection.execute(statement)
+    connection.close()
+
+
+def unreleased(path, version=3):
+    """Make a ledger as katod did before its first release."""
+    database(path, "CREATE TABLE applied (id INTEGER PRIMARY KEY)", f"PRAGMA user_version = {version}")
+
+
+def newer(path):
+    """Make a ledger of the next version of katod."""
+    database(
+        path, "CREATE TABLE t (x)", f"PRAGMA application_id={APPLICATION_ID}", f"PRAGMA user_version={VERSION + 1}"
+    )
+
+
+def opened(folder):
+    """Open the ledger in a folder, and close it; return its sessions and the names of what was quarantined."""
+    ledger = Ledger.open(folder, LOG)
+    sessions = [row.key for row in ledger.sessions()]
+    ledger.close()
+    return sessions, [path.name for path in quarantined(folder, FILE_NAME)]
+
+
+@pytest.fixture
+def path(tmp_path):
+    """A ledger with one session."""
+    ledger = Ledger.open(tmp_path, LOG)
+    ledger.add_session(KEY)
+    ledger.close()
+    return tmp_path / FILE_NAME
+
+
+# -- what is usable ----------------------------------------------------------------------------------
+
+
+def test_an_intact_ledger_is_opened_as_it_is(path):
+    """It says whose it is and which version, in its first bytes."""
+    assert opened(path.parent) == ([KEY], [])
+    assert stated_identity(path) == (APPLICATION_ID, VERSION)
+
+
+def test_a_ledger_is_readable_for_its_owner_only(path):
+    """Also one that was copied with other rights."""
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    path.chmod(0o644)
+    opened(path.parent)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_a_commit_is_on_the_disk_before_it_returns(tmp_path):
+    """A write-ahead log, and a sync for each commit."""
+    connection = integrity.connect(tmp_path / "x.db")
+    assert connection.execute("PRAGMA journal_mode").fetchone()[0] == "wal"
+    assert connection.execute("PRAGMA synchronous").fetchone()[0] == 2
+    connection.close()
+
+
+def test_a_file_without_tables_gets_them(tmp_path):
+    """A crash while the ledger was made may leave one: nothing is lost with it."""
+    database(tmp_path / FILE_NAME, "PRAGMA journal_mode=WAL")
+    assert opened(tmp_path) == ([], [])
+    assert stated_identity(tmp_path / FILE_NAME) == (APPLICATION_ID, VERSION)
+
+
+# -- what was never released -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("version", [1, 2, 3])
+def test_an_unreleased_ledger_is_quarantined(tmp_path, version):
+    """It is named as what it is, and keeps its bytes."""
+    unreleased(tmp_path / FILE_NAME, version)
+    before = (tmp_path / FILE_NAME).read_bytes()
+    assert opened(tmp_path) == ([], ["ledger.db.unreleased-1"])
+    assert (tmp_path / "ledger.db.unreleased-1").read_bytes()[100:] == before[100:]
+
+
+def test_after_an_unreleased_ledger_all_is_history(tmp_path, monkeypatch):
+    """`katod status` names the file; what was typed before is ignored, what is typed from now on is obeyed."""
+    world = World(tmp_path / "home", monkeypatch, seen_empty=False)
+    world.state.mkdir()
+    unreleased(world.state / FILE_NAME)
+    make, source = Claude(), world.claude()
+    source.append(make.user("::start\nbefore"))
+    world.once()
+    assert world.written() == {}
+    assert "ledger.db.unreleased-1" in world.cli("status")
+    source.append(make.user("::start\nafter"))
+    world.once()
+    [text] = world.written().values()
+    assert counts(text, "before", "after") == [0, 1]
+
+
+# -- what is refused ---------------------------------------------------------------------------------
+
+
+def test_a_newer_ledger_is_refused_and_keeps_its_bytes(tmp_path):
+    """An older katod does not touch it, neither to write nor to read."""
+    newer(tmp_path / FILE_NAME)
+    before = (tmp_path / FILE_NAME).read_bytes()
+    for open_it in (lambda: Ledger.open(tmp_path, LOG), lambda: Ledger.read(tmp_path)):
+        with pytest.raises(LedgerError, match="newer katod") as raised:
+            open_it()
+        assert raised.value.hint == "upgrade katod, or move the file away"
+    assert os.listdir(tmp_path) == [FILE_NAME]
+    assert (tmp_path / FILE_NAME).read_bytes() == before
+
+
+@pytest.mark.parametrize("name", [FILE_NAME, f"{FILE_NAME}-wal"])
+def test_a_link_is_refused(path, name):
+    """What it leads to may be somebody else's: neither opened nor renamed."""
+    aside = path.with_name("aside")
+    if name == FILE_NAME:
+        path.rename(aside)
+    aside.touch()
+    path.with_name(name).symlink_to(aside)
+    with pytest.raises(LedgerError, match="is a symbolic link"):
+        Ledger.open(path.parent, LOG)
+    assert path.with_name(name).is_symlink()
+
+
+def test_a_folder_that_cannot_be_written_is_no_damage(path, monkeypatch):
+    """A disk in trouble is said; the ledger stays where it is."""
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(integrity, "make_private", full)
+    with pytest.raises(LedgerError, match="cannot be used: No space left"):
+        Ledger.open(path.parent, LOG)
+    assert path.exists()
+
+
+def test_a_ledger_that_cannot_be_renamed_is_an_error(path, monkeypatch):
+    """It is not overwritten: katod does not go on beside it."""
+    path.write_bytes(b"garbage" * 1000)
+
+    def refuse(*_):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(type(path), "rename", refuse)
+    with pytest.raises(LedgerError, match="cannot be quarantined: Permission denied"):
+        Ledger.open(path.parent, LOG)
+
+
+# -- damage ------------------------------------------------------------------------------------------
+
+
+def truncate(path):
+    path.write_bytes(b"")
+
+
+def scribble(path):
+    path.write_bytes(b"garbage" * 1000)
+
+
+def cut(path):
+    path.write_bytes(path.read_bytes()[:6000])
+
+
+def become_a_folder(path):
+    path.unlink()
+    path.mkdir()
+
+
+def belong_to_another_program(path):
+    path.unlink()
+    database(path, "CREATE TABLE notes (x)", "PRAGMA application_id = 7")
+
+
+def belong_to_no_program(path):
+    path.unlink()
+    database(path, "CREATE TABLE notes (x)")
+
+
+def lose_a_table(path):
+    database(path, "DROP TABLE outputs")
+
+
+def hold_a_strange_row(path):
+    database(path, "UPDATE sessions SET key = 'private words'")
+
+
+def hold_text_that_is_none(path):
+    database(path, "UPDATE sessions SET cwd = CAST(x'ff' AS TEXT)")
+
+
+def lose_its_log(path):
+    path.with_name(f"{FILE_NAME}-shm").write_bytes(b"x")
+
+
+def have_a_folder_as_log(path):
+    path.with_name(f"{FILE_NAME}-wal").mkdir()
+
+
+def have_a_damaged_log(path):
+    path.with_name(f"{FILE_NAME}-wal").write_bytes(b"x" * 4096)
+
+
+DAMAGES = [
+    truncate, scribble, cut, become_a_folder, belong_to_another_program, belong_to_no_program, lose_a_table,
+    hold_a_strange_row, hold_text_that_is_none, lose_its_log, have_a_folder_as_log, have_a_damaged_log,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("damage", DAMAGES, ids=lambda damage: damage.__name__)
+def test_a_damaged_ledger_is_quarantined_and_a_new_one_created(path, damage):
+    """Nothing of it is deleted; the log event names the file and the reason, no content."""
+    damage(path)
+    logged = []
+    Ledger.open(path.parent, EventLog(lambda *event: logged.append(event))).close()
+    assert [path.name for path in quarantined(path.parent, FILE_NAME)] == ["ledger.db.damaged-1"]
+    [(level, name, fields)] = logged
+    assert (level, name, fields["path"]) == ("error", "ledger.quarantined", f"{path}.damaged-1")
+    assert "private" not in fields["problem"]
+    assert opened(path.parent)[0] == []
+
+
+def test_a_log_goes_with_its_ledger(path):
+    """It may hold what was committed last; its index is of no use."""
+    have_a_damaged_log(path)
+    lose_its_log(path)
+    integrity.quarantine(path, LedgerDamaged("x"), LOG)
+    assert path.with_name("ledger.db.damaged-1-wal").read_bytes() == b"x" * 4096
+    assert sorted(os.listdir(path.parent)) == ["ledger.db.damaged-1", "ledger.db.damaged-1-wal"]
+
+
+def test_quarantined_ledgers_are_numbered_and_listed_oldest_first(tmp_path):
+    """The tenth comes after the ninth; other files are none."""
+    for name in ("damaged-10", "damaged-9", "damaged-x", "damaged-1-wal", "unreleased-2"):
+        (tmp_path / f"{FILE_NAME}.{name}").touch()
+    (tmp_path / FILE_NAME).write_bytes(b"garbage" * 1000)
+    assert opened(tmp_path)[1] == [
+        f"{FILE_NAME}.{name}" for name in ("damaged-1", "unreleased-2", "damaged-9", "damaged-10")
+    ]
+
+
+# -- reading beside a daemon -------------------------------------------------------------------------
+
+
+@each(
+    ("damage", "problem"),
+    [
+        (scribble, "file is not a database"),
+        (become_a_folder, "is not a regular file"),
+        (belong_to_no_program, "was not written by this katod"),
+        (lambda path: (path.unlink(), unreleased(path)), "was not written by this katod"),
+    ],
+)
+def test_who_only_reads_is_told_and_quarantines_nothing(tmp_path_factory, damage, problem):
+    """The daemon does that, under its lock."""
+    folder = tmp_path_factory.mktemp("state")
+    Ledger.open(folder, LOG).close()
+    damage(folder / FILE_NAME)
+    with pytest.raises(LedgerError, match=problem) as raised:
+        Ledger.read(folder)
+    assert "quarantines" in raised.value.hint
+    assert quarantined(folder, FILE_NAME) == []
+
+
+def test_a_ledger_that_is_just_being_made_is_none_yet(tmp_path):
+    """An empty file is no damage for who reads: the daemon may be about to write it."""
+    (tmp_path / FILE_NAME).touch()
+    assert Ledger.read(tmp_path) is None
+
+
+# -- errors ------------------------------------------------------------------------------------------
+
+
+def failing(statement, connection=None):
+    try:
+        (connection or sqlite3.connect(":memory:")).execute(statement)
+    except sqlite3.Error as error:
+        return error
+    raise AssertionError(statement)
+
+
+@each(
+    ("error", "damage"),
+    [
+        (LedgerDamaged("x"), True),
+        (failing("SELECT * FROM missing"), True),
+        (UnicodeDecodeError("utf-8", b"\xff", 0, 1, "x"), True),
+        (sqlite3.OperationalError("Could not decode to UTF-8"), True),
+        (OSError(28, "full"), False),
+        (LedgerError("x"), False),
+        (ValueError("x"), False),
+    ],
+)
+def test_only_damage_is_damage(error, damage):
+    """A busy, full or closed disk says nothing about the ledger."""
+    assert integrity.is_damage(error) is damage
+
+
+def test_an_error_of_sqlite_is_damage_by_its_code():
+    """A locked ledger is not."""
+    error = sqlite3.OperationalError("x")
+    for code, damage in ((5, False), (13, False), (10, False), (11, True), (26, True), (11 | 1 << 8, True)):
+        error.sqlite_errorcode = code
+        assert integrity.is_damage(error) is damage
+
+
+def test_a_message_never_shows_what_was_stored():
+    """Of a text that cannot be decoded SQLite's error shows all."""
+    shown = [integrity.safe_message(error) for error in (
+        sqlite3.OperationalError("Could not decode to UTF-8 column 'cwd' with text 'private'"),
+        failing("SELECT * FROM missing"), LedgerUnreleased("it was written by an unreleased version of katod"),
+    )]  # fmt: skip
+    assert shown == [
+        "the ledger holds data that katod did not write", "no such table: missing",
+        "it was written by an unreleased version of katod",
+    ]  # fmt: skip

@@ -1,0 +1,44 @@
+"""What an output's row tells of itself."""
+
+from pathlib import Path
+
+import pytest
+
+from katod.model import Cursor, Identity, Options, Range, SessionKey, Stat
+from katod.store.rows import OutputRow, SourceRow
+
+SOURCE = SourceRow(3, 1, "/s.jsonl", Identity(SessionKey("claude", "s")), Stat(90, 0, 0, 0), cursor=Cursor(70))
+
+
+def output(*ranges: Range, behind: dict[str, object] | None = None) -> OutputRow:
+    return OutputRow(
+        1, 1, Path("/out"), Path("/out/app/n.md"), "markdown", 1, Options(), {}, behind=behind, ranges=list(ranges)
+    )
+
+
+def test_the_parts_are_those_below_the_root():
+    """The root itself is none of them."""
+    assert output().parts == ("app", "n.md")
+
+
+@pytest.mark.parametrize(
+    ("ranges", "expected"),
+    [([], False), ([Range("a")], True), ([Range("a", end="b")], False), ([Range("a", end="b"), Range("c")], True)],
+)
+def test_an_output_is_open_while_its_last_range_has_no_end(ranges, expected):
+    """One that was never recorded to is closed."""
+    assert output(*ranges).open is expected
+
+
+def test_a_source_counts_up_to_its_cursor_while_the_output_is_open():
+    """Once it has ended, its ranges say how far it goes, and the cursor says nothing."""
+    assert output(Range("a")).limit(SOURCE) == 70
+    assert output(Range("a", end="b")).limit(SOURCE) is None
+
+
+def test_an_output_with_its_own_stream_has_reached_less():
+    """It has come as far as its own stream; of a source that it has not begun it has nothing."""
+    assert output(Range("a")).reached(SOURCE) == 70
+    assert output(Range("a"), behind={}).reached(SOURCE) == 70
+    assert output(Range("a"), behind={"offsets": {"3": 40}}).reached(SOURCE) == 40
+    assert output(Range("a", end="b"), behind={"offsets": {"2": 40}}).reached(SOURCE) == 0

@@ -1,0 +1,189 @@
+"""The ledger's tables: whatever a row class can hold is stored, and comes back as it was."""
+
+import sqlite3
+import types
+from dataclasses import is_dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from katod.errors import LedgerDamaged, LedgerError
+from katod.model import Identity, Options, Range, SessionKey, Stat
+from katod.store import tables
+from katod.store.rows import OutputRow, RefusalRow, SessionRow, SourceRow
+from katod.store.tables import OUTPUTS, RANGES, SCHEMA, SESSIONS, SOURCES
+from tests.looping import each
+
+TABLES = [table for table in vars(tables).values() if isinstance(table, tables.Table)]
+KEY = SessionKey("claude", "s")
+SESSION = SessionRow(1, KEY)
+SOURCE = SourceRow(1, 1, "/s.jsonl", Identity(KEY), Stat(0, 0, 0, 0))
+OUTPUT = OutputRow(1, 1, Path("/out"), Path("/out/a/n.md"), "markdown", 1, Options(), {})
+
+TEXT = st.text("a7é😀\0\n'\"\\", max_size=3)
+NUMBER = st.integers(-(2**63), 2**63 - 1)
+JSON = st.one_of(st.none(), st.booleans(), NUMBER, TEXT, st.lists(TEXT, max_size=2), st.just({"a": [{}]}))
+SIMPLE: dict[Any, st.SearchStrategy[Any]] = {
+    int: NUMBER, str: TEXT, bool: st.booleans(), bytes: st.binary(max_size=4), Path: TEXT.map(Path), Any: JSON,
+}  # fmt: skip
+
+
+def values_of(hint: Any) -> st.SearchStrategy[Any]:
+    """Return a strategy for the values of a type, as the row classes use them."""
+    origin, arguments = get_origin(hint), get_args(hint)
+    if origin is Annotated:
+        return values_of(arguments[0])
+    if origin in {types.UnionType, Union}:
+        return st.one_of([st.none() if part is types.NoneType else values_of(part) for part in arguments])
+    if origin is Literal:
+        return st.sampled_from(arguments)
+    if origin is dict:
+        return st.dictionaries(values_of(arguments[0]), values_of(arguments[1]), max_size=2)
+    if origin is list:
+        return st.lists(values_of(arguments[0]), max_size=2)
+    if origin is tuple:
+        several = arguments[-1] is Ellipsis
+        items = [values_of(part) for part in arguments if part is not Ellipsis]
+        return st.lists(items[0], max_size=2).map(tuple) if several else st.tuples(*items)
+    return SIMPLE[hint] if hint in SIMPLE else rows_of(hint)
+
+
+def rows_of(kind: Any) -> st.SearchStrategy[Any]:
+    """Return a strategy for instances of a class, whose fields say what they hold."""
+    hints = get_type_hints(kind, include_extras=True)
+    if is_dataclass(kind):
+        hints.pop("ranges", None)  # a table of their own
+    fields = {name: values_of(hint) for name, hint in hints.items()}
+    return st.builds(kind, **fields)
+
+
+def columns(table: tables.Table[Any], row: Any) -> dict[str, Any]:
+    return {column.name: getattr(row, column.name) for column in table._columns}
+
+
+def database() -> sqlite3.Connection:
+    connection = sqlite3.connect(":memory:", isolation_level=None)
+    connection.executescript(SCHEMA)
+    return connection
+
+
+@pytest.mark.parametrize("table", TABLES, ids=lambda table: table._row.__name__)
+@given(st.data())
+def test_a_row_comes_back_from_its_table_as_it_was_stored(table, data):
+    """Every value that the fields of a row class allow survives a round trip through SQLite."""
+    row = data.draw(rows_of(table._row).filter(lambda row: getattr(row, "id", 1)))
+    connection = database()
+    connection.execute(table.insert, table.values(row))
+    read = table.read(connection.execute(table.select).fetchone())
+    assert columns(table, read) == columns(table, row)
+    assert repr(columns(table, read)) == repr(columns(table, row)), "1 is not True"
+
+
+@pytest.mark.parametrize("table", [SESSIONS, SOURCES, OUTPUTS], ids=lambda table: table._row.__name__)
+@given(st.data())
+def test_an_update_leaves_the_fixed_columns(table, data):
+    """What a row is made with stays; every other column takes the new value."""
+    old, new = (data.draw(rows_of(table._row)) for _ in "ab")
+    old.id = new.id = 1
+    connection = database()
+    connection.execute(table.insert, table.values(old))
+    connection.execute(table.update, table.changes(new))
+    fixed = {SESSIONS: {"key", "near_misses"}, SOURCES: {"session", "identity", "history", "since_ns"}}.get(
+        table, {"session", "root", "path", "format", "options", "head"}
+    )
+    expected = {name: getattr(old if name in fixed else new, name) for name in columns(table, new)}
+    assert columns(table, table.read(connection.execute(table.select).fetchone())) == expected
+
+
+def test_the_id_zero_stands_for_the_next_free_one():
+    """Rows that are not stored yet have no id."""
+    connection = database()
+    for _ in range(2):
+        connection.execute(tables.REFUSALS.insert, tables.REFUSALS.values(RefusalRow(0, KEY, "", "", "")))
+    assert [row[0] for row in connection.execute("SELECT id FROM refusals")] == [1, 2]
+
+
+def test_a_row_can_be_read_as_a_subclass():
+    """It has the fields of the row, and its own at their defaults."""
+
+    class More(SourceRow):
+        more = "default"
+
+    row = SOURCES.read_as(More, tuple(SOURCES.values(SOURCE)))
+    assert (type(row), row.path, row.more) == (More, "/s.jsonl", "default")
+
+
+def test_values_that_are_unknown_are_null():
+    """An optional field without a value is NULL, not the JSON of null."""
+    for table, row, names in (
+        (SESSIONS, SESSION, ["metadata", "output"]),
+        (SOURCES, SOURCE, ["baseline", "state", "version"]),
+        (OUTPUTS, OUTPUT, ["printer", "intent", "behind"]),
+    ):
+        stored = dict(zip(columns(table, row), table.values(row), strict=True))
+        assert [stored[name] for name in names] == [None] * len(names)
+
+
+def with_(table: tables.Table[Any], row: Any, **values: Any) -> tuple[Any, ...]:
+    """Return what is stored of a row, with other values in some columns."""
+    return tuple((dict(zip(columns(table, row), table.values(row), strict=True)) | values).values())
+
+
+@each(
+    ("table", "values"),
+    [
+        (SESSIONS, with_(SESSIONS, SESSION, key="not JSON")),
+        (SESSIONS, with_(SESSIONS, SESSION, key='["claude","s","","too long"]')),
+        (SESSIONS, with_(SESSIONS, SESSION, key=7)),
+        (SESSIONS, with_(SESSIONS, SESSION)[:-1]),
+        (SOURCES, with_(SOURCES, SOURCE, identity="[]")),
+        (SOURCES, with_(SOURCES, SOURCE, seen="[1,2]")),
+        (SOURCES, with_(SOURCES, SOURCE, cursor="{}")),
+        (SOURCES, with_(SOURCES, SOURCE, cursor='[0,["too","long",1]]')),
+        (OUTPUTS, with_(OUTPUTS, OUTPUT, options="[]")),
+        (OUTPUTS, with_(OUTPUTS, OUTPUT, path=b"bytes")),
+        (RANGES, with_(RANGES, Range("", id=1), switches="7")),
+    ],
+)
+def test_what_katod_did_not_write_is_damage(table, values):
+    """A value of another shape raises LedgerDamaged, and is not shown."""
+    with pytest.raises(LedgerDamaged, match="data that katod did not write"):
+        table.read(values)
+
+
+def test_options_of_a_newer_katod_are_named_as_such():
+    """An option that this version does not know is no damage: the ledger must not be quarantined for it."""
+    with pytest.raises(LedgerError, match="options of a newer katod") as raised:
+        OUTPUTS.read(with_(OUTPUTS, OUTPUT, options='{"not_yet_known":true}'))
+    assert not isinstance(raised.value, LedgerDamaged)
+    assert raised.value.hint == "upgrade katod"
+
+
+def test_options_of_an_older_katod_get_the_defaults():
+    """An option that was added since has its default in a recording made before."""
+    assert OUTPUTS.read(with_(OUTPUTS, OUTPUT, options='{"thinking":true}')).options == Options(thinking=True)
+
+
+def test_the_schema_holds_every_table():
+    """SQLite has one table for each, with the columns of its row class in their order."""
+    connection = database()
+    names = [row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+    assert len(names) == len(TABLES)
+    found = [[row[1] for row in connection.execute(f"PRAGMA table_info({name})")] for name in names]
+    assert sorted(found) == sorted([column.name for column in table._columns] for table in TABLES)
+
+
+@each(
+    ("column", "null", "unique"),
+    [("key", False, True), ("metadata", True, False), ("output", True, False), ("auto", False, False)],
+)
+def test_a_field_makes_its_columns_constraints(column, null, unique):
+    """A column may be NULL where its field is optional, and is unique where the field is annotated so."""
+    connection = database()
+    found = {row[1]: not row[3] for row in connection.execute("PRAGMA table_info(sessions)")}
+    indexes = [row[1] for row in connection.execute("PRAGMA index_list(sessions)") if row[2]]
+    keys = [row[2] for name in indexes for row in connection.execute(f"PRAGMA index_info({name})")]
+    assert (found[column], column in keys) == (null, unique)

@@ -1,0 +1,91 @@
+"""katod's parts put together by hand: a ledger in memory, a catalog of what a world holds, sessions, and what is logged."""
+
+import sqlite3
+from typing import Any
+
+from katod.agents import AGENTS
+from katod.config import load
+from katod.discover.catalog import Catalog, Source
+from katod.discover.roots import find_roots
+from katod.events import Event
+from katod.log import EventLog
+from katod.model import Line
+from katod.record.naming import OutputNaming
+from katod.record.policy import Policy
+from katod.record.session import ActiveSession, ActiveSessions
+from katod.store.ledger import Ledger
+from katod.store.rows import OutputRow
+from katod.store.tables import SCHEMA
+from katod.tail.framing import frame
+from tests.support.records import line
+from tests.support.world import World
+
+
+def memory_ledger() -> Ledger:
+    """Return an empty ledger that is on no disk."""
+    connection = sqlite3.connect(":memory:", isolation_level=None)
+    connection.executescript(SCHEMA)
+    return Ledger(connection)
+
+
+def lines(*records: Any, at: int = 0) -> list[Line]:
+    """Return records as the lines of a file, the first one at an offset."""
+    return frame(b"".join(map(line, records)), at)
+
+
+class Parts:
+    """What a pipeline is made of. Unless `swept` is false, the world was swept before it has its first session."""
+
+    def __init__(self, world: World, *, swept: bool = True, **settings: Any) -> None:
+        self.world = world
+        self.logged: list[tuple[str, dict[str, Any]]] = []
+        self.log = EventLog(lambda _level, name, fields: self.logged.append((name, fields)), "debug")
+        self.ledger = memory_ledger()
+        self.catalog = Catalog(self.ledger, self.log)
+        self.sessions = ActiveSessions(self.ledger, self.catalog, self.log)
+        self.configure(**settings)
+        if swept:
+            self.sweep()
+
+    def configure(self, **settings: Any) -> None:
+        """Use these settings from now on."""
+        self.world.configure(**settings)
+        loaded = load(self.world.config)
+        self.roots = find_roots(loaded, AGENTS)
+        self.policy = Policy.of(loaded, tuple(root.path for root in self.roots))
+
+    def sweep(self) -> list[Source]:
+        """Return what is new or changed."""
+        return self.catalog.sweep(self.roots)
+
+    def source(self) -> Source:
+        """Return the only source that is new or changed."""
+        [found] = self.sweep()
+        return found
+
+    def load(self, source: Source) -> ActiveSession:
+        """Return the session of a source as the ledger knows it."""
+        return self.sessions.load(source.session, {})
+
+    def read(self, session: ActiveSession, source: Source) -> list[Event]:
+        """Take a session to the end of a source, as a step does that finds no command; return its new events."""
+        with source.spec.open(source.path) as file, self.ledger.transaction():
+            batch = file.read(source.cursor, 1 << 20)
+            found = []
+            for event in session.stream.events(source, batch.lines):
+                found.append(event)
+                for output in session.live:
+                    output.take(event, session.metadata)
+            source.cursor, source.translated = batch.cursor, batch.cursor.offset
+            session.save(self.ledger)
+        session.saved()
+        return found
+
+    def output(self, session: ActiveSession, name: str = "n") -> OutputRow:
+        """Return a new output of a session, to which nothing is recorded yet."""
+        naming = OutputNaming(self.ledger, self.policy)
+        return session.keep(naming.make(session.row, naming.named(name, session.metadata), session.metadata))
+
+    def said(self, name: str) -> list[dict[str, Any]]:
+        """Return the fields of each log event of this name."""
+        return [fields for event, fields in self.logged if event == name]
