@@ -99,7 +99,7 @@ PROTECTIONS = [
     ),
     Protection(
         "a thousand commands of a message act",
-        "katod.command.grammar:parse",
+        "katod.command.grammar:parse_message",
         given(MOST_COMMANDS=2_000),
         (f"{SIZES}::test_a_million_commands_in_one_message",),
     ),

@@ -65,7 +65,7 @@ def need_no_log(original):
 PROTECTIONS = [
     Protection(
         "one session that fails stops no other",
-        "katod.pipeline:Pipeline._contained",
+        "katod.pipeline:Pipeline._isolated",
         lambda original: lambda self, session_id, act: act(),
         (
             "tests/test_containment.py::test_a_failed_step_is_taken_up_again",
@@ -169,7 +169,7 @@ PROTECTIONS = [
     ),
     Protection(
         "a passing error is no refusal",
-        "katod.write.safe:is_passing",
+        "katod.write.safe:is_transient",
         returning(value=False),
         (f"{PROCESS}test_a_run_that_may_open_little_refuses_nothing",),
     ),
@@ -205,7 +205,7 @@ PROTECTIONS = [
     ),
     Protection(
         "a ledger is checked when it is opened",
-        "katod.store.integrity:check",
+        "katod.store.integrity:check_database",
         returning(None),
         (f"{LEDGER}test_no_page_of_a_ledger_can_be_lost_unnoticed",),
     ),
@@ -223,7 +223,7 @@ PROTECTIONS = [
     ),
     Protection(
         "what a damaged ledger holds stays in it",
-        "katod.store.integrity:safe_message",
+        "katod.store.integrity:safe_database_message",
         lambda original: str,
         (f"{LEDGER}test_what_a_damaged_ledger_holds_is_not_shown",),
     ),

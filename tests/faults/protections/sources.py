@@ -61,7 +61,7 @@ PROTECTIONS = [
     ),
     Protection(
         "what stands before the offset is proven",
-        "katod.tail.reader:SourceFile.prove",
+        "katod.tail.reader:SourceFile.verify_anchor",
         returning(None),
         (
             f"{SOURCES}test_a_truncated_source_goes_on_with_what_is_new",
