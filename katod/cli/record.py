@@ -64,9 +64,7 @@ def _ask(context: Context, session: str, word: Literal["start", "stop", "capture
     if refusal:
         raise TargetRefused(refusal)
     for path in quarantined(context.state, LEDGER_NAME)[len(aside) :]:
-        click.echo(
-            f"katod: the ledger could not be used; quarantined as {path}, all before it is history", err=True
-        )
+        click.echo(f"katod: the ledger could not be used; quarantined as {path}, all before it is history", err=True)
     click.echo(_result(context, request) if recorded or word != "stop" else f"{request.key} is not being recorded")
     if word != "stop" and holder(context.state) is None:
         click.echo("katod is not running: start `katod run` to keep recording", err=True)
