@@ -23,7 +23,8 @@ def test_without_its_protection_a_test_fails(tmp_path, protection, test):
 
 def test_every_protection_is_a_function_of_katod():
     """Each can be replaced: where a function was renamed or moved, its entry has to follow."""
-    assert {entry.name: entry.function for entry in PROTECTIONS if not is_replaceable(entry)} == {}
+    moved = [f"{entry.name}: {entry.function}" for entry in PROTECTIONS if not is_replaceable(entry)]
+    assert not moved, "\n".join(moved)
     assert len({entry.name for entry in PROTECTIONS}) == len(PROTECTIONS)
 
 
@@ -42,7 +43,8 @@ def test_every_test_of_a_protection_shows_a_fault():
     """Each that is named exists, and is marked with the fault that it shows."""
     shown = {item.nodeid for item in collected()}
     known = shown | {node(item) for item in collected()} | {name.partition("::")[0] for name in shown}
-    assert [test for entry in PROTECTIONS for test in entry.tests if test not in known] == []
+    unknown = [f"{entry.name}: {test}" for entry in PROTECTIONS for test in entry.tests if test not in known]
+    assert not unknown, "\n".join(unknown)
 
 
 def test_every_test_of_a_fault_has_a_protection():

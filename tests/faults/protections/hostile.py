@@ -88,7 +88,7 @@ PROTECTIONS = [
     Protection(
         "a step reads half a megabyte",
         "katod.pipeline:Pipeline.step",
-        lambda original: lambda self, source_id, budget=0: original(self, source_id, 1 << 29),
+        lambda original: lambda self, source_id, budget=0: original(self, source_id, 1 << 21),
         (f"{SIZES}::test_a_million_tiny_lines_are_read_in_steps",),
     ),
     Protection(

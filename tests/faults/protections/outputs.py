@@ -42,11 +42,11 @@ def take_for_written(original):
 def overlook_missing(original):
     """An output that is gone looks as it was left."""
 
-    def look(place, known):
+    def detect_change(place, known):
         found = original(place, known)
         return found._replace(change="same", known=known) if found.change == "gone" else found
 
-    return look
+    return detect_change
 
 
 def raise_as_it_is(original):
