@@ -270,8 +270,8 @@ def test_quarantined_ledgers_are_numbered_and_listed_oldest_first(tmp_path):
     [
         (scribble, "file is not a database"),
         (become_a_folder, "is not a regular file"),
-        (belong_to_no_program, "was not written by this katod"),
-        (lambda path: (path.unlink(), unreleased(path)), "was not written by this katod"),
+        (belong_to_no_program, "was written by another program"),
+        (lambda path: (path.unlink(), unreleased(path)), "was written by an unreleased version of katod"),
     ],
 )
 def test_who_only_reads_is_told_and_quarantines_nothing(tmp_path_factory, damage, problem):

@@ -3,6 +3,7 @@
 import sqlite3
 import types
 from dataclasses import is_dataclass
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
@@ -15,6 +16,7 @@ from katod.model import Identity, Options, Range, SessionKey, Stat
 from katod.store import tables
 from katod.store.rows import OutputRow, RefusalRow, SessionRow, SourceRow
 from katod.store.tables import OUTPUTS, RANGES, SCHEMA, SESSIONS, SOURCES
+from tests.examples import examples
 from tests.looping import each
 
 TABLES = [table for table in vars(tables).values() if isinstance(table, tables.Table)]
@@ -51,6 +53,7 @@ def values_of(hint: Any) -> st.SearchStrategy[Any]:
     return SIMPLE[hint] if hint in SIMPLE else rows_of(hint)
 
 
+@cache
 def rows_of(kind: Any) -> st.SearchStrategy[Any]:
     """Return a strategy for instances of a class, whose fields say what they hold."""
     hints = get_type_hints(kind, include_extras=True)
@@ -64,18 +67,20 @@ def columns(table: tables.Table[Any], row: Any) -> dict[str, Any]:
     return {column.name: getattr(row, column.name) for column in table._columns}
 
 
-def database() -> sqlite3.Connection:
+def database(table: tables.Table[Any] | None = None) -> sqlite3.Connection:
+    """Return a ledger in memory, or one with a single table."""
     connection = sqlite3.connect(":memory:", isolation_level=None)
-    connection.executescript(SCHEMA)
+    connection.executescript(table.create if table else SCHEMA)
     return connection
 
 
 @pytest.mark.parametrize("table", TABLES, ids=lambda table: table._row.__name__)
+@examples(8, 500)
 @given(st.data())
 def test_a_row_comes_back_from_its_table_as_it_was_stored(table, data):
     """Every value that the fields of a row class allow survives a round trip through SQLite."""
     row = data.draw(rows_of(table._row).filter(lambda row: getattr(row, "id", 1)))
-    connection = database()
+    connection = database(table)
     connection.execute(table.insert, table.values(row))
     read = table.read(connection.execute(table.select).fetchone())
     assert columns(table, read) == columns(table, row)
@@ -83,12 +88,13 @@ def test_a_row_comes_back_from_its_table_as_it_was_stored(table, data):
 
 
 @pytest.mark.parametrize("table", [SESSIONS, SOURCES, OUTPUTS], ids=lambda table: table._row.__name__)
+@examples(6, 500)
 @given(st.data())
 def test_an_update_leaves_the_fixed_columns(table, data):
     """What a row is made with stays; every other column takes the new value."""
     old, new = (data.draw(rows_of(table._row)) for _ in "ab")
     old.id = new.id = 1
-    connection = database()
+    connection = database(table)
     connection.execute(table.insert, table.values(old))
     connection.execute(table.update, table.changes(new))
     fixed = {SESSIONS: {"key", "near_misses"}, SOURCES: {"session", "identity", "history", "since_ns"}}.get(
