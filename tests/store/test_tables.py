@@ -118,7 +118,7 @@ def test_a_row_can_be_read_as_a_subclass():
     class More(SourceRow):
         more = "default"
 
-    row = SOURCES.read_as(More, tuple(SOURCES.values(SOURCE)))
+    row = SOURCES.read_as(More, with_(SOURCES, SOURCE))
     assert (type(row), row.path, row.more) == (More, "/s.jsonl", "default")
 
 
@@ -129,13 +129,20 @@ def test_values_that_are_unknown_are_null():
         (SOURCES, SOURCE, ["baseline", "state", "version"]),
         (OUTPUTS, OUTPUT, ["printer", "intent", "behind"]),
     ):
-        stored = dict(zip(columns(table, row), table.values(row), strict=True))
-        assert [stored[name] for name in names] == [None] * len(names)
+        found = stored(table, row)
+        assert [found[name] for name in names] == [None] * len(names)
+
+
+def stored(table: tables.Table[Any], row: Any) -> dict[str, Any]:
+    """Return what SQLite gives back of a row."""
+    connection = database(table)
+    connection.execute(table.insert, table.values(row))
+    return dict(zip(columns(table, row), connection.execute(table.select).fetchone(), strict=True))
 
 
 def with_(table: tables.Table[Any], row: Any, **values: Any) -> tuple[Any, ...]:
     """Return what is stored of a row, with other values in some columns."""
-    return tuple((dict(zip(columns(table, row), table.values(row), strict=True)) | values).values())
+    return tuple((stored(table, row) | values).values())
 
 
 @each(
@@ -145,12 +152,19 @@ def with_(table: tables.Table[Any], row: Any, **values: Any) -> tuple[Any, ...]:
         (SESSIONS, with_(SESSIONS, SESSION, key='["claude","s","","too long"]')),
         (SESSIONS, with_(SESSIONS, SESSION, key=7)),
         (SESSIONS, with_(SESSIONS, SESSION)[:-1]),
+        (SESSIONS, with_(SESSIONS, SESSION, seq="many")),
+        (SESSIONS, with_(SESSIONS, SESSION, cwd=b"/app")),
+        (SESSIONS, with_(SESSIONS, SESSION, output=1.5)),
+        (SOURCES, with_(SOURCES, SOURCE, cursor=None)),
+        (SOURCES, with_(SOURCES, SOURCE, gone="no")),
         (SOURCES, with_(SOURCES, SOURCE, identity="[]")),
         (SOURCES, with_(SOURCES, SOURCE, seen="[1,2]")),
         (SOURCES, with_(SOURCES, SOURCE, cursor="{}")),
         (SOURCES, with_(SOURCES, SOURCE, cursor='[0,["too","long",1]]')),
         (OUTPUTS, with_(OUTPUTS, OUTPUT, options="[]")),
         (OUTPUTS, with_(OUTPUTS, OUTPUT, path=b"bytes")),
+        (OUTPUTS, with_(OUTPUTS, OUTPUT, intent="text")),
+        (tables.ROOTS, ("/r", "claude", "yesterday")),
         (RANGES, with_(RANGES, Range("", id=1), switches="7")),
     ],
 )
