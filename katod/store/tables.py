@@ -21,13 +21,18 @@ R = TypeVar("R")
 S = TypeVar("S")
 Codec = Callable[[Any], Any]
 _PLAIN: Final[dict[Any, str]] = {int: "INTEGER", str: "TEXT", bool: "INTEGER", bytes: "BLOB", Path: "TEXT"}
+_KINDS: Final[dict[str, type]] = {"INTEGER": int, "TEXT": str, "BLOB": bytes}
 
 
 class Column(NamedTuple):
-    """One column: its SQL definition, and the codec for values that are not stored unchanged."""
+    """One column: its SQL definition, and the codec for values that are not stored unchanged.
+
+    `kinds` are the types that katod writes to it: SQLite keeps text in a column of numbers, too.
+    """
 
     name: str
     sql: str
+    kinds: frozenset[type]
     encode: Codec | None
     decode: Codec | None
 
@@ -56,9 +61,11 @@ class Table(Generic[R]):
 
     def read_as(self, kind: type[S], values: tuple[Any, ...]) -> S:
         """Return the row as an instance of `kind`, a subclass of the row's class."""
+        if any(type(value) not in column.kinds for column, value in zip(self._columns, values, strict=False)):
+            raise LedgerDamaged(STRANGE)
         try:
             row = {column.name: value for column, value in zip(self._columns, values, strict=True)}
-            for name, _, _, decode in self._columns:
+            for name, _, _, _, decode in self._columns:
                 if decode is not None:
                     row[name] = decode(row[name])
             return kind(**row)
@@ -110,10 +117,12 @@ def _column(name: str, hint: Any) -> Column:
         hint = next(part for part in get_args(hint) if part is not types.NoneType)
     if get_origin(hint) is Literal:
         hint = str
-    sql = " ".join(filter(None, (_PLAIN.get(hint, "TEXT"), "" if optional else "NOT NULL", constraint)))
+    stored = _PLAIN.get(hint, "TEXT")
+    kinds = frozenset({_KINDS[stored], types.NoneType} if optional else {_KINDS[stored]})
+    sql = " ".join(filter(None, (stored, "" if optional else "NOT NULL", constraint)))
     if constraint == "PRIMARY KEY" and hint is int:
         sql = "INTEGER PRIMARY KEY"
-    return Column(name, sql, *_codec(hint))
+    return Column(name, sql, kinds, *_codec(hint))
 
 
 def _codec(hint: Any) -> tuple[Codec | None, Codec | None]:

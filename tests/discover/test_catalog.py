@@ -63,9 +63,11 @@ def test_a_file_that_is_older_than_the_last_sweep_is_history(parts):
 
 def test_a_file_of_the_moment_of_the_sweep_is_new(parts):
     """File times come from a coarser clock: they may be a little behind."""
+    moment = time.time_ns()
+    parts.sweep()
+    assert moment - 10**9 < swept(parts) < moment
     file = parts.world.claude().append("{}\n")
-    at = swept(parts)
-    os.utime(file.path, ns=(at, at))
+    os.utime(file.path, ns=(moment, moment))
     assert parts.source().history == 0
 
 
@@ -79,6 +81,13 @@ def test_with_a_clock_that_was_set_back_new_files_are_new(parts, monkeypatch, by
     for place, at in parts.catalog._coverage._times.items():
         parts.catalog._coverage._times[place] = at + hour
     assert parts.source().history == history
+
+
+def test_with_a_clock_that_is_right_an_older_file_is_history(parts):
+    """However it got there: a sweep would have seen it."""
+    file = parts.world.claude().append("{}\n")
+    parts.catalog._coverage._times[str(parts.world.home / ".claude")] = file.path.stat().st_mtime_ns + 1
+    assert parts.source().history == 3
 
 
 def test_a_sub_agent_and_its_parent_are_two_sessions(parts):
@@ -112,7 +121,9 @@ def test_a_sweep_returns_what_is_new_or_changed_once(parts):
     assert parts.sweep() == []
     second.append("{}\n")
     assert paths(parts.sweep()) == [str(second.path)]
-    assert parts.sweep() == []
+    os.utime(first.path, ns=(soon, soon + 1))
+    os.utime(second.path, ns=(soon, soon + 2))
+    assert paths(parts.sweep()) == [str(first.path), str(second.path)]
 
 
 def test_a_file_of_the_same_size_and_time_under_another_inode_changed(parts):

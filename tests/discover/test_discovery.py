@@ -132,6 +132,13 @@ def test_after_lost_hints_everything_is_looked_at_but_not_all_the_time(discovery
     assert all(pause >= ACTIVE_EVERY - 0.01 for pause in pauses)
 
 
+def test_hints_that_were_lost_once_are_made_up_for_once(discovery, clock):
+    """After the look nothing is amiss any more."""
+    discovery.hints.lost()
+    discovery.hinted()
+    assert looks(discovery, clock, 10) == [1.0]
+
+
 def test_a_new_folder_is_looked_into(discovery, clock, monkeypatch):
     """It may have been filled before it was watched."""
     monkeypatch.setattr(discovery, "renew", lambda: True)

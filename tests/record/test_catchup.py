@@ -13,7 +13,7 @@ from katod.record.session import LiveOutput
 from katod.store.ledger import id_hash
 from katod.store.rows import SeenRow
 from tests.support.parts import memory_ledger
-from tests.support.records import SESSION, Claude, CodexLegacy, line
+from tests.support.records import SESSION, Claude, CodexLegacy
 
 KEY = SessionKey("claude", SESSION)
 
@@ -146,6 +146,7 @@ def test_an_output_resumes_where_it_was_in_the_next_process(behind):
         behind.delivery.settle()
     [row] = behind.parts.ledger.outputs()
     assert row.behind["offsets"]
+    assert row.behind["states"][str(behind.source.id)]["started"]
     behind.catch_up = CatchUp(behind.parts.ledger, behind.parts.catalog, behind.parts.log, behind.delivery)
     behind.catch_up.add(row)
     behind.row = row
@@ -259,12 +260,26 @@ def test_a_rewritten_source_is_read_again_without_doubling(behind):
     behind.delivery.settle()
     before = behind.words()
     assert before != ALL
-    behind.file.path.write_bytes(line(Claude(start=70).user("in front")) + behind.file.path.read_bytes())
-    behind.source.cursor = behind.source.cursor._replace(offset=behind.file.path.stat().st_size)
+    rows = behind.file.path.read_bytes().splitlines(keepends=True)
+    behind.file.path.write_bytes(b"".join(reversed(rows)))
     behind.catch_up.resynced(behind.source)
     assert behind.parts.ledger.outputs()[0].behind["offsets"] == {str(behind.source.id): 0}
     behind.follow()
-    assert behind.words() == ALL
+    assert behind.words()[: len(before)] == before
+    assert sorted(behind.words()) == ALL
+
+
+def test_what_was_printed_before_an_output_stayed_behind_is_not_printed_again(parts):
+    """Also where its session is rewritten meanwhile: it had all that the session had seen."""
+    found = Behind(parts, *said(Claude(), 2))
+    found.catch_up.drop(found.row.id)
+    found.row.printer = {"active": True, "headed": True}
+    found.catch_up.detach(found.row, found.session)
+    found.catch_up.resynced(found.source)
+    found.file.append(*said(Claude(start=50), 3, 2))
+    parts.read(found.session, found.source)
+    found.follow()
+    assert found.words() == ["word 2"]
 
 
 def test_a_rewritten_source_without_ids_leaves_a_gap(parts):
@@ -294,3 +309,13 @@ def test_a_followers_position_is_plain_json(behind):
     behind.row.behind = json.loads(json.dumps(state))
     again = Follower(behind.row, KEY, behind.parts.ledger, behind.parts.catalog, behind.parts.log)
     assert again.state() == state
+
+
+def test_a_follower_that_is_restarted_translates_from_the_beginning(behind):
+    """Neither its adapter nor its states are those of the file before."""
+    behind.catch_up.step(behind.row.id, 3000)
+    follower = Follower(behind.row, KEY, behind.parts.ledger, behind.parts.catalog, behind.parts.log)
+    before = follower.stream.open(behind.source)
+    follower.restart(behind.source)
+    assert follower.stream.open(behind.source) is not before
+    assert (follower.states, follower.offsets) == ({}, {behind.source.id: 0})

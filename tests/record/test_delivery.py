@@ -162,6 +162,14 @@ def test_an_output_that_can_be_written_again_is_parked_no_longer(desk):
     assert desk.delivery.next_retry() == desk.now + 1
 
 
+def test_an_output_that_waited_without_an_intent_goes_on(desk):
+    """Its session could not be read: there is nothing to complete."""
+    desk.delivery.park(desk.row, OutputError("its session cannot be read"))
+    assert desk.delivery.retry(desk.row)
+    assert not desk.delivery.is_parked(desk.row.id)
+    assert not desk.path.exists()
+
+
 def test_an_output_whose_step_was_undone_is_forgotten(desk):
     """The ledger has what was true before."""
     desk.write("one\n")
@@ -184,6 +192,7 @@ def test_an_intent_that_was_written_in_part_is_completed(desk, there):
     assert desk.delivery.retry(desk.row)
     assert desk.path.read_text() == "one\ntwo\n"
     assert desk.parts.said("output.recovered") == [{"output": str(desk.path), "foreign": False}]
+    assert desk.parts.said("output.resumed") == []
     assert desk.printed() == ""
 
 

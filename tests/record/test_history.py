@@ -134,6 +134,8 @@ def test_the_commands_of_a_document_that_is_history_count_as_applied(parts):
     assert read(parts, source, is_new)
     read(parts, source, lambda source, file: note_document(source, file, parts.ledger, parts.log))
     assert not read(parts, source, is_new)
+    maker.say(says("an answer, and no command"))
+    assert not read(parts, source, is_new)
     maker.say(user("::stop"))
     assert read(parts, source, is_new)
 

@@ -211,6 +211,10 @@ def hold_a_strange_row(path):
     database(path, "UPDATE sessions SET key = 'private words'")
 
 
+def hold_text_for_a_number(path):
+    database(path, "INSERT INTO roots VALUES ('/r', 'claude', 'yesterday')")
+
+
 def hold_text_that_is_none(path):
     database(path, "UPDATE sessions SET cwd = CAST(x'ff' AS TEXT)")
 
@@ -229,7 +233,7 @@ def have_a_damaged_log(path):
 
 DAMAGES = [
     truncate, scribble, cut, become_a_folder, belong_to_another_program, belong_to_no_program, lose_a_table,
-    hold_a_strange_row, hold_text_that_is_none, lose_its_log, have_a_folder_as_log, have_a_damaged_log,
+    hold_a_strange_row, hold_text_for_a_number, hold_text_that_is_none, lose_its_log, have_a_folder_as_log, have_a_damaged_log,
 ]  # fmt: skip
 
 

@@ -3,6 +3,7 @@
 import sqlite3
 import types
 from dataclasses import is_dataclass
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
@@ -15,6 +16,7 @@ from katod.model import Identity, Options, Range, SessionKey, Stat
 from katod.store import tables
 from katod.store.rows import OutputRow, RefusalRow, SessionRow, SourceRow
 from katod.store.tables import OUTPUTS, RANGES, SCHEMA, SESSIONS, SOURCES
+from tests.examples import examples
 from tests.looping import each
 
 TABLES = [table for table in vars(tables).values() if isinstance(table, tables.Table)]
@@ -51,6 +53,7 @@ def values_of(hint: Any) -> st.SearchStrategy[Any]:
     return SIMPLE[hint] if hint in SIMPLE else rows_of(hint)
 
 
+@cache
 def rows_of(kind: Any) -> st.SearchStrategy[Any]:
     """Return a strategy for instances of a class, whose fields say what they hold."""
     hints = get_type_hints(kind, include_extras=True)
@@ -64,18 +67,20 @@ def columns(table: tables.Table[Any], row: Any) -> dict[str, Any]:
     return {column.name: getattr(row, column.name) for column in table._columns}
 
 
-def database() -> sqlite3.Connection:
+def database(table: tables.Table[Any] | None = None) -> sqlite3.Connection:
+    """Return a ledger in memory, or one with a single table."""
     connection = sqlite3.connect(":memory:", isolation_level=None)
-    connection.executescript(SCHEMA)
+    connection.executescript(table.create if table else SCHEMA)
     return connection
 
 
 @pytest.mark.parametrize("table", TABLES, ids=lambda table: table._row.__name__)
+@examples(8, 500)
 @given(st.data())
 def test_a_row_comes_back_from_its_table_as_it_was_stored(table, data):
     """Every value that the fields of a row class allow survives a round trip through SQLite."""
     row = data.draw(rows_of(table._row).filter(lambda row: getattr(row, "id", 1)))
-    connection = database()
+    connection = database(table)
     connection.execute(table.insert, table.values(row))
     read = table.read(connection.execute(table.select).fetchone())
     assert columns(table, read) == columns(table, row)
@@ -83,12 +88,13 @@ def test_a_row_comes_back_from_its_table_as_it_was_stored(table, data):
 
 
 @pytest.mark.parametrize("table", [SESSIONS, SOURCES, OUTPUTS], ids=lambda table: table._row.__name__)
+@examples(6, 500)
 @given(st.data())
 def test_an_update_leaves_the_fixed_columns(table, data):
     """What a row is made with stays; every other column takes the new value."""
     old, new = (data.draw(rows_of(table._row)) for _ in "ab")
     old.id = new.id = 1
-    connection = database()
+    connection = database(table)
     connection.execute(table.insert, table.values(old))
     connection.execute(table.update, table.changes(new))
     fixed = {SESSIONS: {"key", "near_misses"}, SOURCES: {"session", "identity", "history", "since_ns"}}.get(
@@ -112,7 +118,7 @@ def test_a_row_can_be_read_as_a_subclass():
     class More(SourceRow):
         more = "default"
 
-    row = SOURCES.read_as(More, tuple(SOURCES.values(SOURCE)))
+    row = SOURCES.read_as(More, with_(SOURCES, SOURCE))
     assert (type(row), row.path, row.more) == (More, "/s.jsonl", "default")
 
 
@@ -123,13 +129,20 @@ def test_values_that_are_unknown_are_null():
         (SOURCES, SOURCE, ["baseline", "state", "version"]),
         (OUTPUTS, OUTPUT, ["printer", "intent", "behind"]),
     ):
-        stored = dict(zip(columns(table, row), table.values(row), strict=True))
-        assert [stored[name] for name in names] == [None] * len(names)
+        found = stored(table, row)
+        assert [found[name] for name in names] == [None] * len(names)
+
+
+def stored(table: tables.Table[Any], row: Any) -> dict[str, Any]:
+    """Return what SQLite gives back of a row."""
+    connection = database(table)
+    connection.execute(table.insert, table.values(row))
+    return dict(zip(columns(table, row), connection.execute(table.select).fetchone(), strict=True))
 
 
 def with_(table: tables.Table[Any], row: Any, **values: Any) -> tuple[Any, ...]:
     """Return what is stored of a row, with other values in some columns."""
-    return tuple((dict(zip(columns(table, row), table.values(row), strict=True)) | values).values())
+    return tuple((stored(table, row) | values).values())
 
 
 @each(
@@ -139,12 +152,19 @@ def with_(table: tables.Table[Any], row: Any, **values: Any) -> tuple[Any, ...]:
         (SESSIONS, with_(SESSIONS, SESSION, key='["claude","s","","too long"]')),
         (SESSIONS, with_(SESSIONS, SESSION, key=7)),
         (SESSIONS, with_(SESSIONS, SESSION)[:-1]),
+        (SESSIONS, with_(SESSIONS, SESSION, seq="many")),
+        (SESSIONS, with_(SESSIONS, SESSION, cwd=b"/app")),
+        (SESSIONS, with_(SESSIONS, SESSION, output=1.5)),
+        (SOURCES, with_(SOURCES, SOURCE, cursor=None)),
+        (SOURCES, with_(SOURCES, SOURCE, gone="no")),
         (SOURCES, with_(SOURCES, SOURCE, identity="[]")),
         (SOURCES, with_(SOURCES, SOURCE, seen="[1,2]")),
         (SOURCES, with_(SOURCES, SOURCE, cursor="{}")),
         (SOURCES, with_(SOURCES, SOURCE, cursor='[0,["too","long",1]]')),
         (OUTPUTS, with_(OUTPUTS, OUTPUT, options="[]")),
         (OUTPUTS, with_(OUTPUTS, OUTPUT, path=b"bytes")),
+        (OUTPUTS, with_(OUTPUTS, OUTPUT, intent="text")),
+        (tables.ROOTS, ("/r", "claude", "yesterday")),
         (RANGES, with_(RANGES, Range("", id=1), switches="7")),
     ],
 )
