@@ -111,7 +111,7 @@ class Behind:
     def follow(self, budget=1 << 20, most=100):
         """Take the output forward until nothing is left to do; return in how many steps."""
         for steps in range(1, most):
-            if not self.catch_up.contained_step(self.row.id, budget):
+            if not self.catch_up.isolated_step(self.row.id, budget):
                 return steps
             self.delivery.settle()
         raise AssertionError("it never ends")
@@ -244,7 +244,7 @@ def test_a_failure_of_katod_makes_only_this_output_wait(behind, monkeypatch):
         raise ValueError("private")
 
     monkeypatch.setattr(LiveOutput, "take", fail)
-    assert not behind.catch_up.contained_step(behind.row.id, 1500)
+    assert not behind.catch_up.isolated_step(behind.row.id, 1500)
     monkeypatch.undo()
     behind.row = behind.catch_up.rows()[behind.row.id]
     assert behind.row.problem == "katod failed: ValueError"

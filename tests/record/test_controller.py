@@ -195,7 +195,7 @@ def test_the_shell_is_told_why_it_is_refused(chat):
     (chat.parts.world.out / "app").mkdir(parents=True)
     path = chat.parts.world.out / "app" / "taken.md"
     path.write_text("dear diary")
-    assert chat.ask("start", "taken") == f"{path}: the file already exists (name a new one)"
+    assert chat.ask("start", "taken") == f"{path}: the file already exists (choose another name)"
     assert chat.ask("start", "free") == ""
 
 

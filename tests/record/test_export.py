@@ -79,7 +79,7 @@ def test_an_open_line_belongs_to_an_export(tmp_path):
 
 def test_a_long_source_is_read_in_pieces(tmp_path, monkeypatch):
     """Nothing is lost or doubled between them."""
-    monkeypatch.setattr(export, "CHUNK", 700)
+    monkeypatch.setattr(export, "_READ_BYTES", 700)
     make, said = Claude(), [str(number) for number in range(20)]
     assert texts(replay(KEY, [stretch(tmp_path, *map(make.says, said))], LOG)) == said
 
@@ -173,7 +173,7 @@ def test_a_recording_is_derived_from_its_ranges(tmp_path):
 def test_a_recording_whose_beginning_is_gone_is_an_error(tmp_path):
     """An empty transcript would look like the truth."""
     found = stretch(tmp_path, Claude().says("one"))
-    with pytest.raises(SourceError, match="no longer hold where this recording begins"):
+    with pytest.raises(SourceError, match="no longer contain the start of this recording"):
         list(render_recording(recording(Range("gone")), KEY, [found], LOG))
 
 
@@ -241,5 +241,5 @@ def test_a_katod_file_gives_its_events_back(tmp_path):
 def test_a_line_that_is_no_event_is_named(bad):
     """By its number, with the file."""
     good = orjson.dumps(ev.to_json(Event("a", ev.USER_MESSAGE, SessionRef(*KEY), {"text": "one"}, {})))
-    with pytest.raises(SourceError, match=r"^/x\.jsonl: line 3 is no katod event$"):
+    with pytest.raises(SourceError, match=r"^/x\.jsonl: line 3 is not a katod event$"):
         list(read_katod([good, b"", bad, good], Path("/x.jsonl")))

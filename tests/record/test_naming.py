@@ -133,7 +133,7 @@ def test_the_sessions_own_output_is_claimed(home):
     assert home.naming.claim(home.session, target, fresh=False) == made
     with pytest.raises(TargetRefused, match="already exists") as raised:
         home.naming.claim(home.session, target, fresh=True)
-    assert raised.value.hint == "name a new one"
+    assert raised.value.hint == "choose another name"
 
 
 @pytest.mark.parametrize("fresh", [True, False])
@@ -202,7 +202,7 @@ def test_a_look_up_writes_nothing(home):
     home.naming.named("auth", metadata())
     home.naming.of_subagent(parent, "abc")
     home.naming.recorded(KEY)
-    home.naming.places(metadata())
+    home.naming.scope(metadata())
     home.naming.claim(home.session, Target(home.world.out, ("a.md",), "markdown"), fresh=True)
     assert home.ledger.db.total_changes == before
     assert not home.world.out.exists()
@@ -210,7 +210,7 @@ def test_a_look_up_writes_nothing(home):
 
 def test_outputs_lie_in_the_configured_places(home):
     """The output directory, the project, and what is allowed beside them; tildes are the home."""
-    places = home.use(directory="~/notes", allowed_roots=["~/vault"], format="jsonl").places(metadata())
+    places = home.use(directory="~/notes", allowed_roots=["~/vault"], format="jsonl").scope(metadata())
     assert (places.output, places.allowed) == (home.world.home / "notes", (home.world.home / "vault",))
     assert (places.project, places.project_folder, places.format) == (Path(CWD), "app", "jsonl")
-    assert home.naming.places(metadata(cwd="")).project is None
+    assert home.naming.scope(metadata(cwd="")).project is None

@@ -4,7 +4,7 @@ import pytest
 
 from katod import __version__
 from katod.config import Content, Output, Recording, Settings
-from katod.formats.redact import VERSION
+from katod.formats.redact import RULES_VERSION
 from katod.model import Options
 from katod.record.policy import Policy
 from tests.looping import each
@@ -64,7 +64,7 @@ def test_a_recording_freezes_the_options_of_its_time():
     settings = Settings(Output(time_zone="Asia/Tokyo"), Recording(subagents=True), content)
     assert Policy.of(settings, ()).options() == Options(
         thinking=True, tools="full", attachments="save", redact=False, time_zone="Asia/Tokyo", subagents=True,
-        recorder=f"katod {__version__}", rules=VERSION,
+        recorder=f"katod {__version__}", rules=RULES_VERSION,
     )  # fmt: skip
 
 

@@ -70,7 +70,7 @@ def test_an_unread_session_without_times_resumes_at_its_end(parts):
     resynced(parts, source)
     assert (source.baseline, source.cursor.offset, source.after_ns) == (size, size, 0)
     with source.spec.open(source.path) as file:
-        file.prove(source.cursor)
+        file.verify_anchor(source.cursor)
 
 
 # -- sessions that are recorded ----------------------------------------------------------------------
@@ -109,7 +109,7 @@ def test_with_positions_reading_resumes_after_the_last_known_words(parts):
     resynced(parts, source, session)
     assert (source.cursor.offset, session.backfilled) == (sum(map(len, again)), False)
     with source.spec.open(source.path) as opened:
-        opened.prove(source.cursor)
+        opened.verify_anchor(source.cursor)
     assert session.live[0].printer.state().get("pending") is None
 
 

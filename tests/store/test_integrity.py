@@ -10,8 +10,8 @@ from katod.errors import LedgerDamaged, LedgerError, LedgerUnreleased
 from katod.log import EventLog
 from katod.model import SessionKey
 from katod.store import integrity
-from katod.store.integrity import APPLICATION_ID, VERSION, quarantined, stated_identity
-from katod.store.ledger import FILE_NAME, Ledger
+from katod.store.integrity import APPLICATION_ID, TABLES_VERSION, quarantined, stated_identity
+from katod.store.ledger import LEDGER_NAME, Ledger
 from tests.looping import each
 from tests.support.outputs import counts
 from tests.support.records import Claude
@@ -37,7 +37,10 @@ def unreleased(path, version=3):
 def newer(path):
     """Make a ledger of the next version of katod."""
     database(
-        path, "CREATE TABLE t (x)", f"PRAGMA application_id={APPLICATION_ID}", f"PRAGMA user_version={VERSION + 1}"
+        path,
+        "CREATE TABLE t (x)",
+        f"PRAGMA application_id={APPLICATION_ID}",
+        f"PRAGMA user_version={TABLES_VERSION + 1}",
     )
 
 
@@ -46,7 +49,7 @@ def opened(folder):
     ledger = Ledger.open(folder, LOG)
     sessions = [row.key for row in ledger.sessions()]
     ledger.close()
-    return sessions, [path.name for path in quarantined(folder, FILE_NAME)]
+    return sessions, [path.name for path in quarantined(folder, LEDGER_NAME)]
 
 
 @pytest.fixture
@@ -55,7 +58,7 @@ def path(tmp_path):
     ledger = Ledger.open(tmp_path, LOG)
     ledger.add_session(KEY)
     ledger.close()
-    return tmp_path / FILE_NAME
+    return tmp_path / LEDGER_NAME
 
 
 # -- what is usable ----------------------------------------------------------------------------------
@@ -64,7 +67,7 @@ def path(tmp_path):
 def test_an_intact_ledger_is_opened_as_it_is(path):
     """It says whose it is and which version, in its first bytes."""
     assert opened(path.parent) == ([KEY], [])
-    assert stated_identity(path) == (APPLICATION_ID, VERSION)
+    assert stated_identity(path) == (APPLICATION_ID, TABLES_VERSION)
 
 
 def test_a_ledger_is_readable_for_its_owner_only(path):
@@ -85,9 +88,9 @@ def test_a_commit_is_on_the_disk_before_it_returns(tmp_path):
 
 def test_a_file_without_tables_gets_them(tmp_path):
     """A crash while the ledger was made may leave one: nothing is lost with it."""
-    database(tmp_path / FILE_NAME, "PRAGMA journal_mode=WAL")
+    database(tmp_path / LEDGER_NAME, "PRAGMA journal_mode=WAL")
     assert opened(tmp_path) == ([], [])
-    assert stated_identity(tmp_path / FILE_NAME) == (APPLICATION_ID, VERSION)
+    assert stated_identity(tmp_path / LEDGER_NAME) == (APPLICATION_ID, TABLES_VERSION)
 
 
 # -- what was never released -------------------------------------------------------------------------
@@ -96,8 +99,8 @@ def test_a_file_without_tables_gets_them(tmp_path):
 @pytest.mark.parametrize("version", [1, 2, 3])
 def test_an_unreleased_ledger_is_quarantined(tmp_path, version):
     """It is named as what it is, and keeps its bytes."""
-    unreleased(tmp_path / FILE_NAME, version)
-    before = (tmp_path / FILE_NAME).read_bytes()
+    unreleased(tmp_path / LEDGER_NAME, version)
+    before = (tmp_path / LEDGER_NAME).read_bytes()
     assert opened(tmp_path) == ([], ["ledger.db.unreleased-1"])
     assert (tmp_path / "ledger.db.unreleased-1").read_bytes()[100:] == before[100:]
 
@@ -106,7 +109,7 @@ def test_after_an_unreleased_ledger_all_is_history(tmp_path, monkeypatch):
     """`katod status` names the file; what was typed before is ignored, what is typed from now on is obeyed."""
     world = World(tmp_path / "home", monkeypatch, seen_empty=False)
     world.state.mkdir()
-    unreleased(world.state / FILE_NAME)
+    unreleased(world.state / LEDGER_NAME)
     make, source = Claude(), world.claude()
     source.append(make.user("::start\nbefore"))
     world.once()
@@ -123,21 +126,21 @@ def test_after_an_unreleased_ledger_all_is_history(tmp_path, monkeypatch):
 
 def test_a_newer_ledger_is_refused_and_keeps_its_bytes(tmp_path):
     """An older katod does not touch it, neither to write nor to read."""
-    newer(tmp_path / FILE_NAME)
-    before = (tmp_path / FILE_NAME).read_bytes()
+    newer(tmp_path / LEDGER_NAME)
+    before = (tmp_path / LEDGER_NAME).read_bytes()
     for open_it in (lambda: Ledger.open(tmp_path, LOG), lambda: Ledger.read(tmp_path)):
         with pytest.raises(LedgerError, match="newer katod") as raised:
             open_it()
         assert raised.value.hint == "upgrade katod, or move the file away"
-    assert os.listdir(tmp_path) == [FILE_NAME]
-    assert (tmp_path / FILE_NAME).read_bytes() == before
+    assert os.listdir(tmp_path) == [LEDGER_NAME]
+    assert (tmp_path / LEDGER_NAME).read_bytes() == before
 
 
-@pytest.mark.parametrize("name", [FILE_NAME, f"{FILE_NAME}-wal"])
+@pytest.mark.parametrize("name", [LEDGER_NAME, f"{LEDGER_NAME}-wal"])
 def test_a_link_is_refused(path, name):
     """What it leads to may be somebody else's: neither opened nor renamed."""
     aside = path.with_name("aside")
-    if name == FILE_NAME:
+    if name == LEDGER_NAME:
         path.rename(aside)
     aside.touch()
     path.with_name(name).symlink_to(aside)
@@ -217,15 +220,15 @@ def hold_text_that_is_none(path):
 
 
 def lose_its_log(path):
-    path.with_name(f"{FILE_NAME}-shm").write_bytes(b"x")
+    path.with_name(f"{LEDGER_NAME}-shm").write_bytes(b"x")
 
 
 def have_a_folder_as_log(path):
-    path.with_name(f"{FILE_NAME}-wal").mkdir()
+    path.with_name(f"{LEDGER_NAME}-wal").mkdir()
 
 
 def have_a_damaged_log(path):
-    path.with_name(f"{FILE_NAME}-wal").write_bytes(b"x" * 4096)
+    path.with_name(f"{LEDGER_NAME}-wal").write_bytes(b"x" * 4096)
 
 
 DAMAGES = [
@@ -240,7 +243,7 @@ def test_a_damaged_ledger_is_quarantined_and_a_new_one_created(path, damage):
     damage(path)
     logged = []
     Ledger.open(path.parent, EventLog(lambda *event: logged.append(event))).close()
-    assert [path.name for path in quarantined(path.parent, FILE_NAME)] == ["ledger.db.damaged-1"]
+    assert [path.name for path in quarantined(path.parent, LEDGER_NAME)] == ["ledger.db.damaged-1"]
     [(level, name, fields)] = logged
     assert (level, name, fields["path"]) == ("error", "ledger.quarantined", f"{path}.damaged-1")
     assert "private" not in fields["problem"]
@@ -259,10 +262,10 @@ def test_a_log_goes_with_its_ledger(path):
 def test_quarantined_ledgers_are_numbered_and_listed_oldest_first(tmp_path):
     """The tenth comes after the ninth; other files are none."""
     for name in ("damaged-10", "damaged-9", "damaged-x", "damaged-1-wal", "unreleased-2"):
-        (tmp_path / f"{FILE_NAME}.{name}").touch()
-    (tmp_path / FILE_NAME).write_bytes(b"garbage" * 1000)
+        (tmp_path / f"{LEDGER_NAME}.{name}").touch()
+    (tmp_path / LEDGER_NAME).write_bytes(b"garbage" * 1000)
     assert opened(tmp_path)[1] == [
-        f"{FILE_NAME}.{name}" for name in ("damaged-1", "unreleased-2", "damaged-9", "damaged-10")
+        f"{LEDGER_NAME}.{name}" for name in ("damaged-1", "unreleased-2", "damaged-9", "damaged-10")
     ]
 
 
@@ -282,16 +285,16 @@ def test_who_only_reads_is_told_and_quarantines_nothing(tmp_path_factory, damage
     """The daemon does that, under its lock."""
     folder = tmp_path_factory.mktemp("state")
     Ledger.open(folder, LOG).close()
-    damage(folder / FILE_NAME)
+    damage(folder / LEDGER_NAME)
     with pytest.raises(LedgerError, match=problem) as raised:
         Ledger.read(folder)
     assert "quarantines" in raised.value.hint
-    assert quarantined(folder, FILE_NAME) == []
+    assert quarantined(folder, LEDGER_NAME) == []
 
 
 def test_a_ledger_that_is_just_being_made_is_none_yet(tmp_path):
     """An empty file is no damage for who reads: the daemon may be about to write it."""
-    (tmp_path / FILE_NAME).touch()
+    (tmp_path / LEDGER_NAME).touch()
     assert Ledger.read(tmp_path) is None
 
 
@@ -333,11 +336,11 @@ def test_an_error_of_sqlite_is_damage_by_its_code():
 
 def test_a_message_never_shows_what_was_stored():
     """Of a text that cannot be decoded SQLite's error shows all."""
-    shown = [integrity.safe_message(error) for error in (
+    shown = [integrity.safe_database_message(error) for error in (
         sqlite3.OperationalError("Could not decode to UTF-8 column 'cwd' with text 'private'"),
         failing("SELECT * FROM missing"), LedgerUnreleased("it was written by an unreleased version of katod"),
     )]  # fmt: skip
     assert shown == [
-        "the ledger holds data that katod did not write", "no such table: missing",
+        "the ledger contains data that katod did not write", "no such table: missing",
         "it was written by an unreleased version of katod",
     ]  # fmt: skip
