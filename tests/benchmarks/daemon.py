@@ -30,7 +30,7 @@ class Measured(Live):
     """The daemon as it ships, from its start to its end, and what it costs."""
 
     def __init__(self, world: World) -> None:
-        super().__init__(world, full=None)
+        super().__init__(world, "env", full=None)  # a prefix starts Python, where a fork would share this process
         self.patience = PATIENCE
 
     def __enter__(self) -> Self:

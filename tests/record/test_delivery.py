@@ -217,7 +217,7 @@ def test_an_intent_whose_file_went_away_begins_the_next_one(desk):
         assert desk.delivery.retry(desk.row)
     text = desk.path.read_text()
     assert text.startswith("---\ntitle:")
-    assert "The previous file is gone" in text
+    assert "The file before this one is gone" in text
     assert text.endswith("two\nthree\n")
     _, _, intent, [head, *ends] = complete.call_args.args
     assert [intent[at : at + 1] for at in (head, ends[0])] == [b"t", b"t"]
@@ -249,7 +249,7 @@ def test_an_edited_output_is_adopted_with_a_mark(desk):
     """What the person wrote is the output now."""
     desk.write("one\n")
     desk.path.write_text("ONE, my note\n")
-    assert "was edited" in desk.printed()
+    assert "changed by hand" in desk.printed()
     assert (desk.row.committed, desk.row.made) == (13, True)
     assert desk.printed() == ""
     assert desk.parts.said("output.edited") == [{"output": str(desk.path), "change": "edited"}]
