@@ -101,8 +101,12 @@ class Daemon:
 
     def close(self) -> None:
         """Store unsaved state and release everything."""
-        self._discovery.stop()
         self._pipeline.flush()
+        self.release()
+
+    def release(self) -> None:
+        """Release everything; what was not stored is lost, as after a crash."""
+        self._discovery.stop()
         self._ledger.close()
 
     # -- the loop ---------------------------------------------------------------------------------
@@ -206,9 +210,12 @@ def run_daemon(settings: Settings, config_path: Path, state: Path, log: EventLog
     lock = Lock.take(state)
     try:
         daemon = Daemon(settings, config_path, state, log, signals)
-        if once:
-            daemon.once()
-        else:
-            daemon.run()
+        try:
+            if once:
+                daemon.once()
+            else:
+                daemon.run()
+        finally:
+            daemon.release()
     finally:
         lock.release()

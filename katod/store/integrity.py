@@ -51,10 +51,13 @@ def connect_read_only(path: Path) -> sqlite3.Connection | None:
     if path.stat().st_size == 0:
         return None
     refuse_newer(stated_identity(path), path)
+    connection: sqlite3.Connection | None = None
     try:
         connection = sqlite3.connect(f"file:{path}?mode=ro", uri=True, isolation_level=None, timeout=5)
         identity = _identity(connection)
     except sqlite3.DatabaseError as error:
+        if connection is not None:
+            connection.close()
         hint = HOW_TO_MEND if is_damage(error) else ""
         raise LedgerError(f"cannot be read: {safe_database_message(error)}", path=path, hint=hint) from error
     if identity == (APPLICATION_ID, TABLES_VERSION):

@@ -14,6 +14,7 @@ from katod.store.integrity import APPLICATION_ID, TABLES_VERSION, quarantined, s
 from katod.store.ledger import LEDGER_NAME, Ledger
 from tests.looping import each
 from tests.support.outputs import counts
+from tests.support.parts import MemoryDatabase
 from tests.support.records import Claude
 from tests.support.world import World
 
@@ -303,7 +304,7 @@ def test_a_ledger_that_is_just_being_made_is_none_yet(tmp_path):
 
 def failing(statement, connection=None):
     try:
-        (connection or sqlite3.connect(":memory:")).execute(statement)
+        (connection or MemoryDatabase()).execute(statement)
     except sqlite3.Error as error:
         return error
     raise AssertionError(statement)

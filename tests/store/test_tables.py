@@ -18,6 +18,7 @@ from katod.store.rows import OutputRow, RefusalRow, SessionRow, SourceRow
 from katod.store.tables import OUTPUTS, RANGES, SCHEMA, SESSIONS, SOURCES
 from tests.examples import examples
 from tests.looping import each
+from tests.support.parts import MemoryDatabase
 
 TABLES = [table for table in vars(tables).values() if isinstance(table, tables.Table)]
 KEY = SessionKey("claude", "s")
@@ -69,9 +70,7 @@ def columns(table: tables.Table[Any], row: Any) -> dict[str, Any]:
 
 def database(table: tables.Table[Any] | None = None) -> sqlite3.Connection:
     """Return a ledger in memory, or one with a single table."""
-    connection = sqlite3.connect(":memory:", isolation_level=None)
-    connection.executescript(table.create if table else SCHEMA)
-    return connection
+    return MemoryDatabase(table.create if table else SCHEMA)
 
 
 @pytest.mark.parametrize("table", TABLES, ids=lambda table: table._row.__name__)

@@ -21,11 +21,20 @@ from tests.support.records import line
 from tests.support.world import World
 
 
+class MemoryDatabase(sqlite3.Connection):
+    """A database that is on no disk, and is closed with the test that made it."""
+
+    def __init__(self, script: str = "") -> None:
+        super().__init__(":memory:", isolation_level=None)
+        self.executescript(script)
+
+    def __del__(self) -> None:
+        self.close()
+
+
 def memory_ledger() -> Ledger:
     """Return an empty ledger that is on no disk."""
-    connection = sqlite3.connect(":memory:", isolation_level=None)
-    connection.executescript(SCHEMA)
-    return Ledger(connection)
+    return Ledger(MemoryDatabase(SCHEMA))
 
 
 def lines(*records: Any, at: int = 0) -> list[Line]:
