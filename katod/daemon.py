@@ -1,4 +1,4 @@
-"""The daemon: takes the lock, opens the ledger, watches, and steps changed sources until it is told to stop."""
+"""The daemon: takes the lock, opens the ledger, watches, and steps changed sources until a signal stops it."""
 
 import os
 import time

@@ -1,4 +1,4 @@
-"""Which commands are history: those typed before katod first ran, or copied from there, are ignored."""
+"""Which commands are history: typed before katod saw their file, or copied from such a file. They are ignored."""
 
 import os
 from datetime import datetime
@@ -32,8 +32,8 @@ def is_history(event: Event, source: Source, catalog: Catalog) -> bool:
 def _is_inherited(event: Event, source: Source, catalog: Catalog) -> bool:
     """Return whether a fork copied a command: older than its file, and in the history of a file beside it.
 
-    A fork repeats old records with their ids in a new file. Files are only searched for commands that old, but no clock
-    decides alone.
+    A fork repeats old records with their ids in a new file. The age of a command only decides whether the files are
+    worth searching: a clock may be wrong, so the id has to be found there too.
     """
     native = event.source.get("providerEventId", "")
     if not native or _typed_ns(event, source.since_ns) >= source.since_ns - _LATE_NS:
@@ -55,7 +55,7 @@ def _holds(source: Source, needle: bytes) -> bool:
     try:
         with source.spec.open(source.path) as file:
             return file.find(needle, source.history)
-    except SourceError:
+    except SourceError:  # a file beside it is gone or unreadable: the step of that source logs it
         return False
 
 
