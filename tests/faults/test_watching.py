@@ -201,8 +201,8 @@ def test_a_source_that_may_be_read_later_is_read(world):
         with session.path.open("ab", buffering=0) as file:
             session.path.chmod(0)
             file.write(line(session.says("while it was closed")))
-        until(lambda: "cannot be opened" in problems(world).get(str(session.path), ""), "the problem")
+        until(lambda: "cannot be opened" in problems(world).get(str(session.path), ""), "the problem", poll=0.2)
         live.until_written(speaks(other, "all the same"))
         session.path.chmod(0o600)
         live.until_written("while it was closed")
-        until(lambda: not problems(world), "no problem")
+        until(lambda: not problems(world), "no problem", poll=0.2)

@@ -43,7 +43,8 @@ def test_an_export_of_a_fixture_says_what_the_session_says() -> None:
 
 @pytest.mark.skipif(not CORPUS, reason=WITHOUT_CORPUS)
 @pytest.mark.usefixtures("home")
-@pytest.mark.parametrize("large", [False, pytest.param(True, marks=pytest.mark.slow)], ids=["small", "large"])
+@pytest.mark.slow
+@pytest.mark.parametrize("large", [False, True], ids=["small", "large"])
 def test_an_export_of_a_real_session_says_what_the_session_says(large: bool) -> None:
     """What real clients wrote does not differ from what katod makes of it, either."""
     chosen = [source for source in CORPUS if (source.path.stat().st_size > SMALL) is large]

@@ -20,7 +20,7 @@ from tests.support import program
 from tests.support.world import World
 
 PATIENCE: Final = float(os.environ.get("KATOD_PATIENCE", "20"))
-POLL: Final = 0.005
+POLL: Final = 0.02
 NEVER: Final = 100_000.0
 _PREPARE: Final = (
     "from katod.discover import discovery; discovery.FULL_EVERY = discovery.FULL_EVERY_WHEN_QUIET = {}; {}"
