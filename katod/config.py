@@ -4,7 +4,8 @@ import difflib
 import os
 import re
 import tomllib
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field, is_dataclass
+from functools import cache
 from pathlib import Path
 from string import Formatter
 from types import UnionType
@@ -149,6 +150,12 @@ def _is_zone(name: str) -> bool:
     return True
 
 
+@cache
+def _hints(table: type) -> dict[str, Any]:
+    """Return the keys of a table and the type of each, in their order."""
+    return get_type_hints(table)
+
+
 class _Reader:
     """Checks a TOML tree against the types of the settings and reports where it is wrong."""
 
@@ -157,12 +164,11 @@ class _Reader:
         self._lines = text.splitlines()
 
     def table(self, cls: type, tree: dict[str, Any], where: tuple[str, ...]) -> Any:
-        hints = get_type_hints(cls)
-        names = [f.name for f in fields(cls)]
+        hints = _hints(cls)
         values: dict[str, Any] = {}
         for key, value in tree.items():
-            if key not in names:
-                raise self._unknown(key, names, where)
+            if key not in hints:
+                raise self._unknown(key, list(hints), where)
             values[key] = self._value(hints[key], value, (*where, key))
         return cls(**values)
 

@@ -5,7 +5,7 @@ cost more than others says so: `@examples(5, 400)`. KATOD_EXAMPLES asks for anot
 """
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Container, Iterable
 from typing import Any, Final
 
 import pytest
@@ -49,6 +49,11 @@ def examples(few: int, many: int, **more: Any) -> Callable[[Any], Any]:
         return pytest.mark.examples(few, many)(test)
 
     return decorate
+
+
+def mostly(often: Container[Any], cases: Iterable[Any]) -> list[Any]:
+    """Return the cases for `pytest.mark.parametrize`: the default run takes those of `often`, the others are slow."""
+    return [case if case in often else pytest.param(case, marks=pytest.mark.slow) for case in cases]
 
 
 def is_property(item: pytest.Item) -> bool:

@@ -1,7 +1,7 @@
 """The modules of katod as the tests of its structure see them: each is read and parsed once a run."""
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -18,12 +18,13 @@ class Module(NamedTuple):
     part: str
     lines: int
     tree: ast.Module
+    nodes: tuple[ast.AST, ...]
     imported: frozenset[str]  # of katod or not: at its top, within a function, or for types only
     called: frozenset[str]  # the last names of what it calls: `open`, and `stat` of `os.stat`
 
 
-def _imported(tree: ast.Module) -> Iterator[str]:
-    for node in ast.walk(tree):
+def _imported(nodes: Iterable[ast.AST]) -> Iterator[str]:
+    for node in nodes:
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -31,8 +32,8 @@ def _imported(tree: ast.Module) -> Iterator[str]:
             yield from (_target(f"{node.module}.{alias.name}") for alias in node.names)
 
 
-def _called(tree: ast.Module) -> Iterator[str]:
-    for node in ast.walk(tree):
+def _called(nodes: Iterable[ast.AST]) -> Iterator[str]:
+    for node in nodes:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
             yield node.func.attr
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
@@ -64,5 +65,7 @@ def modules() -> dict[str, Module]:
         source = path.read_text(encoding="utf-8")
         part = path.relative_to(ROOT).parts[0].removesuffix(".py")
         tree = ast.parse(source)
-        found[name] = Module(name, part, source.count("\n"), tree, frozenset(_imported(tree)), frozenset(_called(tree)))
+        nodes = tuple(ast.walk(tree))
+        imported, called = frozenset(_imported(nodes)), frozenset(_called(nodes))
+        found[name] = Module(name, part, source.count("\n"), tree, nodes, imported, called)
     return found

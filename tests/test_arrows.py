@@ -182,7 +182,7 @@ def test_no_agent_is_named_outside_its_module():
         name: sorted(found)
         for name, module in modules().items()
         if module.part != "agents" and name != "katod.cli.demo"
-        and (found := {node.value for node in ast.walk(module.tree) if isinstance(node, ast.Constant)} & names)
+        and (found := {node.value for node in module.nodes if isinstance(node, ast.Constant)} & names)
     }  # fmt: skip
     assert named == {}
 

@@ -38,14 +38,16 @@ FIELDS = {
 FIELDS |= {"count", "retry", "retry_seconds", "lines"}
 
 
-def calls(tree):
-    return [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+def calls(nodes):
+    return [node for node in nodes if isinstance(node, ast.Call)]
 
 
 def said(name):
     """The level, name and fields that a method of the log logs."""
     source = dedent(inspect.getsource(METHODS[name]))
-    [call] = [c for c in calls(ast.parse(source)) if isinstance(c.func, ast.Attribute) and c.func.attr == "_emit"]
+    [call] = [
+        c for c in calls(ast.walk(ast.parse(source))) if isinstance(c.func, ast.Attribute) and c.func.attr == "_emit"
+    ]
     level, event = (argument.value for argument in call.args)
     return level, event, {keyword.arg for keyword in call.keywords}
 
@@ -148,32 +150,32 @@ def test_line_breaks_cannot_begin_another_line():
 
 # -- the rest of katod -------------------------------------------------------------------------------
 
-TREES = {name: module.tree for name, module in modules().items() if name != "katod.log"}
+NODES = {name: module.nodes for name, module in modules().items() if name != "katod.log"}
 TEXTS = {"payload", "text", "title", "raw", "words", "data", "line", "name", "value", "prompt"}
 
 
 def test_nothing_is_logged_past_the_event_log():
     """No other module logs or prints; the program's answers go through click and rich."""
     past = {}
-    for name, tree in TREES.items():
-        named = {call.func.id for call in calls(tree) if isinstance(call.func, ast.Name)} & {"print"}
-        private = {call.func.attr for call in calls(tree) if isinstance(call.func, ast.Attribute)} & {"_emit"}
+    for name, nodes in NODES.items():
+        named = {call.func.id for call in calls(nodes) if isinstance(call.func, ast.Name)} & {"print"}
+        private = {call.func.attr for call in calls(nodes) if isinstance(call.func, ast.Attribute)} & {"_emit"}
         past |= {name: named | private} if named | private else {}
     assert past == {}
 
 
 def test_every_event_is_used():
     """An event that is no longer logged has to be removed."""
-    nodes = (node for tree in TREES.values() for node in ast.walk(tree))
-    assert set(METHODS) <= {node.attr for node in nodes if isinstance(node, ast.Attribute)}
+    every = (node for nodes in NODES.values() for node in nodes)
+    assert set(METHODS) <= {node.attr for node in every if isinstance(node, ast.Attribute)}
 
 
 def test_no_call_of_the_event_log_is_given_a_text():
     """Wherever something is logged, no text, title, payload or typed name is passed."""
     given = {
         f"{name}:{call.lineno}": texts
-        for name, tree in TREES.items()
-        for call in calls(tree)
+        for name, nodes in NODES.items()
+        for call in calls(nodes)
         if isinstance(call.func, ast.Attribute) and call.func.attr in METHODS and (texts := names_in(call) & TEXTS)
     }
     assert given == {}

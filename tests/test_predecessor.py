@@ -41,6 +41,7 @@ def test_after_a_restart_commands_act_and_a_capture_holds_the_history(world: Wor
     assert text.index("early words") < text.index("early reply") < text.index("late words")
 
 
+@pytest.mark.slow
 def test_recording_and_commands_go_on_beyond_ten_thousand_events(world: World) -> None:
     """Case 3: there is no limit to the events of a session."""
     make, source = Claude(), world.claude()

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from katod.store.ledger import LEDGER_NAME
-from tests.support.records import MAKERS, Maker, OpenCode, calls, result, says, user
+from tests.examples import mostly
+from tests.support.records import MAKERS, OF_EACH_NATURE, Maker, OpenCode, calls, result, says, user
 from tests.support.world import World
 
 WORDS = "zanzibar quagga xylophone"
@@ -53,7 +54,7 @@ def files(folder: Path) -> list[Path]:
 
 
 @pytest.mark.fault("sessions that are not recorded")
-@pytest.mark.parametrize("make", MAKERS, ids=lambda maker: maker.__name__)
+@pytest.mark.parametrize("make", mostly(OF_EACH_NATURE, MAKERS), ids=lambda maker: maker.__name__)
 def test_an_unrecorded_session_leaves_no_word(world: World, make: type[Maker]) -> None:
     """Not in the ledger and its log, in names, or in what is logged or shown."""
     maker = make(world)
@@ -71,7 +72,7 @@ def test_an_unrecorded_session_leaves_no_word(world: World, make: type[Maker]) -
 
 
 @pytest.mark.fault("sessions that are not recorded")
-@pytest.mark.parametrize("make", MAKERS, ids=lambda maker: maker.__name__)
+@pytest.mark.parametrize("make", mostly(OF_EACH_NATURE, MAKERS), ids=lambda maker: maker.__name__)
 def test_commands_that_come_to_nothing_leave_no_word(world: World, make: type[Maker]) -> None:
     """A refused name, a near miss and a command after text: the reason is kept, what was typed is not."""
     maker = make(world).say(user("hello"), says("yes"))
@@ -87,7 +88,7 @@ def test_commands_that_come_to_nothing_leave_no_word(world: World, make: type[Ma
     assert not [path for path in files(world.state) if told(path.read_bytes())]
 
 
-@pytest.mark.parametrize("make", MAKERS, ids=lambda maker: maker.__name__)
+@pytest.mark.parametrize("make", mostly(OF_EACH_NATURE, MAKERS), ids=lambda maker: maker.__name__)
 def test_no_log_holds_a_word_of_a_recorded_session(world: World, make: type[Maker]) -> None:
     """Whatever happens to it."""
     maker = make(world).say(user("::start notes\nhello"), says("yes"))

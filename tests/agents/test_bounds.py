@@ -13,7 +13,8 @@ from katod.log import EventLog
 from katod.metadata import SessionMetadata
 from katod.model import Identity, Line, Options, SessionKey
 from katod.record.stream import Translation
-from tests.support.records import MAKERS, UNKNOWN, Claude, Codex, Maker, calls, result, says, user
+from tests.examples import mostly
+from tests.support.records import MAKERS, OF_EACH_NATURE, UNKNOWN, Claude, Codex, Maker, calls, result, says, user
 from tests.support.world import World
 
 LINES = [make for make in MAKERS if make.__name__ not in ("GeminiDocument", "OpenCode")]
@@ -53,8 +54,8 @@ class Reader:
 
 
 @pytest.mark.fault("hostile size")
-@pytest.mark.parametrize("many", [MANY // 2, pytest.param(MANY, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("make", LINES, ids=lambda make: make.__name__)
+@pytest.mark.parametrize("many", mostly([MANY // 2], [MANY // 2, MANY]))
+@pytest.mark.parametrize("make", mostly(OF_EACH_NATURE, LINES), ids=lambda make: make.__name__)
 def test_no_number_of_records_makes_a_state_grow(world: World, make: type[Maker], many: int) -> None:
     """After calls without end and results, of ids of any length, the states that are stored are small."""
     maker, reader = make(world), Reader(make.agent)

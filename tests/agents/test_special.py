@@ -223,6 +223,7 @@ def test_a_deep_part_in_the_tree_ends_nobody(world: World) -> None:
     world.cli("export", str(tree.session / "ses_1.json"))
 
 
+@pytest.mark.slow
 def test_a_document_of_many_small_objects_takes_no_minutes(world: World) -> None:
     text = "{}\n" * 400_000
     began = time.process_time()

@@ -9,6 +9,7 @@ import sys
 import pytest
 
 from katod.record import delivery
+from tests.examples import mostly
 from tests.support.live import Live, until
 from tests.support.records import line
 
@@ -242,15 +243,9 @@ TROUBLES = {
 }
 
 
-def rarely(cases):
-    """Have all cases but the first be slow."""
-    first, *others = cases
-    return [first, *(pytest.param(case, marks=pytest.mark.slow) for case in others)]
-
-
 @pytest.mark.fault("no space, read-only, quota")
-@pytest.mark.parametrize("trouble", rarely(TROUBLES))
-@pytest.mark.parametrize("command", rarely(["start", "capture"]))
+@pytest.mark.parametrize("trouble", mostly(("no space behind the first bytes",), TROUBLES))
+@pytest.mark.parametrize("command", mostly(("start",), ("start", "capture")))
 def test_an_output_on_a_disk_that_takes_nothing_waits(world, trouble, command):
     """It is parked and shown while the other goes on; when the disk takes it, all is there once."""
     options, mended, problem = TROUBLES[trouble]

@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.examples import mostly
 from tests.support.world import World
 
 from .checks import OK, marks_of
@@ -19,15 +20,7 @@ KILLS = {
 }
 formats = pytest.mark.parametrize("name", ["", pytest.param(LOG, marks=pytest.mark.slow)], ids=["markdown", "jsonl"])
 both_formats = pytest.mark.parametrize("name", ["", LOG], ids=["markdown", "jsonl"])
-kills = pytest.mark.parametrize("kill", KILLS.values(), ids=KILLS)
-# For what takes a run for each line: within an append, and behind it; the others are slow.
-few_kills = pytest.mark.parametrize(
-    "kill",
-    [
-        pytest.param(kill, id=name, marks=[] if name in ("late", "appended") else pytest.mark.slow)
-        for name, kill in KILLS.items()
-    ],
-)
+kills = pytest.mark.parametrize("kill", mostly(("late", "appended"), KILLS))
 
 
 class Scene:
@@ -48,8 +41,8 @@ class Scene:
             self.session.append(*records)
 
     def kill(self, kill):
-        """Run until the kill."""
-        assert self.world.once_until(kill.on(Disk(self.world.out)))
+        """Run until the kill of this name."""
+        assert self.world.once_until(KILLS[kill].on(Disk(self.world.out)))
 
     def insert(self, at):
         """Put the note between two lines, as an editor does: into a new file that takes the name, which is returned."""
@@ -97,7 +90,7 @@ def test_a_note_behind_what_a_kill_left(quick, name, kill, end, again):
 
 @pytest.mark.fault("output edited")
 @formats
-@pytest.mark.parametrize("kill", [None, *KILLS.values()], ids=["no kill", *KILLS])
+@pytest.mark.parametrize("kill", mostly(("no kill", "late"), ["no kill", *KILLS]))
 @pytest.mark.parametrize("end", ["\n", ""], ids=["a line", "half a line"])
 def test_a_note_behind_a_whole_recording(quick, name, kill, end):
     """What comes next begins on a line of its own, whatever a kill leaves of it."""
@@ -108,7 +101,7 @@ def test_a_note_behind_a_whole_recording(quick, name, kill, end):
     with scene.path.open("a") as file:
         file.write(f"{NOTE}{end}")
     scene.speak()
-    if kill is not None:
+    if kill in KILLS:
         scene.kill(kill)
     world.process()
     scene.assert_whole()
@@ -117,7 +110,7 @@ def test_a_note_behind_a_whole_recording(quick, name, kill, end):
 
 @pytest.mark.fault("output edited")
 @formats
-@few_kills
+@kills
 @pytest.mark.parametrize("first", [True, False], ids=["first append", "second append"])
 @pytest.mark.parametrize("step", [pytest.param(1, marks=pytest.mark.slow), 13], ids=["any", "some"])
 def test_a_note_between_any_two_lines_of_what_a_kill_left(quick, name, kill, first, step):

@@ -307,6 +307,7 @@ def exchanging(one, other):
         libc.renameat2(*arguments)
 
 
+@pytest.mark.slow
 @pytest.mark.fault("path swapped during the write")
 def test_a_path_that_is_swapped_all_the_time_leads_nowhere(world):
     """Another process exchanges folder and link as fast as it can while katod appends; in the end all is there once."""

@@ -2,7 +2,8 @@
 
 import pytest
 
-from tests.support.records import MAKERS, UNKNOWN, calls, result, says, user
+from tests.examples import mostly
+from tests.support.records import MAKERS, OF_EACH_NATURE, UNKNOWN, calls, result, says, user
 
 KEYS = [f"{number}abcdefghijKLMNOPQRSTUVWXYZ0123456789"[:36] for number in range(10, 20)]
 
@@ -34,7 +35,7 @@ def told(folder):
     ["", pytest.param("talk.md", marks=pytest.mark.slow), pytest.param("talk.jsonl", marks=pytest.mark.slow)],
     ids=["named by its title", "markdown", "jsonl"],
 )
-@pytest.mark.parametrize("make", MAKERS, ids=lambda maker: maker.__name__)
+@pytest.mark.parametrize("make", mostly(OF_EACH_NATURE, MAKERS), ids=lambda maker: maker.__name__)
 def test_no_secret_reaches_a_file_of_katod(world, make, name):
     """Not an output, not a name, not the ledger; and each recording says how many were replaced."""
     talk(make(world), name)
@@ -45,7 +46,7 @@ def test_no_secret_reaches_a_file_of_katod(world, make, name):
 
 
 @pytest.mark.parametrize("name", ["talk.md", pytest.param("talk.jsonl", marks=pytest.mark.slow)])
-@pytest.mark.parametrize("make", MAKERS, ids=lambda maker: maker.__name__)
+@pytest.mark.parametrize("make", mostly(OF_EACH_NATURE, MAKERS), ids=lambda maker: maker.__name__)
 def test_what_was_said_stands_there_where_the_person_wants_it(world, make, name):
     """With `content.redact = false`: the test above looks where they would be. A title is redacted all the same."""
     world.config.write_text("[content]\nredact = false\n")

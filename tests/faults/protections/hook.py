@@ -7,6 +7,7 @@ has to stand before katod is imported. Processes of their own run `startup/sitec
 import os
 import sys
 from collections.abc import Callable, Sequence
+from importlib.abc import FileLoader, SourceLoader
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from pathlib import Path
 from types import ModuleType
@@ -71,7 +72,9 @@ class _Finder:
         return spec
 
 
-class _Loader(SourceFileLoader):
+class _Loader(FileLoader, SourceLoader):
+    """Loads a source file; no `SourceFileLoader`, in whose place the fuzzer would put its own."""
+
     def __init__(self, module: str, path: str, function: str, without: Without) -> None:
         super().__init__(module, path)
         self._function = function

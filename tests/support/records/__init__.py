@@ -30,6 +30,7 @@ from tests.support.records.zot import Zot
 __all__ = [
     "CWD",
     "MAKERS",
+    "OF_EACH_NATURE",
     "OTHER",
     "SESSION",
     "THREAD",
@@ -54,3 +55,5 @@ __all__ = [
 MAKERS: Final[tuple[type[Maker], ...]] = (
     Claude, Codex, CodexLegacy, Copilot, Cursor, Gemini, GeminiDocument, OpenCode, Pi, Zot,
 )  # fmt: skip
+# One that appends lines, one that rewrites a document, one that keeps a database.
+OF_EACH_NATURE: Final[tuple[type[Maker], ...]] = (Claude, GeminiDocument, OpenCode)
