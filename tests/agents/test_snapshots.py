@@ -84,6 +84,7 @@ def _write(path: Path, value: Any) -> None:
     path.write_text(json.dumps(value))
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not CORPUS.is_dir(), reason=f"no real sessions under {CORPUS}")
 @pytest.mark.parametrize(("agent", "states"), cases())
 def test_a_session_that_grows_gives_what_it_is_in_the_end(
