@@ -17,7 +17,7 @@ import platformdirs
 from katod.agents import AGENTS
 from katod.errors import ConfigError
 from katod.log import LEVELS
-from katod.model import SUFFIXES, Attachments, Tools
+from katod.model import FORMAT_OF, Attachments, FormatName, Tools
 
 CONFIG_NAME: Final = "katod.toml"
 TEMPLATE_FIELDS: Final = ("project", "date", "title", "session8", "session", "agent")
@@ -29,7 +29,7 @@ class Output:
 
     directory: str = "~/katod"
     filename: str = "{project}/{date}-{title}-{session8}"
-    format: Literal["markdown", "jsonl"] = "markdown"
+    format: FormatName = "markdown"
     allowed_roots: tuple[str, ...] = ()
     time_zone: str = "local"
 
@@ -122,7 +122,7 @@ def parse_settings(data: bytes, path: Path) -> Settings:
         text = data.decode()
         tree = tomllib.loads(text)
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise ConfigError(f"is not valid TOML: {error}", path=path) from error
+        raise ConfigError(f"not valid TOML: {error}", path=path) from error
     reader = _Reader(path, text)
     settings = cast("Settings", reader.table(Settings, tree, ()))
     reader.check(settings)
@@ -212,17 +212,17 @@ class _Reader:
         if zone != "local" and not _is_zone(zone):
             raise self._wrong(("output", "time_zone"), "must be `local` or an IANA name like Europe/Berlin")
         if not _is_absolute(settings.output.directory):
-            raise self._wrong(("output", "directory"), "must be an absolute path, or begin with ~/")
+            raise self._wrong(("output", "directory"), "must be an absolute path, or start with ~/")
         if not all(_is_absolute(root) for root in settings.output.allowed_roots):
-            raise self._wrong(("output", "allowed_roots"), "must be absolute paths, or begin with ~/")
+            raise self._wrong(("output", "allowed_roots"), "must contain absolute paths, or paths that start with ~/")
         self._check_filename(settings)
 
     def _check_filename(self, settings: Settings) -> None:
         where, parts = ("output", "filename"), settings.output.filename.split("/")
         if any(not part or part.startswith(".") for part in parts):
-            raise self._wrong(where, "must be a relative path without empty or hidden parts")
-        if settings.output.filename.endswith(tuple(SUFFIXES)):
-            raise self._wrong(where, "must not end in a suffix: `output.format` chooses it")
+            raise self._wrong(where, "must be a relative path without empty or hidden components")
+        if settings.output.filename.endswith(tuple(FORMAT_OF)):
+            raise self._wrong(where, "must not include a file extension: `output.format` chooses it")
         self._check_template(where, settings.output.filename)
 
     def _check_template(self, where: tuple[str, ...], template: str) -> None:

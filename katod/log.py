@@ -74,13 +74,13 @@ class EventLog:
 
     # -- commands and outputs ---------------------------------------------------------------------
 
-    def command_applied(self, word: str, session: str) -> None:
-        """A command was carried out."""
-        self._emit("info", "command.applied", word=word, session=session)
+    def command_applied(self, command: str, session: str) -> None:
+        """A command was executed."""
+        self._emit("info", "command.applied", command=command, session=session)
 
-    def command_refused(self, word: str, session: str, problem: str) -> None:
+    def command_refused(self, command: str, session: str, problem: str) -> None:
         """A command was refused."""
-        self._emit("warning", "command.refused", word=word, session=session, problem=problem)
+        self._emit("warning", "command.refused", command=command, session=session, problem=problem)
 
     def recording_started(self, session: str, output: str) -> None:
         """A recording started."""
@@ -98,16 +98,16 @@ class EventLog:
         """An output cannot be written; it is parked and retried."""
         self._emit("error", "output.parked", output=output, problem=problem, retry_seconds=round(retry, 1))
 
-    def asset_failed(self, path: str, problem: str) -> None:
+    def attachment_failed(self, path: str, problem: str) -> None:
         """An attachment could not be saved; the text that links to it is written anyway."""
-        self._emit("warning", "asset.failed", path=path, problem=problem)
+        self._emit("warning", "attachment.failed", path=path, problem=problem)
 
     def output_resumed(self, output: str) -> None:
         """A parked output is writable again."""
         self._emit("info", "output.resumed", output=output)
 
     def output_recovered(self, output: str, *, foreign: bool) -> None:
-        """After a crash, an open intent was completed; `foreign` tells whether the file also holds other text."""
+        """An open intent was completed after a crash; `foreign`: the file also contains other text."""
         self._emit("info", "output.recovered", output=output, foreign=foreign)
 
     def ledger_quarantined(self, path: str, problem: str) -> None:

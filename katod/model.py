@@ -5,13 +5,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, NamedTuple
 
-# The format of an output, by suffix.
-SUFFIXES: Final = {".md": "markdown", ".jsonl": "jsonl"}
+FormatName = Literal["markdown", "jsonl"]
+# The file extension of each format.
+SUFFIXES: Final[dict[str, str]] = {"markdown": ".md", "jsonl": ".jsonl"}
+FORMAT_OF: Final = {suffix: name for name, suffix in SUFFIXES.items()}
 # Longer ids and names are not remembered in any state; their records are read like all others.
 LONGEST_NAME: Final = 2048
 
 Tools = Literal["none", "summary", "full"]
 Attachments = Literal["save", "name"]
+Word = Literal["start", "stop", "capture", "export"]
 
 
 class SessionKey(NamedTuple):
@@ -101,7 +104,7 @@ class Partial(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What a recording prints and how, fixed when it starts (design, section 6)."""
+    """What a recording prints and how, fixed when it starts."""
 
     thinking: bool = False
     tools: Tools = "summary"
@@ -136,9 +139,9 @@ class Mark(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """One parsed command line of a message (design, section 5)."""
+    """One parsed command line of a message."""
 
-    word: Literal["start", "stop", "capture", "export"]
+    word: Word
     name: str = ""
     switches: tuple[tuple[str, bool], ...] = ()
     line: str = ""

@@ -88,7 +88,7 @@ def reference() -> str:
 def agents() -> str:
     """Return the table of agents: where katod looks is what the default configuration says."""
     roots = {key.split(".")[1]: meaning for key, _, meaning in settings() if key.endswith(".roots")}
-    lines = ["| name | agent | followed in |", "|---|---|---|"]
+    lines = ["| name | agent | session directory |", "|---|---|---|"]
     for name in sorted(AGENTS):
         where = roots[name].partition("Empty: ")[2].rstrip(".")
         lines.append(f"| `{name}` | {AGENTS[name].product} | {_coded(where)} |")

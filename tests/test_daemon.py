@@ -20,7 +20,7 @@ def test_a_second_daemon_is_refused(world: World) -> None:
         done = world.katod("run", check=False)
         assert done.returncode == 1
         (line,) = done.stderr.decode().splitlines()
-        assert f"another katod is running (process {first.process.pid})" in line
+        assert f"another katod is running (PID {first.process.pid})" in line
 
 
 @pytest.mark.fault("two daemons")

@@ -25,7 +25,7 @@ FIELDS = {
     "path",
     "session",
     "output",
-    "word",
+    "command",
     "mode",
     "reason",
     "problem",

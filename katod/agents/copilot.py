@@ -1,4 +1,4 @@
-"""Copilot CLI: `session-state/<session>/events.jsonl` (format notes, section 5).
+"""Copilot CLI: `session-state/<session>/events.jsonl`.
 
 Every record is an envelope `{type, data, id, timestamp, parentId}` and is in the file once. What the person typed is
 `content`; `transformedContent` is what the model received.

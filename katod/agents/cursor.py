@@ -1,4 +1,4 @@
-"""Cursor: `projects/<slug>/agent-transcripts/<session>/<session>.jsonl` (format notes, section 3).
+"""Cursor: `projects/<slug>/agent-transcripts/<session>/<session>.jsonl`.
 
 Lines have no ids, times, models or results. Cursor sometimes regenerates the file and then drops `turn_ended` lines
 from its middle. An event is therefore named by the number of its line, counting only those with a speaker, and by a

@@ -1,4 +1,4 @@
-"""Gemini CLI: `tmp/<project>/chats/session-<time>-<8>.jsonl`, before 0.39 a single document (format notes, section 1).
+"""Gemini CLI: `tmp/<project>/chats/session-<time>-<8>.jsonl`, before 0.39 a single document.
 
 Records are upserts: a message is written again when its tools have ended, and checkpoints repeat all of them, with
 changes. The first occurrence of an id counts; tool calls have ids of their own. Known ids are skipped downstream.

@@ -1,4 +1,4 @@
-"""Pi: `sessions/--<cwd>--/<time>_<session>.jsonl` (format notes, section 5; `docs/session-format.md` of Pi 0.73).
+"""Pi: `sessions/--<cwd>--/<time>_<session>.jsonl`.
 
 A header is followed by entries with ids, which form a tree. Abandoned branches stay in the file: everything in it was
 said, in the order of the file. A fork copies entries with their ids.

@@ -5,7 +5,7 @@ from typing import Any, Final, Generic, TypeVar
 
 from katod.model import LONGEST_NAME
 
-# Tool names as the agents write them (format notes, section D), compared in lower case.
+# Tool names as the agents write them, compared in lower case.
 FAMILIES: Final[dict[str, tuple[str, ...]]] = {
     "read": ("read", "notebookread", "view_image", "readmcpresourcetool", "read_file", "view"),
     "edit": ("edit", "multiedit", "write", "notebookedit", "apply_patch", "write_file", "str_replace"),

@@ -1,4 +1,4 @@
-"""zot: `sessions/<16 digits>/<time>-<8>.jsonl` (format notes, section 4), and a captured stream of `zot --json`.
+"""zot: `sessions/<16 digits>/<time>-<8>.jsonl`, and a captured stream of `zot --json`.
 
 Rows have no ids and are named by their place. A stream contains each call up to three times: as a start, in the
 message and on its own. The message counts; what it lacks is taken from the other rows.

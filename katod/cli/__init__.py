@@ -15,10 +15,10 @@ EXIT_FAILED = 1
 # that `katod --help` need not import them all.
 _COMMANDS: Final = {
     "run": "Run the daemon in the foreground.",
-    "demo": "Play a sample session and show the transcript that katod writes.",
-    "status": "Show the daemon, the recordings, and what went wrong.",
+    "demo": "Replay a sample session and show the transcript that katod writes.",
+    "status": "Show the daemon, the recordings and recent problems.",
     "sessions": "List the sessions on this machine, newest first.",
-    "record": "Start, stop or capture a recording from the shell.",
+    "record": "Start or stop recording a session, or capture it from its beginning.",
     "export": "Export a session, a session file, a recording, or everything.",
     "verify": "Check transcripts against the agents' session files.",
     "config": "Write, show and check the configuration.",
@@ -49,10 +49,10 @@ class _Group(click.Group):
 )
 @click.pass_context
 def app(ctx: click.Context, config_path: Path | None) -> None:
-    """Own your AI conversations.
+    """Record the sessions of coding agents as Markdown or JSONL.
 
     katod follows the sessions of your coding agents and writes transcripts to
-    files that are yours. Type `::start` in the chat to record, `::stop` to end.
+    files you own. Type `::start` in the chat to record, `::stop` to end.
     """
     from katod.cli.context import Context  # noqa: PLC0415 - `katod --help` needs none of it
 
@@ -60,7 +60,7 @@ def app(ctx: click.Context, config_path: Path | None) -> None:
 
 
 def main() -> None:
-    """Run the program. Exit codes: 0 success, 1 failure with one line on stderr, 2 wrong usage."""
+    """Run the program. Exit codes: 0 success, 1 failure with one line on stderr, 2 usage error."""
     try:
         app(standalone_mode=False, prog_name="katod")
     except click.UsageError as error:

@@ -54,7 +54,7 @@ def show(context: Context) -> None:
 @config.command()
 @click.pass_obj
 def check(context: Context) -> None:
-    """Check the configuration and name the first mistake."""
+    """Validate the configuration and report the first error."""
     target = context.config_path
     settings_module.load(target, required=context.is_named)
     click.echo(f"{target}: valid" if target.exists() else f"{target}: not found, using defaults")

@@ -1,4 +1,4 @@
-"""`katod demo`: replays a recorded session in a temporary home, runs katod on it and shows the transcript."""
+"""`katod demo`: replays a sample session in a temporary home directory, runs katod on it and shows the transcript."""
 
 import os
 import shutil
@@ -25,11 +25,11 @@ _WIDTH = 76
 
 
 @click.command()
-@click.option("--keep", is_flag=True, help="Keep the temporary home and print its path.")
+@click.option("--keep", is_flag=True, help="Keep the temporary home directory and print its path.")
 def demo(keep: bool) -> None:
-    """Play a sample session and show the transcript that katod writes.
+    """Replay a sample session and show the transcript that katod writes.
 
-    Runs in a temporary home and leaves your own files alone.
+    Runs in a temporary home directory and leaves your own files alone.
     """
     home = Path(tempfile.mkdtemp(prefix="katod-demo-"))
     try:
@@ -45,7 +45,7 @@ def demo(keep: bool) -> None:
         click.echo("To record your own sessions, start `katod run` and type ::start in the chat.")
     finally:
         if keep:
-            click.echo(f"kept: {home}")
+            click.echo(f"kept the temporary home directory: {home}")
         else:
             shutil.rmtree(home, ignore_errors=True)
 
@@ -78,7 +78,7 @@ def _play(home: Path) -> None:
     lines = data_file("demo/session.jsonl", Path("fixtures/demo/session.jsonl")).splitlines(keepends=True)
     folder = home / ".claude" / "projects" / "-home-me-shop"
     folder.mkdir(parents=True)
-    click.secho("A Claude Code session, as it happens:", bold=True)
+    click.secho("Replaying a sample Claude Code session:", bold=True)
     click.echo()
     with (folder / _SESSION).open("ab", buffering=0) as file:
         for line in lines:
@@ -116,5 +116,5 @@ def _until(condition: Callable[[], bool], what: str) -> None:
     deadline = time.monotonic() + _PATIENCE
     while not condition():
         if time.monotonic() > deadline:
-            raise KatodError(f"timed out waiting for {what}", hint="`katod demo --keep` keeps katod.log")
+            raise KatodError(f"timed out waiting for {what}", hint="run `katod demo --keep` and read katod.log")
         time.sleep(0.01)

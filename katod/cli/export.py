@@ -16,7 +16,7 @@ from katod.cli.context import Context, Found
 from katod.config import local_zone
 from katod.errors import KatodError, SelectionError, SourceError
 from katod.formats.registry import FORMATS
-from katod.model import SUFFIXES, Options, SessionKey
+from katod.model import FORMAT_OF, SUFFIXES, Options, SessionKey
 from katod.record.export import Stretch, read_katod, render_all, render_recording, replay
 from katod.record.policy import Policy
 from katod.store.rows import OutputRow
@@ -24,17 +24,24 @@ from katod.store.rows import OutputRow
 
 @click.command()
 @click.argument("what", required=False, metavar="[SESSION|FILE]")
-@click.option("--recording", type=int, metavar="ID", help="Export a recording as it was made (ids: `katod status`).")
-@click.option("--all", "everything", is_flag=True, help="Export every session to its own file in the folder of -o.")
+@click.option(
+    "--recording",
+    type=int,
+    metavar="ID",
+    help="Render a recording again, with its own settings (ids: `katod status`).",
+)
+@click.option(
+    "--all", "everything", is_flag=True, help="Export every session, each to its own file in the directory of -o."
+)
 @click.option(
     "-f",
     "--format",
     "format_name",
     type=click.Choice(list(FORMATS)),
-    help="Output format. Default: by the suffix of -o.",
+    help="Output format. Default: by the file extension of -o, else markdown.",
 )
 @click.option(
-    "-o", "--output", default="-", metavar="FILE|FOLDER|-", help="Where to write. Default: -, standard output."
+    "-o", "--output", default="-", metavar="FILE|DIRECTORY|-", help="Where to write. Default: -, standard output."
 )
 @click.option("--thinking", is_flag=True, help="Include the agent's thinking.")
 @click.option("--tools", type=click.Choice(["none", "summary", "full"]), help="How to show tool calls.")
@@ -60,7 +67,7 @@ def export(
         raise click.UsageError("give exactly one of SESSION, FILE, --recording ID or --all")
     if recording is not None:
         if format_name or thinking or tools or no_redact:
-            raise click.UsageError("--recording exports a recording as it was made: it takes no options other than -o")
+            raise click.UsageError("--recording uses the recording's own settings: the only other option is -o")
         row, pieces = _recording(context, recording)
         _write(output, pieces, row.path.name)
         return
@@ -70,20 +77,21 @@ def export(
         _all(context, Path(output), chosen, options)
         return
     name, pieces = _one(context, str(what), chosen, options)
-    _write(output, pieces, f"{name}{FORMATS[chosen].suffix}")
+    _write(output, pieces, f"{name}{SUFFIXES[chosen]}")
 
 
 def _by_suffix(output: Path, *, everything: bool) -> str:
-    """Return the format that the output's name implies. Raises UsageError for an unknown suffix."""
+    """Return the format that the output's name implies. Raises UsageError for an unknown file extension."""
     if everything or not output.suffix or output.is_dir():
         return "markdown"
-    if output.suffix not in SUFFIXES:
-        raise click.UsageError(f"unknown suffix {output.suffix} (known: {', '.join(SUFFIXES)}): choose one with -f")
-    return SUFFIXES[output.suffix]
+    if output.suffix not in FORMAT_OF:
+        known = ", ".join(FORMAT_OF)
+        raise click.UsageError(f"unknown file extension {output.suffix} (known: {known}): choose a format with -f")
+    return FORMAT_OF[output.suffix]
 
 
 def _one(context: Context, what: str, format_name: str, options: Options) -> tuple[str, Iterator[str]]:
-    """Return the name of the export, without suffix, and its text."""
+    """Return the name of the export, without its extension, and its text."""
     path = Path(what).expanduser()
     if path.is_file():
         return path.stem, _file(context, path, format_name, options)
@@ -136,8 +144,8 @@ def _recording(context: Context, recording: int) -> tuple[OutputRow, Iterator[st
 
 def _all(context: Context, folder: Path, format_name: str, options: Options) -> None:
     if str(folder) == "-":
-        raise click.UsageError("--all needs a folder: add -o FOLDER")
-    suffix = FORMATS[format_name].suffix
+        raise click.UsageError("--all needs a directory: add -o DIRECTORY")
+    suffix = SUFFIXES[format_name]
     failed = written = 0
     sessions = sorted(context.found().values(), key=lambda found: found.key)
     for found in _progress(sessions):

@@ -3,13 +3,12 @@
 import time
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Literal
 
 import click
 
 from katod.cli.context import Context
 from katod.errors import AlreadyRunning, KatodError, LedgerError, TargetRefused
-from katod.model import SessionKey
+from katod.model import SessionKey, Word
 from katod.service import control
 from katod.service.control import Request
 from katod.service.lock import holder
@@ -21,7 +20,7 @@ _PATIENCE = 10.0
 
 @click.group()
 def record() -> None:
-    """Start, stop or capture a recording from the shell.
+    """Start or stop recording a session, or capture it from its beginning.
 
     SESSION is a session id, a unique prefix of one, `agent:prefix`, or `latest`.
     """
@@ -53,7 +52,7 @@ def capture(context: Context, session: str, name: str) -> None:
     _ask(context, session, "capture", name)
 
 
-def _ask(context: Context, session: str, word: Literal["start", "stop", "capture"], name: str) -> None:
+def _ask(context: Context, session: str, word: Word, name: str) -> None:
     found = context.select(session)
     aside = quarantined(context.state, LEDGER_NAME)
     recorded = _is_recorded(context, found.key)
@@ -64,7 +63,7 @@ def _ask(context: Context, session: str, word: Literal["start", "stop", "capture
     if refusal:
         raise TargetRefused(refusal)
     for path in quarantined(context.state, LEDGER_NAME)[len(aside) :]:
-        click.echo(f"katod: the ledger could not be used; quarantined as {path}, all before it is history", err=True)
+        click.echo(f"katod: the ledger was unusable and was moved to {path}; earlier commands are ignored", err=True)
     click.echo(_result(context, request) if recorded or word != "stop" else f"{request.key} is not being recorded")
     if word != "stop" and holder(context.state) is None:
         click.echo("katod is not running: start `katod run` to keep recording", err=True)
@@ -85,7 +84,7 @@ def _is_recorded(context: Context, key: SessionKey) -> bool:
 
 
 def _answered(context: Context, answer: Path) -> str:
-    """Wait for the daemon's answer; without a daemon, carry out the request here."""
+    """Wait for the daemon's answer; without a daemon, execute the request here."""
     from katod.daemon import run_daemon  # noqa: PLC0415 - the watcher's libraries load only here
 
     deadline = time.monotonic() + _PATIENCE

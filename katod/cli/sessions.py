@@ -31,9 +31,13 @@ _LEAST_TITLE = 12
 @click.option("--agent", type=click.Choice(sorted(AGENTS)), help="Show only sessions of this agent.")
 @click.option("--project", help="Show only sessions whose project path contains this text.")
 @click.option(
-    "--since", metavar="DATE|DAYS", help="Show only sessions changed since a date (2026-02-01) or in the last DAYS (7)."
+    "--since",
+    metavar="DATE|DAYS",
+    help="Show only sessions changed since a date (2026-02-01) or in the last DAYS days.",
 )
-@click.option("--all", "everything", is_flag=True, help="Include sub-agents, and show more than 50 sessions.")
+@click.option(
+    "--all", "everything", is_flag=True, help="Show all sessions, including sub-agents, not only the latest 50."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line.")
 @click.pass_obj
 def sessions(

@@ -1,4 +1,4 @@
-"""`katod status`: what katod is doing, and what went wrong."""
+"""`katod status`: what katod is doing, and recent problems."""
 
 import time
 from contextlib import suppress
@@ -18,7 +18,7 @@ from katod.store.ledger import LEDGER_NAME, Ledger
 from katod.store.rows import OutputRow, SessionRow, SourceRow
 
 _LAST = 10
-_QUARANTINED = "quarantined: everything before that is history. Type ::start again, then delete this file"
+_QUARANTINED = "moved aside; a new one was created. Type ::start to record again, then delete this file"
 
 
 @click.command()
@@ -26,7 +26,7 @@ _QUARANTINED = "quarantined: everything before that is history. Type ::start aga
 @click.option("--watch", is_flag=True, help="Refresh every two seconds until Ctrl-C.")
 @click.pass_obj
 def status(context: Context, as_json: bool, watch: bool) -> None:
-    """Show the daemon, the recordings, and what went wrong."""
+    """Show the daemon, the recordings and recent problems."""
     while True:
         row = collect(context)
         if watch and not as_json:
@@ -99,7 +99,7 @@ def _parked(output: OutputRow) -> dict[str, Any]:
 
 def _lines(row: dict[str, Any]) -> list[str]:
     daemon = row["daemon"]
-    lines = [f"katod is running (process {daemon.get('pid', '?')})" if daemon["running"] else "katod is not running"]
+    lines = [f"katod is running (PID {daemon.get('pid', '?')})" if daemon["running"] else "katod is not running"]
     lines.append(f"{_count(row['sources'], 'session file')} known")
     lines += _section("recording", [_shown(one, f"{one['session']} → ") for one in row["recordings"]])
     lines += _section("ended", [_shown(one) for one in row["ended"][-_LAST:]])

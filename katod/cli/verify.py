@@ -26,8 +26,8 @@ class Verdict(NamedTuple):
 def verify(context: Context, recording: int | None) -> None:
     """Check transcripts against the agents' session files.
 
-    katod renders each recording again and compares. Text that you added is fine; a part that is missing or changed is
-    not, and makes the exit code 1.
+    Renders each recording again and compares it with the file. Text that you added is ignored. Exits with 1 if
+    anything is missing or changed.
     """
     ledger = context.ledger()
     rows = [row for row in (ledger.outputs() if ledger else []) if recording in (None, row.id)]
@@ -43,7 +43,7 @@ def verify(context: Context, recording: int | None) -> None:
         click.echo(f"{row.id}  {row.path}: {verdict.text}")
     ledger.close()
     if failed:
-        raise KatodError(f"{failed} of {len(rows)} recordings differ")
+        raise KatodError(f"{failed} of {len(rows)} recordings do not match")
 
 
 def _verify(ledger: Ledger, row: OutputRow, context: Context) -> Verdict:

@@ -1,4 +1,4 @@
-"""What a command does, given the state of its session (the table of design, section 5). Pure."""
+"""What a command does, given the state of its session. Pure."""
 
 from typing import Literal, NamedTuple
 

@@ -1,13 +1,12 @@
-"""The grammar of commands (design, section 5): a whole line at column 0, outside code fences."""
+"""The grammar of commands: a whole line at column 0, outside code fences."""
 
 import re
 from collections.abc import Iterator
-from typing import Final, Literal, NamedTuple, cast
+from typing import Final, NamedTuple, cast, get_args
 
-from katod.model import Command
+from katod.model import Command, Word
 
-Word = Literal["start", "stop", "capture", "export"]
-WORDS: Final = ("start", "stop", "capture", "export")
+WORDS: Final = get_args(Word)
 _LINE: Final = re.compile(r"::([A-Za-z]+)(?![^\s])[ \t]*(.*)")
 _NEAR: Final = re.compile(r"::[A-Za-z]")
 MOST_COMMANDS: Final = 1000  # per message; the rest is text: all events and ranges of a message are in memory at once

@@ -1,4 +1,4 @@
-"""Resolves a typed name to a path that katod may write to (design, sections 5 and 9)."""
+"""Resolves a typed name to a path that katod may write to."""
 
 import re
 import unicodedata
@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from katod.errors import TargetRefused
-from katod.model import SUFFIXES, Target
+from katod.model import FORMAT_OF, SUFFIXES, Target
 
 _LONGEST_PART: Final = 200
 _LONGEST: Final = 1000
@@ -29,7 +29,7 @@ class TargetScope:
     format: str
 
 
-def resolve(name: str, scope: TargetScope, *, formats: tuple[str, ...] = tuple(SUFFIXES.values())) -> Target:
+def resolve(name: str, scope: TargetScope, *, formats: tuple[str, ...] = tuple(SUFFIXES)) -> Target:
     """Return the target that a typed name means. Raises TargetRefused with the reason."""
     name = unicodedata.normalize("NFC", name.strip()).removeprefix("@")  # agents complete file names with an @
     if _FORBIDDEN.search(name):
@@ -53,8 +53,7 @@ def generated(template: str, fields: dict[str, str], scope: TargetScope) -> Targ
     filled = template.format_map({**fields, "project": scope.project_folder})
     raw = [part for part in filled.split("/") if part]
     parts = tuple(_tame(part) for part in raw) or ("untitled",)
-    suffix = next(s for s, name in SUFFIXES.items() if name == scope.format)
-    target = Target(scope.output, (*parts[:-1], parts[-1] + suffix), scope.format)
+    target = Target(scope.output, (*parts[:-1], parts[-1] + SUFFIXES[scope.format]), scope.format)
     _outside_agents(target.path, scope)
     return target
 
@@ -86,7 +85,7 @@ def _project(scope: TargetScope) -> Path:
     too_wide = resolved in (Path("/"), scope.home.resolve())
     if too_wide or any(_is_within(agent, resolved) for agent in scope.agents):
         raise TargetRefused(
-            "the session's directory is not a project: it is /, your home, or it contains an agent's folder",
+            "the session's directory is not a project: it is /, your home directory, or it contains one of an agent",
             hint="use a name without a slash",
         )
     return project
@@ -103,17 +102,22 @@ def _inside(name: str, scope: TargetScope) -> tuple[Path, str]:
                 return root, name[len(prefix) :]
     raise TargetRefused(
         "the path is outside the output directory, the project and the allowed roots",
-        hint="add its folder to `output.allowed_roots`",
+        hint="add its directory to `output.allowed_roots`",
     )
 
 
 def _check_part(part: str) -> None:
     if part in ("", ".", ".."):
-        raise TargetRefused("the path contains an empty part, `.` or `..`", hint="write it without them")
+        raise TargetRefused("the path contains an empty component, `.` or `..`", hint="write it without them")
     if part.startswith("."):
-        raise TargetRefused("katod does not write to hidden files or folders", hint="use a name without a leading dot")
+        raise TargetRefused(
+            "katod does not write to hidden files or directories", hint="use a name without a leading dot"
+        )
     if part.startswith(("-", "+", "~")) or part.split(".", maxsplit=1)[0].lower() in _RESERVED:
-        raise TargetRefused("invalid file name", hint="do not begin it with -, + or ~, and avoid con, nul and the like")
+        raise TargetRefused(
+            "invalid file name",
+            hint="do not start it with -, + or ~, and avoid reserved names such as con",
+        )
     if len(part.encode()) > _LONGEST_PART:
         raise TargetRefused("the name is too long", hint=f"use at most {_LONGEST_PART} bytes")
 
@@ -122,19 +126,22 @@ def _with_format(parts: tuple[str, ...], default: str, formats: tuple[str, ...])
     name = parts[-1]
     stem, dot, ending = name.rpartition(".")
     if not dot:
-        suffix = next(s for s, f in SUFFIXES.items() if f == default)
-        return (*parts[:-1], name + suffix), default
-    chosen = SUFFIXES.get(f".{ending.lower()}")
+        return (*parts[:-1], name + SUFFIXES[default]), default
+    chosen = FORMAT_OF.get(f".{ending.lower()}")
     if chosen is None or chosen not in formats or not stem:
-        known = ", ".join(sorted(SUFFIXES))
-        raise TargetRefused(f"unknown suffix (known: {known})", hint="leave it out to use the configured format")
+        known = ", ".join(sorted(FORMAT_OF))
+        raise TargetRefused(
+            f"unknown file extension (known: {known})", hint="without one, the configured format is used"
+        )
     return parts, chosen
 
 
 def _outside_agents(path: Path, scope: TargetScope) -> None:
     resolved = path.parent.resolve() / path.name
     if any(_is_within(resolved, agent) for agent in scope.agents):
-        raise TargetRefused("the path is in an agent's folder or katod's state directory", hint="use another folder")
+        raise TargetRefused(
+            "the path is in an agent's directory or katod's state directory", hint="use another directory"
+        )
 
 
 def _is_within(path: Path, folder: Path) -> bool:

@@ -18,7 +18,6 @@ class Jsonl:
     """Writes every event in full, without a head or marks."""
 
     name: ClassVar[str] = "jsonl"
-    suffix: ClassVar[str] = ".jsonl"
     version: ClassVar[int] = 1
 
     def __init__(self, options: Options, _: dict[str, Any] | None = None) -> None:

@@ -37,7 +37,6 @@ class Markdown:
     """Prints a conversation, with a heading whenever the speaker, the model or the day changes."""
 
     name: ClassVar[str] = "markdown"
-    suffix: ClassVar[str] = ".md"
     version: ClassVar[int] = 1
 
     def __init__(self, options: Options, state: dict[str, Any] | None = None) -> None:

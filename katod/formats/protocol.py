@@ -14,7 +14,6 @@ class Format(Protocol):
     """
 
     name: ClassVar[str]
-    suffix: ClassVar[str]
     version: ClassVar[int]  # rises when the same events would print different text
 
     def __init__(self, options: Options, state: dict[str, Any] | None = None) -> None:

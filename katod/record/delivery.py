@@ -60,7 +60,7 @@ class Delivery:
             try:
                 save_asset(_place(output.row), output.row.options.assets, name, content)
             except OutputError as error:
-                self._log.asset_failed(str(error.path), error.what)
+                self._log.attachment_failed(str(error.path), error.what)
 
     def deliver(self, row: OutputRow) -> bool:
         """Append the intent of one output; on failure, park the output and return False."""

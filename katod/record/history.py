@@ -66,7 +66,7 @@ def note_document(source: Source, file: SourceFile, ledger: Ledger, log: EventLo
     """Mark the commands that a document contains when it is first seen as applied."""
     batch = file.read(Cursor(), 0)
     if not batch.lines:
-        raise SourceError("is being written", path=source.path)
+        raise SourceError("still being written", path=source.path)
     if find_command(source.identity, batch)[0] is not None:
         with ledger.transaction():
             ledger.add_applied(_commands(source, batch, log))

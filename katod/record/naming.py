@@ -60,7 +60,7 @@ class OutputNaming:
             target = first if number == 1 else numbered(first, number)
             if self._ledger.output_at(target.path) is None and examine(target.root, target.parts) != "taken":
                 return target
-        raise TargetRefused("all generated names are taken")
+        raise TargetRefused("no unused file name found")
 
     def recorded(self, key: SessionKey) -> OutputRow | None:
         """Return the output that a session is being recorded to, None if it is not recorded."""

@@ -4,14 +4,15 @@ import os
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Final, Literal, cast
+from typing import Any, Final, cast, get_args
 from uuid import uuid4
 
 import orjson
 
-from katod.model import Command, SessionKey
+from katod.model import Command, SessionKey, Word
 
 FOLDER: Final = "requests"
+_WORDS: Final = get_args(Word)
 _SUFFIX: Final = ".request"
 _ANSWER: Final = ".answer"
 
@@ -21,7 +22,7 @@ class Request:
     """One command for a session, and when it was requested."""
 
     session: tuple[str, str, str]
-    word: Literal["start", "stop", "capture", "export"]
+    word: Word
     name: str
     time: str
 
@@ -99,7 +100,7 @@ def _parse(data: bytes) -> Request | None:
         row: dict[str, Any] = orjson.loads(data)
         agent, session, subagent = row["session"]
         word = row["word"]
-        if word not in ("start", "stop", "capture", "export"):
+        if word not in _WORDS:
             return None
         return Request((str(agent), str(session), str(subagent)), cast("Any", word), str(row["name"]), str(row["time"]))
     except (ValueError, KeyError, TypeError):

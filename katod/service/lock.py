@@ -34,7 +34,7 @@ class Lock:
             holder = os.pread(fd, 32, 0).decode(errors="replace").strip()
             os.close(fd)
             raise AlreadyRunning(
-                f"another katod is running{f' (process {holder})' if holder else ''}",
+                f"another katod is running{f' (PID {holder})' if holder else ''}",
                 path=directory,
                 hint="run `katod status` to see what it is doing",
             )

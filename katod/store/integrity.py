@@ -47,7 +47,7 @@ def connect_read_only(path: Path) -> sqlite3.Connection | None:
     if not path.exists():
         return None
     if not path.is_file():
-        raise LedgerError("is not a regular file", path=path, hint=HOW_TO_MEND)
+        raise LedgerError("not a regular file", path=path, hint=HOW_TO_MEND)
     if path.stat().st_size == 0:
         return None
     refuse_newer(stated_identity(path), path)
@@ -65,7 +65,7 @@ def connect_read_only(path: Path) -> sqlite3.Connection | None:
     connection.close()
     refuse_newer(identity, path)
     writer = "an unreleased version of katod" if identity[1] in _UNRELEASED else "another program"
-    raise LedgerError(f"was written by {writer}", path=path, hint="`katod run` quarantines it")
+    raise LedgerError(f"written by {writer}", path=path, hint="`katod run` quarantines it")
 
 
 def create(path: Path, schema: str) -> sqlite3.Connection:
@@ -107,14 +107,14 @@ def refuse_newer(identity: tuple[int, int], path: Path) -> None:
     """Raise LedgerError if the ledger was written by a newer katod."""
     application, version = identity
     if application == APPLICATION_ID and version > TABLES_VERSION:
-        raise LedgerError("was written by a newer katod", path=path, hint="upgrade katod, or move the file away")
+        raise LedgerError("written by a newer version of katod", path=path, hint="upgrade katod, or move the file away")
 
 
 def refuse_link(path: Path) -> None:
     """Raise LedgerError for a symbolic link: its target may belong to someone else."""
     for name in (path, _log(path)):
         if name.is_symlink():
-            raise LedgerError("is a symbolic link", path=name, hint="replace the link with the file, or delete it")
+            raise LedgerError("must not be a symbolic link", path=name, hint="replace the link with the file, or delete it")
 
 
 def check_files(path: Path) -> None:
@@ -207,7 +207,7 @@ def quarantine(path: Path, error: LedgerError, log: EventLog) -> None:
             _log(path).rename(_log(aside))
         path.with_name(f"{path.name}-shm").unlink(missing_ok=True)
     except OSError as failure:
-        raise LedgerError(f"is unusable and cannot be quarantined: {failure.strerror}", path=path) from failure
+        raise LedgerError(f"unusable, and cannot be quarantined: {failure.strerror}", path=path) from failure
     log.ledger_quarantined(str(aside), error.what)
 
 

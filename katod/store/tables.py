@@ -171,7 +171,7 @@ def _tuple_builder(hint: type) -> Codec:
 
 def _build_dataclass(cls: type, names: frozenset[str], value: dict[str, Any]) -> Any:
     if value.keys() - names:
-        raise LedgerError("contains options from a newer katod", hint="upgrade katod")
+        raise LedgerError("contains options from a newer version of katod", hint="upgrade katod")
     return cls(**value)
 
 

@@ -9,7 +9,7 @@ from typing import Final
 from katod.errors import SourceError
 from katod.tail.reader import SourceFile
 
-SUFFIX: Final = ".zst"
+COMPRESSED_SUFFIX: Final = ".zst"
 # Far more than any session: anything larger is a decompression bomb.
 _LARGEST: Final = 4 * 1024**3
 _CHUNK: Final = 1024 * 1024
@@ -29,14 +29,14 @@ def decompressed(fd: int, path: str) -> Iterator[int]:
     try:
         import zstandard  # noqa: PLC0415 - an extra, for this kind of file alone
     except ImportError:
-        raise SourceError("is compressed: install `katod[zst]` to read it", path=path) from None
+        raise SourceError("compressed: to read it, install katod with the extra `zst`", path=path) from None
     with tempfile.TemporaryFile() as plain, os.fdopen(os.dup(fd), "rb") as packed:
         try:
             with zstandard.ZstdDecompressor().stream_reader(packed, read_across_frames=True) as content:
                 while piece := content.read(_CHUNK):
                     plain.write(piece)
                     if plain.tell() > _LARGEST:
-                        raise SourceError(f"is too large when decompressed: the limit is {_LARGEST} bytes", path=path)
+                        raise SourceError(f"too large when decompressed: the limit is {_LARGEST} bytes", path=path)
         except zstandard.ZstdError as error:
             raise SourceError(f"cannot be decompressed: {error}", path=path) from error
         plain.flush()

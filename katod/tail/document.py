@@ -38,7 +38,7 @@ class Document(SourceFile):
             return Batch(b"", self.size, cursor, more=False)
         after = Cursor(self.size, self.anchor(self.size))
         if self.size > LINE_CAP:
-            raise SourceError(f"is too large to read: {self.size} bytes, the limit is {LINE_CAP}", path=self.path)
+            raise SourceError(f"too large to read: {self.size} bytes, the limit is {LINE_CAP}", path=self.path)
         lines = [Line(0, self.size, data) for data in self.documents(self._pread(self.size, 0))]
         return Batch(b"", 0, after if lines else cursor, more=False, lines=lines)
 

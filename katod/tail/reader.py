@@ -63,7 +63,7 @@ class SourceFile:
         self.path = path
         status = os.fstat(fd)
         if not stat.S_ISREG(status.st_mode):
-            raise SourceError("is not a regular file", path=path)
+            raise SourceError("not a regular file", path=path)
         self.size = status.st_size
         self.mtime_ns = status.st_mtime_ns
         self.dev, self.ino = status.st_dev, status.st_ino

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from katod.errors import SourceError, SourceGone
-from katod.tail.compressed import SUFFIX, Unpacked, decompressed
+from katod.tail.compressed import COMPRESSED_SUFFIX, Unpacked, decompressed
 from katod.tail.document import Document
 from katod.tail.reader import SourceFile
 
@@ -20,7 +20,7 @@ def open_source(path: str) -> Iterator[SourceFile]:
     except OSError as error:
         raise SourceError(f"cannot be opened: {error.strerror}", path=path) from error
     try:
-        if path.endswith(SUFFIX):
+        if path.endswith(COMPRESSED_SUFFIX):
             with decompressed(fd, path) as plain:
                 yield Unpacked(plain, path)
         else:

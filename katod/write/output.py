@@ -135,7 +135,7 @@ def _take_empty(place: Place) -> Known:
     try:
         with _opened(place, create=False) as fd:
             if os.fstat(fd).st_size:
-                raise OutputError("another file now has this name", path=place.path, hint="move or rename it")
+                raise OutputError("a different file already exists here", path=place.path, hint="move or rename it")
             return _known(fd)
     except FileNotFoundError:
         raise _gone(place) from None
@@ -205,7 +205,7 @@ def _opened(place: Place, *, create: bool) -> Iterator[int]:
                 os.close(fd)
     except FileNotFoundError:
         if create:
-            raise OutputError("its folder no longer exists", path=place.path, hint="is the disk mounted?") from None
+            raise OutputError("its directory no longer exists", path=place.path, hint="is the disk mounted?") from None
         raise
     except FileExistsError:
         raise
@@ -255,6 +255,6 @@ def _write(fd: int, data: bytes, path: Path) -> None:
     while view:
         written = os.write(fd, view)
         if written <= 0:
-            raise OutputError("cannot be written: the system accepted 0 bytes", path=path, hint="is the disk full?")
+            raise OutputError("cannot be written: write returned 0 bytes", path=path, hint="is the disk full?")
         view = view[written:]
     _sync(fd)

@@ -21,7 +21,7 @@ class Plan:
 
 
 def plan(following: bytes, intent: bytes, bounds: list[int], *, anchored: bool = True) -> Plan:
-    """Decide how to complete an intent (design, section 7).
+    """Decide how to complete an intent.
 
     `bounds` are the ends of its events within the intent. `following` is what follows the committed length, or, if the
     file was edited before it (`anchored` is false), the end of the file.

@@ -61,7 +61,7 @@ def _step(fd: int, part: str, *, make: bool) -> int:
         if stat.S_ISLNK(_mode(fd, part)):
             raise TargetRefused(f"{part} is a symbolic link") from error
         if isinstance(error, NotADirectoryError):
-            raise TargetRefused(f"{part} is not a folder") from error
+            raise TargetRefused(f"{part} is not a directory") from error
         raise
     os.close(fd)
     return below
@@ -108,11 +108,11 @@ def examine(root: Path, parts: tuple[str, ...]) -> Condition:
     except FileNotFoundError:
         return "new"
     except NotADirectoryError as error:
-        raise TargetRefused("a part of the path is not a folder") from error
+        raise TargetRefused("a part of the path is not a directory") from error
     except OSError as error:
         if is_transient(error):
             raise
-        raise TargetRefused(f"cannot be examined: {error.strerror}") from error
+        raise TargetRefused(f"cannot be accessed: {error.strerror}") from error
     if stat.S_ISLNK(status.st_mode):
         raise TargetRefused(f"{parts[-1]} is a symbolic link")
     require_plain_file(status, parts[-1])

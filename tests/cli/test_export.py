@@ -34,7 +34,7 @@ def test_a_file_is_never_overwritten(spoken):
 def test_an_unknown_suffix_is_wrong_usage(spoken):
     """The suffix names the format."""
     spoken.cli("export", "latest", "-o", str(spoken.home / "x.pdf"), code=2)
-    assert "unknown suffix" in spoken.said
+    assert "unknown file extension" in spoken.said
 
 
 def test_a_failed_export_leaves_nothing(world):

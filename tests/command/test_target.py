@@ -106,7 +106,7 @@ def test_configured_format_gives_the_suffix(scope):
 
 def test_format_that_is_not_offered_is_refused(scope):
     """A suffix is refused if its format cannot be written."""
-    with pytest.raises(TargetRefused, match="suffix"):
+    with pytest.raises(TargetRefused, match="file extension"):
         resolve("a.jsonl", scope, formats=("markdown",))
 
 

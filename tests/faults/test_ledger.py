@@ -288,7 +288,7 @@ def test_a_ledger_of_a_newer_katod_is_refused(world, command):
         ledger.execute("PRAGMA user_version = 999")
     ledger.close()
     before, outputs = ledger_of(world).read_bytes(), world.contents()
-    assert "newer katod" in refused(world, *command)
+    assert "newer version of katod" in refused(world, *command)
     assert ledger_of(world).read_bytes() == before
     assert sorted(path.name for path in world.state.glob("ledger*")) == ["ledger.db"]
     assert world.contents() == outputs

@@ -263,7 +263,7 @@ def test_a_recording_is_announced_and_its_end_too(chat):
     chat.type("::stop")
     assert [note[0] for note in chat.notes] == ["katod: recording", "katod: stopped"]
     assert len(chat.parts.said("recording.started")) == len(chat.parts.said("recording.ended")) == 1
-    assert [fields["word"] for fields in chat.parts.said("command.applied")] == ["start", "stop"]
+    assert [fields["command"] for fields in chat.parts.said("command.applied")] == ["start", "stop"]
 
 
 def test_an_output_is_printed_to_once_whatever_begins_in_it(chat):

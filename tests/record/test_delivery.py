@@ -112,7 +112,7 @@ def test_another_file_of_the_name_is_left_alone(desk):
     desk.path.parent.mkdir(parents=True)
     desk.path.write_text("dear diary")
     assert not desk.write("one\n")
-    assert desk.row.problem == "another file now has this name"
+    assert desk.row.problem == "a different file already exists here"
     desk.path.rename(desk.path.with_name("mine.md"))
     assert desk.delivery.retry(desk.row)
     assert desk.path.read_text() == "one\n"
@@ -282,7 +282,7 @@ def test_an_output_that_cannot_be_opened_is_left_to_the_append(desk):
     desk.path.symlink_to(desk.parts.world.home)
     assert desk.printed() == ""
     assert not desk.write("two\n")
-    assert "is not a regular file" in desk.row.problem or "symbolic link" in desk.row.problem
+    assert "not a regular file" in desk.row.problem or "symbolic link" in desk.row.problem
 
 
 # -- attachments -------------------------------------------------------------------------------------
@@ -306,4 +306,4 @@ def test_an_attachment_that_cannot_be_saved_is_logged(desk):
     live = LiveOutput(desk.row)
     live.assets = [("image/png", "aGk=")]
     desk.delivery.save_assets(live)
-    assert [fields["problem"] for fields in desk.parts.said("asset.failed")] == ["n.assets is not a folder"]
+    assert [fields["problem"] for fields in desk.parts.said("attachment.failed")] == ["n.assets is not a directory"]

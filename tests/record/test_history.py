@@ -152,5 +152,5 @@ def test_a_document_that_is_being_written_is_tried_again(parts):
     """What it holds cannot be told yet."""
     maker, source = document(parts, user("::start"))
     maker.path.write_bytes(maker.path.read_bytes()[:-10])
-    with pytest.raises(SourceError, match="is being written"):
+    with pytest.raises(SourceError, match="still being written"):
         read(parts, source, lambda source, file: note_document(source, file, parts.ledger, parts.log))

@@ -101,7 +101,7 @@ def test_a_name_is_refused_when_all_numbers_are_taken(home, monkeypatch):
     monkeypatch.setattr("katod.record.naming._MOST_NUMBERS", 3)
     for _ in range(2):
         home.naming.make(home.session, home.naming.generated(metadata()), metadata())
-    with pytest.raises(TargetRefused, match="all generated names are taken"):
+    with pytest.raises(TargetRefused, match="no unused file name found"):
         home.naming.generated(metadata())
 
 

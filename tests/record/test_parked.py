@@ -358,6 +358,6 @@ def test_a_recording_of_a_newer_katod_is_left_as_it_is(world):
     ledger.execute("UPDATE outputs SET options = json_set(options, '$.new', 1)")
     ledger.commit()
     ledger.close()
-    with pytest.raises(LedgerError, match="newer katod"):
+    with pytest.raises(LedgerError, match="newer version of katod"):
         world.once()
     assert not list(world.state.glob("*.damaged*"))

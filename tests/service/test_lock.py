@@ -32,7 +32,7 @@ def test_an_open_state_directory_becomes_private(state):
 def test_a_lock_that_is_held_names_its_holder(state):
     """The second katod is told which process runs, and what shows what it does."""
     lock = Lock.take(state)
-    with pytest.raises(AlreadyRunning, match=f"process {os.getpid()}") as caught:
+    with pytest.raises(AlreadyRunning, match=f"PID {os.getpid()}") as caught:
         Lock.take(state)
     assert "katod status" in caught.value.hint
     lock.release()

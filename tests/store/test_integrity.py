@@ -130,7 +130,7 @@ def test_a_newer_ledger_is_refused_and_keeps_its_bytes(tmp_path):
     newer(tmp_path / LEDGER_NAME)
     before = (tmp_path / LEDGER_NAME).read_bytes()
     for open_it in (lambda: Ledger.open(tmp_path, LOG), lambda: Ledger.read(tmp_path)):
-        with pytest.raises(LedgerError, match="newer katod") as raised:
+        with pytest.raises(LedgerError, match="newer version of katod") as raised:
             open_it()
         assert raised.value.hint == "upgrade katod, or move the file away"
     assert os.listdir(tmp_path) == [LEDGER_NAME]
@@ -145,7 +145,7 @@ def test_a_link_is_refused(path, name):
         path.rename(aside)
     aside.touch()
     path.with_name(name).symlink_to(aside)
-    with pytest.raises(LedgerError, match="is a symbolic link"):
+    with pytest.raises(LedgerError, match="must not be a symbolic link"):
         Ledger.open(path.parent, LOG)
     assert path.with_name(name).is_symlink()
 
@@ -277,9 +277,9 @@ def test_quarantined_ledgers_are_numbered_and_listed_oldest_first(tmp_path):
     ("damage", "problem"),
     [
         (scribble, "file is not a database"),
-        (become_a_folder, "is not a regular file"),
-        (belong_to_no_program, "was written by another program"),
-        (lambda path: (path.unlink(), unreleased(path)), "was written by an unreleased version of katod"),
+        (become_a_folder, "not a regular file"),
+        (belong_to_no_program, "written by another program"),
+        (lambda path: (path.unlink(), unreleased(path)), "written by an unreleased version of katod"),
     ],
 )
 def test_who_only_reads_is_told_and_quarantines_nothing(tmp_path_factory, damage, problem):

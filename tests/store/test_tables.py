@@ -175,7 +175,7 @@ def test_what_katod_did_not_write_is_damage(table, values):
 
 def test_options_of_a_newer_katod_are_named_as_such():
     """An option that this version does not know is no damage: the ledger must not be quarantined for it."""
-    with pytest.raises(LedgerError, match="options from a newer katod") as raised:
+    with pytest.raises(LedgerError, match="options from a newer version of katod") as raised:
         OUTPUTS.read(with_(OUTPUTS, OUTPUT, options='{"not_yet_known":true}'))
     assert not isinstance(raised.value, LedgerDamaged)
     assert raised.value.hint == "upgrade katod"

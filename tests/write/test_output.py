@@ -117,7 +117,7 @@ def test_disk_error_names_the_output(place, monkeypatch, error):
 def test_file_that_someone_made_is_not_taken(place):
     """A new output never goes into a file that holds something."""
     put(place, b"a note\n")
-    with pytest.raises(OutputError, match="another file"):
+    with pytest.raises(OutputError, match="a different file"):
         append_new(place, INTENT)
     assert place.path.read_bytes() == b"a note\n"
 
@@ -325,7 +325,7 @@ def test_output_known_to_an_older_katod_is_the_same(place):
 def test_file_that_someone_made_is_never_made_an_output(place, data):
     """A file with something in it that the ledger does not know was made by someone else: it is left alone."""
     put(place, data)
-    with pytest.raises(OutputError, match="another file"):
+    with pytest.raises(OutputError, match="a different file"):
         make(place)
     assert place.path.read_bytes() == data
 
@@ -390,5 +390,5 @@ def test_output_in_a_folder_named_like_attachments_is_refused_like_any(tmp_path)
     """A file that stands in the way is an output error, whatever the output's folder is called."""
     place = Place(tmp_path, ("my.assets", "auth.md"))
     put(place, b"a note\n")
-    with pytest.raises(OutputError, match="another file"):
+    with pytest.raises(OutputError, match="a different file"):
         append_new(place, INTENT)

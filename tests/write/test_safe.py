@@ -95,7 +95,7 @@ def test_linked_folder_is_refused(root, create, depth):
     folder = root.joinpath(*PARTS[:depth])
     folder.parent.mkdir(parents=True, exist_ok=True)
     folder.symlink_to(root.parent / "outside" / ("docs" if depth == 2 else ""))
-    with pytest.raises(TargetRefused, match=r"link|not a folder"):
+    with pytest.raises(TargetRefused, match=r"link|not a directory"):
         write(root, create=create)
     assert (root.parent / "outside/docs/auth.md").read_text() == "precious"
     assert os.listdir(root.parent / "outside") == ["docs"]
@@ -152,7 +152,7 @@ def test_what_is_no_file_is_refused_without_waiting(root, make, create):
 def test_file_in_the_place_of_a_folder_is_refused(root, create):
     """A path that leads through a file leads nowhere."""
     (root / "app").write_text("a note")
-    with pytest.raises(TargetRefused, match="not a folder"):
+    with pytest.raises(TargetRefused, match="not a directory"):
         write(root, create=create)
     assert (root / "app").read_text() == "a note"
 

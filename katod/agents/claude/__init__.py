@@ -1,4 +1,4 @@
-"""Claude Code (format notes, part A)."""
+"""Claude Code."""
 
 from pathlib import Path
 from typing import Final

@@ -1,4 +1,4 @@
-"""Claude Code: `projects/<slug>/<session>.jsonl` and its sub-agents (format notes, part A).
+"""Claude Code: `projects/<slug>/<session>.jsonl` and its sub-agents.
 
 There is one record per content block and several per message. Most `user` records do not come from the user.
 `parentUuid` is ignored: whatever is in the file was said, in the order of the file.

@@ -1,4 +1,4 @@
-"""Claude Code: the blocks of an assistant message (format notes, A.3)."""
+"""Claude Code: the blocks of an assistant message."""
 
 from typing import Any, Final
 

@@ -1,4 +1,4 @@
-"""Claude Code: how events are named, and which session and prompt they belong to (format notes, A.3)."""
+"""Claude Code: how events are named, and which session and prompt they belong to."""
 
 from typing import Any, Final
 

@@ -1,4 +1,4 @@
-"""Claude Code: text typed while the agent works, which may get no record of its own (format notes, A.5)."""
+"""Claude Code: text typed while the agent works, which may get no record of its own."""
 
 from typing import Any, Final
 

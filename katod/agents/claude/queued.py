@@ -1,4 +1,4 @@
-"""Claude Code: text typed while the agent worked, as an attachment record (format notes, A.5)."""
+"""Claude Code: text typed while the agent worked, as an attachment record."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Claude Code: `system` records, and text from the client in the assistant's place (format notes, A.6)."""
+"""Claude Code: `system` records, and text from the client in the assistant's place."""
 
 from typing import Any, Final
 

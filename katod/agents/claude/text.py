@@ -1,4 +1,4 @@
-"""Claude Code: which text blocks of `user` records a person typed (format notes, A.4)."""
+"""Claude Code: which text blocks of `user` records a person typed."""
 
 import re
 from typing import Any, Final, NamedTuple

@@ -1,4 +1,4 @@
-"""Claude Code: token usage, once per message (format notes, table 0, row 8).
+"""Claude Code: token usage, once per message.
 
 Several records share a message id and repeat its usage; the last one has the final figures. The usage is returned at
 a record with a stop reason, or at the first record that is neither part of the message nor a result of its calls.

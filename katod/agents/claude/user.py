@@ -1,4 +1,4 @@
-"""Claude Code: `user` records, most of which do not come from the user (format notes, A.4)."""
+"""Claude Code: `user` records, most of which do not come from the user."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Codex (format notes, part B)."""
+"""Codex."""
 
 from pathlib import Path
 from typing import Final

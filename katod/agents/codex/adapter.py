@@ -1,4 +1,4 @@
-"""Codex: `sessions/YYYY/MM/DD/rollout-<time>-<thread>[_<rollout>].jsonl` (format notes, part B).
+"""Codex: `sessions/YYYY/MM/DD/rollout-<time>-<thread>[_<rollout>].jsonl`.
 
 A file is either legacy or paginated throughout, as its first `session_meta` says. Everything is in it twice: user text
 is only read from `user_message` or the `UserMessage` item, assistant text from the `response_item` (legacy) or the

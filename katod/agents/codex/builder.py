@@ -1,4 +1,4 @@
-"""Codex: events are named by their rollout and their place in it (format notes, B.2)."""
+"""Codex: events are named by their rollout and their place in it."""
 
 from typing import Any, Final
 

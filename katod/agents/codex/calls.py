@@ -1,4 +1,4 @@
-"""Codex: calls, outputs, and the records of executions between them (format notes, B.6)."""
+"""Codex: calls, outputs, and the records of executions between them."""
 
 from typing import Any, Final
 

@@ -6,7 +6,7 @@ _RECORDS: Final = (
     "dynamic_tools_updated", "inter_agent_communication", "inter_agent_communication_metadata",
     "realtime_item", "retained_context", "security_risk_score", "world_state",
 )  # fmt: skip
-# `event_msg` types without content of their own (format notes, B.5).
+# `event_msg` types without content of their own.
 _EVENTS: Final = (
     "account/rateLimits/updated", "agent_message", "agent_reasoning", "agent_reasoning_raw_content",
     "codex/event/raw_item", "collab_agent_interaction_end", "collab_waiting_end", "context_compacted",

@@ -1,4 +1,4 @@
-"""Codex: what the client records beside the conversation (format notes, B.5)."""
+"""Codex: what the client records beside the conversation."""
 
 from typing import Any, Final
 

@@ -1,4 +1,4 @@
-"""Codex: which texts a person typed (format notes, B.5 to B.7)."""
+"""Codex: which texts a person typed."""
 
 from typing import Any, Final, NamedTuple
 from uuid import UUID

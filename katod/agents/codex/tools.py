@@ -1,4 +1,4 @@
-"""Codex: tool calls and their outputs (format notes, B.6)."""
+"""Codex: tool calls and their outputs."""
 
 import re
 from typing import Any, Final

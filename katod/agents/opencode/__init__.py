@@ -1,4 +1,4 @@
-"""OpenCode: sessions in a database, before 1.2 in a tree of files (format notes, section 2)."""
+"""OpenCode: sessions in a database, before 1.2 in a tree of files."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

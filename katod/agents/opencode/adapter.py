@@ -1,5 +1,5 @@
-"""OpenCode: one document per session, `{info, messages: [{info, parts}]}`, as `opencode export` prints it (format
-notes, section 2). The same document is made from the database and from the older tree of JSON files.
+"""OpenCode: one document per session, `{info, messages: [{info, parts}]}`, as `opencode export` prints it. The same
+document is made from the database and from the older tree of JSON files.
 
 Parts change until they settle: a part becomes an event once it is final, and nothing after it does before. The events
 depend on the document alone; known ids are skipped downstream.

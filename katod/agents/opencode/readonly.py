@@ -30,7 +30,7 @@ def reading(path: str) -> Iterator[sqlite3.Connection]:
     if not Path(f"{path}-wal").exists():
         mode = "immutable=1"
     elif not Path(f"{path}-shm").exists():
-        raise SourceError("cannot be read until its agent opens it again: it has a -wal but no -shm file", path=path)
+        raise SourceError("cannot be read: it has a -wal but no -shm file (start the agent once)", path=path)
     connection: sqlite3.Connection | None = None
     try:
         connection = sqlite3.connect(f"{Path(path).as_uri()}?{mode}", uri=True, isolation_level=None, timeout=_WAIT)

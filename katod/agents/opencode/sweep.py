@@ -1,4 +1,4 @@
-"""The sessions in an OpenCode database, as if each were a file: `<database>#<session>` (format notes, 2.2, 2.4)."""
+"""The sessions in an OpenCode database, as if each were a file: `<database>#<session>`."""
 
 import os
 import sqlite3

@@ -1,4 +1,4 @@
-"""Sessions of OpenCode before its database: one file per session, message and part (format notes, 2.1 and 2.5)."""
+"""Sessions of OpenCode before its database: one file per session, message and part."""
 
 import json
 import os
