@@ -40,7 +40,7 @@ def test_the_latest_session_is_the_one_that_changed_last(context):
 
 
 def test_an_ambiguous_prefix_names_who_is_meant(context):
-    """No session is chosen if two begin alike; an empty text selects none in particular."""
+    """If a prefix matches two sessions, no session is selected and the error names both."""
     with pytest.raises(SelectionError, match="2 sessions match '6f1c'") as caught:
         context.select("6f1c")
     assert f"claude:{ONE}" in str(caught.value)
