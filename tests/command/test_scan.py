@@ -74,7 +74,7 @@ def test_line_breaks_of_json_are_line_breaks():
     ],
 )
 def test_other_text_is_no_command(record):
-    """What no person typed, or what is not a complete command line, is skipped."""
+    """Text that was not typed, or is not a complete command line, is skipped."""
     assert find_command(CLAUDE, lines(record))[0] is None
 
 

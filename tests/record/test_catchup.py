@@ -18,7 +18,7 @@ from tests.support.records import SESSION, Claude, CodexLegacy
 KEY = SessionKey("claude", SESSION)
 
 
-# -- what a follower has seen -------------------------------------------------------------------------
+# -- what a follower has seen ------------------------------------------------------------------------
 
 
 class Known:
