@@ -66,7 +66,7 @@ def test_a_follower_leaves_what_the_session_has_not_seen(ledger):
 
 @pytest.mark.parametrize(("gone", "expected"), [(False, ""), (True, "c")])
 def test_a_copy_is_read_where_it_was_first_seen(ledger, gone, expected):
-    """An event that is in two sources is read from the first one, unless that source no longer exists."""
+    """An event that is in two sources is read from where it was first seen, unless that source no longer exists."""
     catalog = Known(s2=gone)
     assert admitted(SeenByFollower(1, ledger, catalog, {}), catalog.sources[1], "c") == expected
     assert admitted(SeenByFollower(1, ledger, Known(), {}), Known().sources[2], "c") == "c"
@@ -83,7 +83,7 @@ def test_a_rewritten_source_is_known_by_all_that_was_passed(ledger):
 
 
 def test_positions_are_all_admitted(ledger):
-    """Without native ids every event that the session knows is admitted each time."""
+    """Without native ids every event is admitted, as no position is read twice."""
     assert admitted(PassedByPosition(1, ledger, Known(), {}), Known().sources[1], "aax") == "aax"
 
 

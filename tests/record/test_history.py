@@ -73,7 +73,7 @@ def source(parts):
 
 @pytest.mark.parametrize(("at", "history"), [(0, True), (99, True), (100, False)])
 def test_a_command_before_the_baseline_is_history(parts, source, at, history):
-    """A command before the baseline, where recording may begin, is history."""
+    """A command before the baseline, from which on katod watches the file, is history."""
     source.baseline = 100
     assert is_history(typed(parts, source, Claude().user("::start"), at), source, parts.catalog) is history
 
