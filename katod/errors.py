@@ -58,7 +58,7 @@ class OutputError(KatodError):
 
 
 class LedgerError(KatodError):
-    """The ledger comes from a newer katod, or its directory is not safe to use."""
+    """The ledger cannot be used: it is unreadable, from a newer katod, or its directory is not safe."""
 
 
 class LedgerDamaged(LedgerError):

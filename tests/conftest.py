@@ -17,21 +17,21 @@ settings.load_profile(examples.QUICK)
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Take many examples where the run is not the default one, and no profile was asked for."""
+    """Take many examples if slow tests are selected and no profile was requested."""
     if "not slow" not in config.getoption("markexpr") and not config.getoption("--hypothesis-profile"):
         settings.load_profile(examples.THOROUGH)
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """With many examples every property test is slow: `-m slow` runs it again."""
+    """Mark property tests as slow in a thorough run, so that `-m slow` selects them, too."""
     if settings.get_current_profile_name() == examples.THOROUGH:
         for item in filter(examples.is_property, items):
             item.add_marker(pytest.mark.slow)
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """Spare the garbage collector what lives until the end: each child process would copy it when it collects."""
+    """Freeze what lives until the end: each child process would copy it when it collects garbage."""
     if session.config.option.collectonly:
         return
     gc.collect()
@@ -40,7 +40,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 
 @pytest.fixture
 def no_descriptor_is_left(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Whatever the code under test opens it closes; what the interpreter collects meanwhile does not count."""
+    """Check that the code under test closes every descriptor it opens; those of the interpreter do not count."""
     held: dict[int, os.stat_result] = {}
     opening = os.open
 
@@ -55,7 +55,7 @@ def no_descriptor_is_left(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def _is(fd: int, status: os.stat_result) -> bool:
-    """Return whether a descriptor is open and that of this file."""
+    """Return whether a descriptor is open and refers to this file."""
     try:
         return os.path.samestat(os.fstat(fd), status)
     except OSError:
@@ -64,12 +64,12 @@ def _is(fd: int, status: os.stat_result) -> bool:
 
 @pytest.fixture
 def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
-    """A home in which katod has run once before the first session."""
+    """Return a home in which katod has run once before the first session."""
     return World(tmp_path / "home", monkeypatch)
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Where KATOD_MOST_SKIPS is set, more skipped tests than that fail the run."""
+    """Fail the run if KATOD_MOST_SKIPS is set and more tests than that were skipped."""
     most = os.environ.get("KATOD_MOST_SKIPS")
     reporter = session.config.pluginmanager.get_plugin("terminalreporter")
     if most is None or reporter is None:

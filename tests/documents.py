@@ -1,6 +1,6 @@
 """The generated parts of the documents: `python -m tests.documents` writes them, `test_docs.py` compares them.
 
-A generated part lies between `<!-- NAME:begin -->` and `<!-- NAME:end -->`. Its source is katod itself: the help
+A generated part is between `<!-- NAME:begin -->` and `<!-- NAME:end -->`. Its source is katod itself: the help
 texts, the default configuration, the registry of agents, the redaction rules and the log events.
 """
 
@@ -37,12 +37,12 @@ DOCUMENTS: Final = (
 
 
 def text(document: str) -> str:
-    """Return a document."""
+    """Return the text of a document."""
     return (ROOT / document).read_text()
 
 
 def block(document: str, name: str) -> str:
-    """Return a generated part of a document as it is now."""
+    """Return a generated part of a document as it is committed."""
     begin, end = _bounds(text(document), name)
     return text(document)[begin:end]
 
@@ -69,7 +69,7 @@ def help_text(*words: str) -> str:
 
 
 def commands(group: click.Group = app, prefix: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], click.Command]]:
-    """Yield every command with its whole name."""
+    """Yield every command with its full name."""
     context = click.Context(group)
     for name in group.list_commands(context):
         command = group.get_command(context, name)
@@ -86,7 +86,7 @@ def reference() -> str:
 
 
 def agents() -> str:
-    """Return the table of agents: where katod looks is what the default configuration says."""
+    """Return the table of agents; the folders are those in the default configuration."""
     roots = {key.split(".")[1]: meaning for key, _, meaning in settings() if key.endswith(".roots")}
     lines = ["| name | agent | session directory |", "|---|---|---|"]
     for name in sorted(AGENTS):
@@ -115,7 +115,7 @@ def settings() -> Iterator[tuple[str, str, str]]:
 
 
 def keys() -> str:
-    """Return the table of configuration keys; those of an agent appear once."""
+    """Return the table of configuration keys; those of agents are listed once."""
     lines = ["| key | default | meaning |", "|---|---|---|"]
     for key, default, meaning in settings():
         _, agent, leaf = key.split(".") if key.startswith("agents.") else ("", "", "")
@@ -128,14 +128,14 @@ def keys() -> str:
 
 
 def transcript() -> str:
-    """Return the transcript of the demo's session without its front matter, as the picture of the README shows it."""
+    """Return the transcript of the demo session without its front matter, as in the picture of the README."""
     picture = runpy.run_path(str(ROOT / "packaging/readme/picture.py"))
     lines = "\n".join(line for line, _ in picture["transcript"]())
     return f"````markdown\n{lines}\n````\n"
 
 
 def rules() -> str:
-    """Return the table of redaction rules, one line for each name that a replacement may show."""
+    """Return the table of redaction rules, one row for each name that a placeholder may contain."""
     facts: dict[str, list[str]] = {}
     for rule in (redact.PEM, *redact.PREFIXED, *redact.IN_URLS, redact.HEADER, redact.ASSIGNED):
         known = facts.setdefault(rule.name, [])
@@ -169,7 +169,7 @@ BLOCKS: Final[dict[tuple[str, str], Callable[[], str]]] = {
 
 
 def main() -> None:
-    """Write every generated part, the table of faults included."""
+    """Write every generated part, including the table of faults."""
     from tests.faults import table  # noqa: PLC0415 - it collects the whole suite
 
     for (document, name), content in BLOCKS.items():

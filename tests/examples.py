@@ -1,7 +1,7 @@
 """How many examples a property test takes: a few in the default run, thousands with `-m slow`.
 
-The profile is chosen before any test is imported. A test says nothing and takes `FEW` or `MANY`; one whose examples
-cost more than others says so: `@examples(5, 400)`. KATOD_EXAMPLES asks for another number of many.
+The profile is chosen before any test is imported. By default a test takes `FEW` or `MANY` examples; one whose
+examples are more expensive sets its own numbers: `@examples(5, 400)`. KATOD_EXAMPLES replaces all numbers of many.
 """
 
 import os
@@ -19,11 +19,11 @@ _COMMON: Final = settings(deadline=None, suppress_health_check=list(HealthCheck)
 
 
 def register() -> None:
-    """Make the profiles known to hypothesis."""
-    # The same examples for everyone: whoever changes something else sees no test fail that did not fail before.
+    """Register the profiles with hypothesis."""
+    # The same examples for everyone: an unrelated change must not make a test fail that passed before.
     settings.register_profile(QUICK, _COMMON, max_examples=FEW, derandomize=True)
     settings.register_profile(THOROUGH, _COMMON, max_examples=_wanted(MANY))
-    # For runs that have to fail, each time in the same way, and need not say how simply.
+    # For runs that are expected to fail: always in the same way, without time spent on shrinking.
     phases = [Phase.explicit, Phase.generate]
     settings.register_profile(UNSHRUNK, _COMMON, max_examples=MANY, derandomize=True, phases=phases)
 
@@ -33,12 +33,12 @@ def _wanted(many: int) -> int:
 
 
 def number(few: int, many: int) -> int:
-    """Return one of two numbers of examples, the one that the profile of this run asks for."""
+    """Return one of two numbers of examples, depending on the profile of this run."""
     return few if settings.get_current_profile_name() == QUICK else _wanted(many)
 
 
 def examples(few: int, many: int, **more: Any) -> Callable[[Any], Any]:
-    """Return a decorator for a property test, or for the test case of a state machine, with these numbers of examples."""
+    """Return a decorator that sets the numbers of examples of a property test or of a state machine's test case."""
 
     def decorate(test: Any) -> Any:
         wanted = settings(max_examples=number(few, many), **more)
@@ -52,16 +52,16 @@ def examples(few: int, many: int, **more: Any) -> Callable[[Any], Any]:
 
 
 def mostly(often: Container[Any], cases: Iterable[Any]) -> list[Any]:
-    """Return the cases for `pytest.mark.parametrize`: the default run takes those of `often`, the others are slow."""
+    """Return the cases for `pytest.mark.parametrize`; those not in `often` are marked slow."""
     return [case if case in often else pytest.param(case, marks=pytest.mark.slow) for case in cases]
 
 
 def is_property(item: pytest.Item) -> bool:
-    """Return whether a test takes examples."""
+    """Return whether a test is a property test."""
     return getattr(getattr(item, "obj", None), "is_hypothesis_test", False) or bool(item.get_closest_marker("examples"))
 
 
 def most_of(item: pytest.Item) -> int:
-    """Return how many examples a test takes with `-m slow`; 1 for a test that takes none."""
+    """Return how many examples a test takes with `-m slow`; 1 for a test without examples."""
     mark = item.get_closest_marker("examples")
     return int(mark.args[1]) if mark else MANY if is_property(item) else 1

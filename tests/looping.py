@@ -1,4 +1,4 @@
-"""`@each`: parametrize within one test. Cases that only repeat a rule are one assertion, with a list of what breaks it."""
+"""`@each`: parametrize within one test, for cases that repeat one rule; the failed cases are listed together."""
 
 import functools
 import inspect
@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 from _pytest.mark.structures import ParameterSet
 
-SHOWN = 5  # failed cases that are told in full; of the others the names
+SHOWN = 5  # failed cases that are shown in full; the others by name only
 
 
 def each(names: str | tuple[str, ...], cases: Iterable[Any], *, ids: Any = None) -> Callable[[Any], Any]:
     """Return a decorator that runs a test with each case in turn, and fails with the list of those that fail.
 
-    The arguments are those of `pytest.mark.parametrize`. A test of which each case needs a fixture of its own is none
-    for this. `cases_of` counts the cases.
+    The arguments are those of `pytest.mark.parametrize`. It is not suitable if each case needs fixtures of its own.
+    `cases_of` counts the cases.
     """
     keys = [name.strip() for name in names.split(",")] if isinstance(names, str) else list(names)
     sets = [ParameterSet.extract_from(case, force_tuple=len(keys) == 1) for case in cases]

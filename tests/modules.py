@@ -1,4 +1,4 @@
-"""The modules of katod as the tests of its structure see them: each is read and parsed once a run."""
+"""The modules of katod for the tests of its structure: each is read and parsed once per run."""
 
 import ast
 from collections.abc import Iterable, Iterator
@@ -12,15 +12,15 @@ ROOT: Final = Path(katod.__file__).parent
 
 
 class Module(NamedTuple):
-    """One module: its name (`katod.tail.reader`), the part of katod it belongs to, and its source."""
+    """One module: its name (`katod.tail.reader`), the part of katod it belongs to, and its syntax tree."""
 
     name: str
     part: str
     lines: int
     tree: ast.Module
     nodes: tuple[ast.AST, ...]
-    imported: frozenset[str]  # of katod or not: at its top, within a function, or for types only
-    called: frozenset[str]  # the last names of what it calls: `open`, and `stat` of `os.stat`
+    imported: frozenset[str]  # all imports, of katod or not: at the top, within a function, or for types only
+    called: frozenset[str]  # the last names of what it calls: `open`, and `stat` for `os.stat`
 
 
 def _imported(nodes: Iterable[ast.AST]) -> Iterator[str]:
@@ -41,14 +41,14 @@ def _called(nodes: Iterable[ast.AST]) -> Iterator[str]:
 
 
 def _target(name: str) -> str:
-    """Return the module that `from … import …` reaches: the name itself, or what it is taken from."""
+    """Return the module that `from … import …` imports: the name itself, or the module that contains it."""
     outer = name.rpartition(".")[0]
     return name if not outer.startswith("katod") or name in paths() else outer
 
 
 @cache
 def paths() -> dict[str, Path]:
-    """Return every module of katod: name to file."""
+    """Return the file of every module of katod, by name."""
     return {_name(path): path for path in sorted(ROOT.rglob("*.py"))}
 
 

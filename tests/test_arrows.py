@@ -1,4 +1,4 @@
-"""Which part of katod may import which: arrows go one way, between parts and between the modules inside each."""
+"""Which part of katod may import which: imports go one way, between parts and between the modules of each."""
 
 import ast
 from collections import defaultdict
@@ -8,9 +8,9 @@ from graphlib import TopologicalSorter
 from katod.agents import AGENTS
 from tests.modules import modules
 
-# Each part, and all that it may import. A part is a package, or a module beside the packages.
+# Each part, and everything that it may import. A part is a package, or a module next to the packages.
 ARROWS = {
-    # what all may know
+    # what every part may use
     "errors": "",
     "model": "",
     "events": "",
@@ -19,9 +19,9 @@ ARROWS = {
     "backoff": "",
     "metadata": "events model",
     "config": "agents errors log model",
-    # what is remembered between the stages
+    # what is stored between the stages
     "store": "errors log model",
-    # the stages: bytes come in at the top and go out at the bottom
+    # the stages, from bytes to outputs
     "tail": "errors model",
     "agents": "errors events model tail",
     "discover": "agents config errors log model store tail",
@@ -42,7 +42,7 @@ ALL = {part: set(allowed.split()) for part, allowed in ARROWS.items()}
 STAGES = ("discover", "tail", "agents", "command", "formats", "write")
 AROUND = {"record", "pipeline", "schedule", "daemon", "cli", "service"}
 
-# The libraries that talk to the world outside, or that make an output depend on more than its input: where each is known.
+# Libraries that reach the outside world, or make an output depend on more than its input: who may import them.
 LIBRARIES = {
     "sqlite3": {"agents", "store"},
     "watchdog": {"discover"},
@@ -57,7 +57,7 @@ LIBRARIES = {
     "locale": set(),
 }
 
-# A module that uses one of these depends on more than what it is given: the clock, the disk, the environment, chance.
+# A module that uses one of these depends on more than its arguments: the clock, the disk, the environment, chance.
 OUTSIDE_LIBRARIES = {
     "click", "fcntl", "getpass", "glob", "importlib", "locale", "logging", "os", "platformdirs", "random", "rich", "secrets",
     "select", "shutil", "signal", "socket", "sqlite3", "structlog", "subprocess", "sys", "tempfile", "threading", "time",
@@ -68,7 +68,7 @@ OUTSIDE_CALLS = {
     "open", "print", "read_bytes", "read_text", "resolve", "rglob", "stat", "today", "touch", "unlink", "utcnow",
     "uuid1", "uuid4", "write_bytes", "write_text",
 }  # fmt: skip
-# The modules that do; all others are pure, a new one included.
+# The modules that do; all others, including new ones, must be pure.
 IMPURE = {
     "cli": "katod.cli .config .context .demo .export .record .run .sessions .status .verify",
     "config": "katod.config",
@@ -87,7 +87,7 @@ IMPURE = {
     "record": ".backfill .catchup .delivery .export .history .naming .policy .session .stream",
     "service": ".control .desktop .lock .sd_notify .signals",
 }
-# What decides the bytes of an output: pure, and built of nothing but pure modules.
+# What determines the bytes of an output: pure, and using only pure modules.
 DECIDING = (
     "katod.formats",
     "katod.command.grammar",
@@ -102,13 +102,13 @@ DECIDING = (
     "katod.tail.framing",
     "katod.write.recover",
 )
-# Those that know every agent by its reader, for no more than its names: to be given the names instead.
+# These import every agent's reader only for the agents' names; the names should be passed to them instead.
 KNOW_THE_READERS = ("katod.formats.markdown", "katod.formats.registry", "katod.formats.toolview", "katod.record.ranges")
 
 
 @cache
 def graph():
-    """What each module imports of katod, other modules only."""
+    """Return what each module imports of katod, without itself."""
     return {
         name: {other for other in module.imported if other in modules()} - {name} for name, module in modules().items()
     }
@@ -116,7 +116,7 @@ def graph():
 
 @cache
 def reach(name):
-    """All modules that one module needs, directly or through others."""
+    """Return all modules that a module needs, directly or through others."""
     found, left = set(), [name]
     while left:
         new = graph()[left.pop()] - found
@@ -127,7 +127,7 @@ def reach(name):
 
 @cache
 def used():
-    """What each part imports from the others today."""
+    """Return what each part imports from the others."""
     found = defaultdict(set)
     for name, module in modules().items():
         if module.part != "__init__":
@@ -137,13 +137,13 @@ def used():
 
 
 def touches(module):
-    """What a module uses apart from its arguments."""
+    """Return what a module uses apart from its arguments."""
     libraries = {name.split(".")[0] for name in module.imported} & OUTSIDE_LIBRARIES
     return libraries | (module.called & OUTSIDE_CALLS)
 
 
 def impure():
-    """The full names for the table above."""
+    """Return the full names of the modules in the table above."""
     return {
         f"katod.{part}{name}" if name.startswith(".") else name
         for part, names in IMPURE.items()
@@ -152,7 +152,7 @@ def impure():
 
 
 def test_every_part_is_in_the_table_and_no_arrow_is_unused():
-    """Each part imports what its line in the table says: all of it and nothing else."""
+    """Each part imports exactly what its row in the table allows."""
     table = {part: allowed for part, allowed in ALL.items() if part != "__init__"}
     found = used()
     assert {
@@ -165,18 +165,18 @@ def test_every_part_is_in_the_table_and_no_arrow_is_unused():
 
 
 def test_arrows_never_go_round():
-    """Parts can be read, and tested, in an order in which each needs only those before it."""
+    """There is an order of the parts in which each needs only those before it."""
     order = list(TopologicalSorter(ALL).static_order())
     assert order.index("write") < order.index("record") < order.index("pipeline") < order.index("daemon")
 
 
 def test_no_modules_import_each_other_in_a_circle():
-    """Inside a package, too, each module needs only those before it; imports for types count."""
+    """No module imports itself through others, including imports for types only."""
     assert [name for name in graph() if name in reach(name)] == []
 
 
 def test_no_agent_is_named_outside_its_module():
-    """What differs between agents is a field of their description, not a case somewhere else."""
+    """Differences between agents are fields of their spec, not cases in other modules."""
     names = set(AGENTS) - {"cursor"}  # which is also a place in a file
     named = {
         name: sorted(found)
@@ -188,12 +188,12 @@ def test_no_agent_is_named_outside_its_module():
 
 
 def test_stages_know_nothing_of_what_puts_them_together():
-    """A stage knows neither the ledger nor the pipeline nor the program around it."""
+    """A stage knows neither the recording nor the pipeline nor the program around it."""
     assert {stage: ALL[stage] & AROUND for stage in STAGES if ALL[stage] & AROUND} == {}
 
 
 def test_each_library_is_known_in_one_place():
-    """What accesses the outside world is imported in the module it belongs to, and nowhere else."""
+    """A library with access to the outside world is imported only by the part it belongs to."""
     wrong = [
         f"{module.name}: {library}"
         for module in modules().values()
@@ -204,14 +204,14 @@ def test_each_library_is_known_in_one_place():
 
 
 def test_every_module_is_pure_but_those_of_the_table():
-    """A module that reads clock, disk or environment, or writes, is in the table; the others do not."""
+    """Only modules in the table use the clock, the disk or the environment, and all of them do."""
     found = {name: sorted(touches(module)) for name, module in modules().items() if touches(module)}
     assert {name: what for name, what in found.items() if name not in impure()} == {}, "make it pure, or name it"
     assert impure() - set(found) == set(), "these are pure now: take them out of the table"
 
 
 def test_what_decides_the_bytes_of_an_output_is_pure_all_the_way_down():
-    """They depend on what they are given and on nothing else, and so do the modules they use."""
+    """These modules depend only on their arguments, and so do all modules that they use."""
     deciding = [name for name in modules() if name.startswith(DECIDING)]
     assert [name for name in DECIDING if name not in modules()] == []
     found = {name: sorted(({name} | reach(name)) & impure()) for name in deciding}

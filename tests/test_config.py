@@ -50,7 +50,7 @@ def mistake(text):
 
 
 def leaves(settings):
-    """Every setting by its dotted name."""
+    """Yield every setting with its dotted name."""
     for field in fields(settings):
         value = getattr(settings, field.name)
         if is_dataclass(value):
@@ -75,7 +75,7 @@ def test_reference_file_holds_every_key_at_its_default():
 
 
 def test_reference_file_explains_every_key():
-    """Above each key, or above the first of its table, is an explanation."""
+    """Each key has an explanation above it, or above the first key of its table."""
     before = ""
     for line in REFERENCE.read_text().splitlines():
         if "=" in line and not line.startswith("#"):
@@ -97,7 +97,7 @@ def test_every_key_can_be_set(table, key, text, value):
 
 
 def test_table_of_keys_is_complete():
-    """No key is left untested."""
+    """Every key is in the table."""
     assert {f"{table}.{key}" for table, key, _, _ in KEYS} == {
         n for n, _ in leaves(Settings()) if not n.startswith("agents.")
     }
@@ -163,7 +163,7 @@ def test_key_like_no_other_gets_the_list():
         ("log", "level", '"loud"', "one of debug, info, warning, error"),
         ("agents.claude", "enabled", '"no"', "true or false"),
         ("agents.claude", "roots", '"~/x"', "a list of strings"),
-        # what types do not tell
+        # beyond the types
         ("output", "directory", '"chats"', "absolute"),
         ("output", "directory", '""', "absolute"),
         ("output", "directory", '"~me/chats"', "absolute"),
@@ -191,7 +191,7 @@ def test_wrong_value_is_named_with_its_line_and_what_is_taken(table, key, value,
     "text", ["output = 5\n", "output = []\n", "agents = true\n", "[agents]\nclaude = true\n", "[[output]]\n"]
 )
 def test_value_in_the_place_of_a_table_is_named(text):
-    """A table that is none says so."""
+    """A value in place of a table is reported."""
     assert "must be a table" in str(mistake(text))
 
 
@@ -215,7 +215,7 @@ def test_missing_file_means_defaults(tmp_path):
 
 
 def test_file_that_cannot_be_read_is_named(tmp_path):
-    """A directory in the place of the file is an error, not a default."""
+    """A directory in place of the file is an error, and the defaults are not used."""
     with pytest.raises(ConfigError, match="cannot be read"):
         load(tmp_path)
 

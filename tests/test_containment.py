@@ -21,7 +21,7 @@ DEEP = b"[" * 995 + b"]" * 995
 
 @pytest.fixture
 def failing_once(monkeypatch):
-    """An adapter that runs out of memory at the next message of the assistant, and never again."""
+    """Return a function that makes the adapter run out of memory once, at the next message of the assistant."""
     real, failures = ClaudeAdapter.handlers["assistant"], [MemoryError]
 
     def fail(self, record):
@@ -34,7 +34,7 @@ def failing_once(monkeypatch):
 
 @pytest.mark.fault("one record breaks katod")
 def test_a_failed_step_is_taken_up_again(world, failing_once):
-    """What katod failed to read is in the output after the next step, and so is everything after it."""
+    """A record that katod failed to read is in the output after the next step, and so is everything after it."""
     make, source = Claude(), world.claude()
     source.append(make.user("::start n\none"))
     run = InProcess(world)
@@ -51,7 +51,7 @@ def test_a_failed_step_is_taken_up_again(world, failing_once):
 
 @pytest.mark.fault("one record breaks katod")
 def test_a_session_that_keeps_failing_stays_visible(world, monkeypatch):
-    """It is a problem in `katod status`, and waits at its position."""
+    """The session is a problem in `katod status`, and its cursor does not move."""
     make, source = Claude(), world.claude()
     source.append(make.user("::start n\none"))
     world.once()
@@ -93,7 +93,7 @@ def test_a_parked_export_is_tried_again_after_a_failed_step(world, monkeypatch, 
 
 @pytest.mark.parametrize("agent", ["claude", "codex"])
 def test_a_record_nested_too_deep_costs_only_itself(world, agent):
-    """What is before and after it is recorded."""
+    """The records before and after it are recorded."""
     if agent == "claude":
         make, source = Claude(), world.claude()
         deep = b'{"type":"new-kind","x":' + DEEP + b"}\n"
@@ -109,7 +109,7 @@ def test_a_record_nested_too_deep_costs_only_itself(world, agent):
 
 
 def test_a_request_for_a_session_with_a_bad_record_is_answered(world):
-    """The daemon and the recording both continue."""
+    """The request is answered, and the recording and the daemon continue."""
     make, source = Claude(), world.claude()
     source.append(make.user("one"), b'{"type":"new-kind","x":' + DEEP + b"}\n", make.user("two"))
     world.once()
@@ -121,7 +121,7 @@ def test_a_request_for_a_session_with_a_bad_record_is_answered(world):
 
 
 def test_a_request_that_fails_is_answered_and_gone(world, monkeypatch):
-    """The answer says so, and the daemon does not fail at every start."""
+    """The request is answered with the problem and removed, so that it does not fail at every start."""
     source = world.claude().append(Claude().says("one"))
     world.once()
 
@@ -136,7 +136,7 @@ def test_a_request_that_fails_is_answered_and_gone(world, monkeypatch):
 
 
 def test_a_spilled_result_that_cannot_be_read_costs_only_itself(world, monkeypatch):
-    """The record then shows its own short form."""
+    """The short form in the record itself is shown instead."""
     make, source = Claude(), world.claude()
     source.append(make.user("::start n +tools\none"), make.calls("t1", "Bash", command="x"))
     folder = source.path.parent / SESSION / "tool-results"
@@ -144,7 +144,7 @@ def test_a_spilled_result_that_cannot_be_read_costs_only_itself(world, monkeypat
     (folder / "abc.txt").write_text("spilled")
 
     class Broken:
-        """The system, with a disk that fails."""
+        """The `os` module, with a disk that fails."""
 
         def __getattr__(self, name):
             return getattr(os, name)
@@ -175,7 +175,7 @@ def test_sub_agents_of_like_names_get_files_of_their_own(world):
 
 
 def test_nothing_is_written_into_the_state_of_katod(world):
-    """Not even if the configuration allows the folder above it."""
+    """The state directory is refused even if the configuration allows the folder above it."""
     world.config.write_text(f'[output]\nallowed_roots = ["{world.home}"]\n')
     source = world.claude().append(Claude().user(f"::start {world.state}/mine.md\none"))
     world.once()

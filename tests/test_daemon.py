@@ -1,4 +1,4 @@
-"""The daemon as a process: starting, stopping, settings, watching, and requests."""
+"""The daemon as a process: start, stop, settings, watching, and requests."""
 
 import signal
 from pathlib import Path
@@ -15,7 +15,7 @@ from tests.support.world import SOURCE, World
 
 @pytest.mark.fault("two daemons")
 def test_a_second_daemon_is_refused(world: World) -> None:
-    """One state directory has one daemon; the second reports the first and exits with 1."""
+    """A state directory has one daemon; a second one reports the first and exits with 1."""
     with Live(world) as first:
         done = world.katod("run", check=False)
         assert done.returncode == 1
@@ -25,7 +25,7 @@ def test_a_second_daemon_is_refused(world: World) -> None:
 
 @pytest.mark.fault("two daemons")
 def test_the_lock_is_free_at_once_after_a_kill(world: World) -> None:
-    """However the daemon ends, the next one starts."""
+    """After a kill the next daemon starts at once."""
     with Live(world) as live:
         live.kill()
         assert not live.running
@@ -35,7 +35,7 @@ def test_the_lock_is_free_at_once_after_a_kill(world: World) -> None:
 
 @pytest.mark.fault("asked to stop at any moment")
 def test_a_signal_ends_it_after_the_step_under_way(world: World) -> None:
-    """SIGTERM and SIGINT end the daemon with 0, and what was written is settled in the ledger."""
+    """SIGTERM and SIGINT end the daemon with exit code 0, and written intents are settled in the ledger."""
     make, source = Claude(), world.claude()
     for number in (signal.SIGTERM, signal.SIGINT):
         with Live(world) as live:
@@ -61,7 +61,7 @@ def test_new_settings_hold_after_a_hang_up_and_bad_ones_do_not(world: World) -> 
 
 
 def test_the_shell_reaches_a_running_daemon(world: World) -> None:
-    """`katod record` leaves a request that the daemon answers; a refusal exits with 1 and its reason."""
+    """`katod record` leaves a request that the daemon answers; a refusal exits with 1 and prints the reason."""
     make, source = Claude(), world.claude()
     source.append(make.user("one"), make.says("two"))
     with Live(world) as live:
@@ -78,7 +78,7 @@ def test_the_shell_reaches_a_running_daemon(world: World) -> None:
 
 
 def test_a_request_waits_until_a_daemon_or_the_shell_takes_it(world: World) -> None:
-    """Without a daemon, `katod record` takes the lock and acts itself; nothing is left behind."""
+    """Without a daemon, `katod record` takes the lock and carries out the request itself; nothing is left behind."""
     make = Claude()
     world.claude().append(make.user("one"))
     world.cli("record", "capture", SESSION)
@@ -90,7 +90,7 @@ def test_a_request_waits_until_a_daemon_or_the_shell_takes_it(world: World) -> N
 def test_a_live_daemon_under_random_writing_equals_the_export(
     tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A daemon that is killed and restarted while a session is written in odd pieces writes what an export gives."""
+    """A daemon that is killed and restarted while a session grows in odd pieces writes the same as an export."""
 
     @settings(max_examples=8, phases=[Phase.generate])  # shrinking would start hundreds of daemons
     @given(st.lists(st.integers(1, 900), min_size=3, max_size=30), st.integers(0, 2))

@@ -26,7 +26,7 @@ MOST_LINES = 150
 
 
 def keys() -> Iterator[str]:
-    """Every configuration key."""
+    """Yield every configuration key."""
     for table in fields(Settings):
         if table.name == "agents":
             yield from (f"agents.{agent}.{key.name}" for agent in AGENTS for key in fields(Agent))
@@ -35,7 +35,7 @@ def keys() -> Iterator[str]:
 
 
 def payload_keys() -> dict[str, set[str]]:
-    """The payload keys of each kind, in all events of the fixtures."""
+    """Return the payload keys of each kind, from all events of the fixtures."""
     found: dict[str, set[str]] = defaultdict(set)
     for path in (ROOT / "fixtures/golden").rglob("*.jsonl"):
         for row in map(orjson.loads, path.read_bytes().splitlines()):
@@ -44,18 +44,18 @@ def payload_keys() -> dict[str, set[str]]:
 
 
 def prose(document: str) -> str:
-    """A document without its code blocks."""
+    """Return a document without its code blocks."""
     return re.sub(r"^(`{3,}).*?^\1$", "", text(document), flags=re.DOTALL | re.MULTILINE)
 
 
 def anchors(document: str) -> set[str]:
-    """The anchors of a document's headings, as a forge generates them."""
+    """Return the anchors of a document's headings, as a forge generates them."""
     headings = re.findall(r"^#+ (.*)$", prose(document), re.MULTILINE)
     return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
 def links(document: str) -> Iterator[tuple[str, str]]:
-    """Each relative link of a document: its target path, from the root of the repository, and its anchor."""
+    """Yield each relative link of a document: its target from the root of the repository, and its anchor."""
     for target in re.findall(r"\]\(<?([^)>\s]+)>?\)", prose(document)):
         if "://" not in target:
             name, _, anchor = target.partition("#")
@@ -65,7 +65,7 @@ def links(document: str) -> Iterator[tuple[str, str]]:
 
 @pytest.mark.parametrize(("document", "name"), BLOCKS)
 def test_a_generated_part_is_current(document: str, name: str) -> None:
-    """It matches katod's own output; KATOD_UPDATE=1 rewrites it."""
+    """A generated part equals katod's own output; KATOD_UPDATE=1 rewrites it."""
     content = BLOCKS[document, name]()
     if os.environ.get("KATOD_UPDATE"):
         documents.write(document, name, content)
@@ -135,7 +135,7 @@ def test_every_log_event_is_documented() -> None:
 
 
 def test_links_lead_to_files_and_headings() -> None:
-    """Every relative link leads to a file of the repository, and to a heading if it names one."""
+    """Every relative link points to a file of the repository, and to a heading if it has an anchor."""
     broken = [
         f"{document}: {where}#{anchor}"
         for document in DOCUMENTS
@@ -146,7 +146,7 @@ def test_links_lead_to_files_and_headings() -> None:
 
 
 def test_every_document_can_be_reached_from_the_readme() -> None:
-    """No document is unreachable."""
+    """Every document is linked, directly or through others."""
     reached, waiting = {README}, [README]
     while waiting:
         new = {where for where, _ in links(waiting.pop()) if where in DOCUMENTS} - reached
@@ -156,12 +156,12 @@ def test_every_document_can_be_reached_from_the_readme() -> None:
 
 
 def test_the_readme_is_short() -> None:
-    """It is read before anything is tried; everything else is documented next to what it describes."""
+    """The README is short: it is read first, and everything else is documented next to what it describes."""
     assert len(text(README).splitlines()) <= MOST_LINES
 
 
 def test_the_picture_in_the_readme_is_drawn_from_the_demo() -> None:
-    """The committed picture is what its program draws now; rerun it after changing the demo or the format."""
+    """The committed picture is what its program draws now; run it again after changing the demo or the format."""
     folder = ROOT / "packaging/readme"
     assert runpy.run_path(str(folder / "picture.py"))["draw"]() == (folder / "demo.svg").read_text()
 

@@ -6,7 +6,7 @@ from katod.errors import KatodError, SourceError, safe_message
 
 
 def test_an_error_is_one_line_that_names_its_file():
-    """The path comes first, if there is one; the hint is kept separately."""
+    """The path comes first, if there is one; the hint is not part of the line."""
     assert str(KatodError("is closed", path="/a", hint="open it")) == "/a: is closed"
     assert KatodError("is closed", hint="open it").hint == "open it"
     assert str(SourceError("is closed")) == "is closed"
@@ -22,5 +22,5 @@ def test_an_error_is_one_line_that_names_its_file():
     ],
 )
 def test_of_a_foreign_error_only_what_the_machine_says_is_shown(error, text):
-    """Messages of libraries may contain session content."""
+    """Only the system's message is shown, as messages of libraries may contain session content."""
     assert safe_message(error) == text

@@ -1,6 +1,6 @@
 """How large a function, a class and a module of katod may be; exceptions are listed here with their figure.
 
-The figures are exact: an exception that becomes smaller or disappears has to be changed here, too.
+The figures are exact: if an exception becomes smaller or disappears, it must be changed here, too.
 """
 
 import ast
@@ -24,27 +24,27 @@ BRANCHES = (
 
 
 def complexity(function):
-    """One, and one for each branch, loop, handler, and for each `and` and `or`."""
+    """Return the complexity: one, plus one for each branch, loop, handler, and each `and` and `or`."""
     nodes = list(ast.walk(function))
     operators = sum(len(node.values) - 1 for node in nodes if isinstance(node, ast.BoolOp))
     return 1 + operators + sum(isinstance(node, BRANCHES) for node in nodes)
 
 
 def length(function):
-    """Its lines without those of its docstring."""
+    """Return the number of lines without those of the docstring."""
     told = ast.get_docstring(function, clean=False)
     return function.end_lineno - function.lineno + 1 - (told.count("\n") + 1 if told else 0)
 
 
 def attributes(node):
-    """How many names the methods of a class assign to on self."""
+    """Return how many names the methods of a class assign to on self."""
     stored = (n for n in ast.walk(node) if isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Store))
     return len({n.attr for n in stored if isinstance(n.value, ast.Name) and n.value.id == "self"})
 
 
 @cache
 def named(*kinds):
-    """Every function or class of katod, with its name: `katod.module:Outer.name`."""
+    """Return every function or class of katod with its name: `katod.module:Outer.name`."""
     found = []
 
     def visit(node, name):
@@ -63,12 +63,12 @@ def named(*kinds):
 
 
 def above(limit, figures):
-    """What exceeds its limit, by name."""
+    """Return what exceeds the limit, by name."""
     return {name: figure for name, figure in sorted(figures) if figure > limit}
 
 
 def test_functions_are_simple():
-    """All branches of a function can be kept in mind when changing it."""
+    """A function has few enough branches to keep in mind when changing it."""
     assert (
         above(COMPLEXITY, [(name, complexity(node)) for name, node in named(ast.FunctionDef, ast.AsyncFunctionDef)])
         == TOO_COMPLEX
@@ -84,7 +84,7 @@ def test_functions_are_short():
 
 
 def test_classes_have_few_attributes():
-    """What a class remembers is one thing."""
+    """A class has few attributes, so that its state is one thing."""
     assert above(ATTRIBUTES, [(name, attributes(node)) for name, node in named(ast.ClassDef)]) == TOO_MANY_ATTRIBUTES
 
 

@@ -19,8 +19,8 @@ from tests.modules import modules
 ROOT = Path(katod.__file__).parent
 METHODS = {name: method for name, method in vars(EventLog).items() if inspect.isfunction(method) and name[0] != "_"}
 
-# What a log line may hold: names of files, sessions and commands, reasons, numbers. No titles, no names that
-# someone typed, no texts, no payloads.
+# What a log line may contain: names of files, sessions and commands, reasons, numbers. No titles, no names that
+# the user typed, no texts, no payloads.
 FIELDS = {
     "path",
     "session",
@@ -43,7 +43,7 @@ def calls(nodes):
 
 
 def said(name):
-    """The level, name and fields that a method of the log logs."""
+    """Return the level, name and fields that a method of the log logs."""
     source = dedent(inspect.getsource(METHODS[name]))
     [call] = [
         c for c in calls(ast.walk(ast.parse(source))) if isinstance(c.func, ast.Attribute) and c.func.attr == "_emit"
@@ -53,7 +53,7 @@ def said(name):
 
 
 class Written:
-    """A log of one level, and the lines that it wrote."""
+    """A log with a given level, and the lines that it wrote."""
 
     def __init__(self, level="debug"):
         self._stream = io.StringIO()
@@ -127,7 +127,7 @@ def test_the_level_can_change_while_the_log_is_open():
 
 
 def test_a_log_without_a_sink_says_nothing(capsys):
-    """A command whose output is its answer logs nothing."""
+    """A log without a sink writes nothing, so commands can print their own output."""
     EventLog(level="debug").ledger_quarantined("/a", "damaged")
     assert capsys.readouterr() == ("", "")
 
@@ -142,7 +142,7 @@ def test_a_log_that_cannot_be_written_stops_nothing():
 
 
 def test_line_breaks_cannot_begin_another_line():
-    """A path with a line break in it stays within its line."""
+    """A path with a line break in it stays on one line."""
     log = Written()
     log.events.source_vanished('/a\n{"event": "daemon.stopped"}')
     assert len(log.lines) == 1
@@ -165,13 +165,13 @@ def test_nothing_is_logged_past_the_event_log():
 
 
 def test_every_event_is_used():
-    """An event that is no longer logged has to be removed."""
+    """Every event is logged somewhere; one that is no longer used must be removed."""
     every = (node for nodes in NODES.values() for node in nodes)
     assert set(METHODS) <= {node.attr for node in every if isinstance(node, ast.Attribute)}
 
 
 def test_no_call_of_the_event_log_is_given_a_text():
-    """Wherever something is logged, no text, title, payload or typed name is passed."""
+    """No call passes a text, title, payload or typed name to the log."""
     given = {
         f"{name}:{call.lineno}": texts
         for name, nodes in NODES.items()
@@ -182,7 +182,7 @@ def test_no_call_of_the_event_log_is_given_a_text():
 
 
 def names_in(call):
-    """The names and attributes in the arguments of a call."""
+    """Return the names and attributes in the arguments of a call."""
     nodes = [node for part in [*call.args, *(k.value for k in call.keywords)] for node in ast.walk(part)]
     return {node.attr for node in nodes if isinstance(node, ast.Attribute)} | {
         node.id for node in nodes if isinstance(node, ast.Name)

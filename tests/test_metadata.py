@@ -1,4 +1,4 @@
-"""What is known about a conversation so far."""
+"""The metadata of a conversation so far."""
 
 import json
 
@@ -44,38 +44,38 @@ def after(*events, metadata=None):
 
 
 def test_first_time_is_when_it_started_and_the_last_one_is_now():
-    """The first event with a time says when the session began; events without one change nothing."""
+    """The first event with a time sets the start, and the latest one the current time; others change neither."""
     metadata = after(event(), event(time="2026-01-01T10:00:00Z"), event(time="2026-01-01T11:00:00Z"), event())
     assert (metadata.started, metadata.time) == ("2026-01-01T10:00:00Z", "2026-01-01T11:00:00Z")
 
 
 def test_last_event_is_remembered():
-    """The id of the latest event is known, including events of sub-agents."""
+    """The id of the latest event is known, even if it is a sub-agent's."""
     assert after(event(number=1), event(number=2, subagent="a")).last == "claude:s:2"
 
 
-# -- place, version, model ---------------------------------------------------------------------------
+# -- project, version, model -------------------------------------------------------------------------
 
 
 def test_first_place_stays():
-    """Project, branch, version, origin and parent are those of the session's first start that names them."""
+    """Project, branch and version are those of the first session start that has them."""
     metadata = after(start(branch="main"), start(cwd="/one", branch="other", cliVersion="2"), start(cwd="/two"))
     assert (metadata.cwd, metadata.start.branch, metadata.start.version) == ("/one", "main", "2")
 
 
 def test_parent_and_origin_come_from_the_start():
-    """The parent session is named, and the origin."""
+    """The first session start sets the parent session and the origin."""
     metadata = after(event(ev.SESSION_START, parent="p", payload={"origin": "subagent"}), event(parent="q"))
     assert (metadata.start.parent, metadata.start.origin) == ("p", "subagent")
 
 
 def test_model_is_the_one_that_spoke_last():
-    """The model follows the events that name one."""
+    """The model is that of the latest event with a model."""
     assert after(event(model="one"), event(), event(model="two"), event()).model == "two"
 
 
 def test_sub_agents_change_nothing_of_their_parent():
-    """A sub-agent's model, place and calls are not those of the main thread."""
+    """A sub-agent's model, project and calls are not those of the main thread."""
     metadata = after(
         event(model="opus"),
         event(subagent="a", model="haiku"),
@@ -86,7 +86,7 @@ def test_sub_agents_change_nothing_of_their_parent():
 
 
 def test_sub_agents_own_facts_come_from_its_own_events():
-    """In a sub-agent's session, the sub-agent's events count."""
+    """In the session of a sub-agent, the sub-agent's events set the metadata."""
     metadata = SessionMetadata(SessionKey("claude", "s", "a"))
     assert after(event(subagent="a", model="haiku"), metadata=metadata).model == "haiku"
 
@@ -95,7 +95,7 @@ def test_sub_agents_own_facts_come_from_its_own_events():
 
 
 def test_call_is_open_until_its_result_was_seen_by_all():
-    """A call's name is known while its result is printed, and forgotten afterwards."""
+    """A call's name is known while its result is rendered, and removed afterwards."""
     metadata = after(call(1, "Read"), call(2, "Bash"))
     metadata.observe(result(1))
     assert metadata.calls == {"t1": "Read", "t2": "Bash"}
@@ -104,12 +104,12 @@ def test_call_is_open_until_its_result_was_seen_by_all():
 
 
 def test_result_without_a_call_is_no_error():
-    """A result of an unknown call changes nothing."""
+    """A result without a known call changes nothing."""
     assert after(result(7)).calls == {}
 
 
 def test_calls_that_are_never_answered_do_not_pile_up():
-    """If there are too many open calls, the oldest are forgotten."""
+    """Of too many open calls, the oldest are removed."""
     metadata = after(*(call(n) for n in range(1000)))
     assert len(metadata.calls) == 256
     assert "t999" in metadata.calls
@@ -131,14 +131,14 @@ def test_calls_that_are_never_answered_do_not_pile_up():
     ],
 )
 def test_title_is_the_first_line_of_the_first_words(words, title):
-    """The first line that is not blank, at most 400 characters, is the title."""
+    """The title is the first line that is not blank, with at most 400 characters."""
     metadata = SessionMetadata(KEY)
     metadata.set_title(words, event())
     assert metadata.title == title
 
 
 def test_title_stays():
-    """Later words do not change the title."""
+    """Later text does not change the title."""
     metadata = SessionMetadata(KEY)
     for words in ("", "  \n ", "first", "second"):
         metadata.set_title(words, event())
@@ -147,7 +147,7 @@ def test_title_stays():
 
 @pytest.mark.parametrize("subtype", ["slash-command", "shell"])
 def test_what_was_typed_for_the_client_is_no_title(subtype):
-    """A slash command or a shell line says nothing about the conversation."""
+    """A slash command or a shell line is not used as the title."""
     metadata = SessionMetadata(KEY)
     metadata.set_title("/clear", event(payload={"text": "/clear", "subtype": subtype}))
     assert metadata.title == ""
@@ -157,7 +157,7 @@ def test_what_was_typed_for_the_client_is_no_title(subtype):
 
 
 def test_fresh_facts_have_no_state():
-    """What is unknown is left out."""
+    """Unknown values are left out of the state."""
     assert SessionMetadata(KEY).state() == {}
 
 
@@ -180,7 +180,7 @@ EVENTS = st.lists(
 
 @given(EVENTS, st.data())
 def test_facts_go_on_from_their_state(events, draw):
-    """Stored as JSON and restored at any point, the metadata is the same."""
+    """Metadata stored as JSON and restored at any point are the same as without the restart."""
     cut = draw.draw(st.integers(0, len(events)))
     state = json.loads(json.dumps(after(*events[:cut]).state()))
     assert after(*events[cut:], metadata=SessionMetadata(KEY, state)).state() == after(*events).state()

@@ -1,4 +1,4 @@
-"""What one step does, seen from outside: sessions that grow, change, move and fork, and what is written."""
+"""What one step does, seen from outside: sessions that grow, change, move and fork, and their outputs."""
 
 import base64
 import json
@@ -17,7 +17,7 @@ PIXEL = base64.b64encode(b"\x89PNG not really").decode()
 
 
 def test_a_line_that_the_agent_replaces_in_place_doubles_nothing(world: World) -> None:
-    """A truncated and rewritten end (a withdrawn message) prints what is new, and nothing twice."""
+    """If the end of a file is truncated and rewritten, only new records are written to the output."""
     make, source = Claude(), world.claude()
     source.append(make.user("::start\none"), make.says("two"), make.says("withdrawn"))
     world.once()
@@ -30,7 +30,7 @@ def test_a_line_that_the_agent_replaces_in_place_doubles_nothing(world: World) -
 
 
 def test_a_compacted_file_with_a_new_inode_goes_on(world: World) -> None:
-    """A rewrite that drops the beginning and replaces the file by rename prints only what is new."""
+    """If a file is replaced by one without its beginning, only new records are written to the output."""
     make, source = Claude(), world.claude()
     records = [line(r) for r in (make.user("::start\none"), make.says("two"), make.says("three"))]
     source.append(*records)
@@ -43,7 +43,7 @@ def test_a_compacted_file_with_a_new_inode_goes_on(world: World) -> None:
 
 
 def test_records_that_are_written_again_are_printed_once(world: World) -> None:
-    """Records that an agent appends a second time with their old ids print once, and the export agrees."""
+    """Records that an agent appends again with their old ids are written once, and the export agrees."""
     make, source = Claude(), world.claude()
     source.append(make.user("before"), make.user("::start\none"), make.says("two"))
     world.once()
@@ -54,7 +54,7 @@ def test_records_that_are_written_again_are_printed_once(world: World) -> None:
 
 
 def test_a_rewritten_session_without_ids_is_aligned_by_its_words(world: World) -> None:
-    """Codex's older form has no ids: known content in its known order shows where new content begins."""
+    """Codex's legacy format has no ids: known content in its original order shows where new content begins."""
     make, source = CodexLegacy(), world.codex()
     records = [
         line(r) for r in (make.meta(), make.user("::start\none"), make.says("ok"), make.user("two"), make.says("ok"))
@@ -68,7 +68,7 @@ def test_a_rewritten_session_without_ids_is_aligned_by_its_words(world: World) -
 
 
 def test_a_known_command_with_new_words_is_new(world: World) -> None:
-    """A line is known only if all of it is: new text below a known command is printed."""
+    """A record is known only if all of its text is: new text below a known command is written."""
     make, source = CodexLegacy(), world.codex()
     records = [line(r) for r in (make.meta(), make.user("::start\none"), make.says("two"), make.user("::start\nthree"))]
     source.append(*records)
@@ -80,7 +80,7 @@ def test_a_known_command_with_new_words_is_new(world: World) -> None:
 
 
 def test_a_session_that_is_migrated_to_another_form_is_aligned(world: World) -> None:
-    """A rollout that is rewritten from legacy to paginated resumes after the content that is known."""
+    """A rollout rewritten from the legacy to the paginated format resumes after the last known content."""
     old, source = CodexLegacy(), world.codex()
     source.append(old.meta(), old.user("::start\none"), old.says("two"))
     world.once()
@@ -93,7 +93,7 @@ def test_a_session_that_is_migrated_to_another_form_is_aligned(world: World) -> 
 
 
 def test_a_session_in_which_nothing_is_known_any_more_gets_a_mark(world: World) -> None:
-    """If nothing is recognised, one mark says that a part is missing, and reading resumes at the end."""
+    """If no record is recognised, one mark notes the gap, and reading resumes at the end."""
     make, source = CodexLegacy(), world.codex()
     source.append(make.meta(), make.user("::start\none"), make.says("two"))
     world.once()
@@ -107,7 +107,7 @@ def test_a_session_in_which_nothing_is_known_any_more_gets_a_mark(world: World) 
 
 
 def test_a_vanished_and_restored_file_ends_nothing(world: World) -> None:
-    """A session file that disappears for a while is read on from the cursor."""
+    """A session file that disappears for a while is read from its cursor when it is back."""
     make, source = Claude(), world.claude()
     source.append(make.user("::start\none"))
     world.once()
@@ -121,7 +121,7 @@ def test_a_vanished_and_restored_file_ends_nothing(world: World) -> None:
 
 
 def test_an_archived_rollout_is_the_same_session(world: World) -> None:
-    """A rollout that is moved to the archive and back continues in the same output."""
+    """A rollout that is moved to the archive continues in the same output."""
     make, source = Codex(), world.codex()
     source.append(make.meta(), make.user("::start\none"))
     world.once()
@@ -135,7 +135,7 @@ def test_an_archived_rollout_is_the_same_session(world: World) -> None:
 
 
 def test_a_reverted_thread_goes_on_in_its_new_file(world: World) -> None:
-    """A revert opens a second file of the same thread: its turns follow in the same output, nothing twice."""
+    """A revert creates a second file of the same thread: its turns follow in the same output, and none twice."""
     make, source = Codex(), world.codex()
     source.append(make.meta(), make.user("::start\none"), make.says("two"))
     world.once()
@@ -151,7 +151,7 @@ def test_a_reverted_thread_goes_on_in_its_new_file(world: World) -> None:
 
 
 def test_copied_history_commands_nothing_in_a_fork(world: World) -> None:
-    """Commands in records that a fork copied with their ids are not carried out."""
+    """Commands that a fork copied with their ids are ignored."""
     make, source = Claude(), world.claude()
     source.append(make.user("::start notes.md\none"), make.says("two"))
     world.once()
@@ -184,7 +184,7 @@ def test_a_copied_turn_commands_nothing_in_an_older_fork(world: World) -> None:
 
 @pytest.mark.parametrize("meta", [{"thread_source": "subagent"}, {"source": {"subagent": "review"}}])
 def test_a_sub_agent_thread_never_commands(world: World, meta: dict[str, object]) -> None:
-    """Codex's internal threads quote what people typed elsewhere."""
+    """Codex's internal threads quote text typed elsewhere, so commands in them are ignored."""
     make = Codex()
     world.codex().append(make.meta(**meta), make.user("::start\nquoted"))
     world.once()
@@ -192,7 +192,7 @@ def test_a_sub_agent_thread_never_commands(world: World, meta: dict[str, object]
 
 
 def test_text_taken_from_the_queue_commands_where_it_stands_nowhere_else(world: World) -> None:
-    """A `::stop` typed while Claude works, which gets no record of its own, is carried out once."""
+    """A `::stop` typed while Claude works, which gets no record of its own, is obeyed once."""
     make, source = Claude(), world.claude()
     source.append(make.user("::start\none"), make.says("two"))
     queued = {"type": "queue-operation", "sessionId": SESSION, "timestamp": "2026-02-10T22:50:00.000Z"}
@@ -209,7 +209,7 @@ def test_text_taken_from_the_queue_commands_where_it_stands_nowhere_else(world: 
 
 
 def test_an_ended_recording_can_be_derived_while_words_wait_in_the_queue(world: World) -> None:
-    """Queued text in a session that is no longer recorded hides nothing of what was recorded before."""
+    """Queued text in a session that is no longer recorded does not affect the export of its recording."""
     make, source = Claude(), world.claude()
     queued = {"type": "queue-operation", "operation": "enqueue", "content": "later", "sessionId": SESSION}
     source.append(queued | {"timestamp": "2026-02-10T22:36:00.000Z"}, make.user("::start\none"), make.user("::stop"))
@@ -219,7 +219,7 @@ def test_an_ended_recording_can_be_derived_while_words_wait_in_the_queue(world: 
 
 
 def test_starting_to_another_output_ends_the_first(world: World) -> None:
-    """`::start other` ends the recording and starts one there; a bare `::start` stays with the current output."""
+    """`::start other` ends the recording and starts one there; a bare `::start` continues in the current output."""
     make, source = Claude(), world.claude()
     source.append(make.user("::start a\none"), make.user("::start b\ntwo"), make.user("::start\nthree"))
     source.append(make.user("::stop"), make.user("::start\nfour"), make.user("::start a\nfive"))
@@ -231,7 +231,7 @@ def test_starting_to_another_output_ends_the_first(world: World) -> None:
 
 
 def test_a_capture_goes_on_live_and_a_stop_meets_it(world: World) -> None:
-    """A capture writes what was before, then follows; a stop in the same message ends it in its place."""
+    """A capture writes everything before it and continues live; a stop in the middle of a message ends it there."""
     make, source = Claude(), world.claude()
     source.append(make.user("one"), make.says("two"), make.user("::capture\nthree"), make.says("four"))
     source.append(make.user("five\n::stop\nsix"))
@@ -241,7 +241,7 @@ def test_a_capture_goes_on_live_and_a_stop_meets_it(world: World) -> None:
 
 
 def test_the_shell_does_what_the_chat_does(world: World) -> None:
-    """`katod record` starts after the last event, captures everything, stops, and says where the file is."""
+    """`katod record` starts after the last event, stops, captures everything, and prints the path."""
     make, source = Claude(), world.claude()
     source.append(make.user("one"), make.says("two"))
     world.once()
@@ -259,7 +259,7 @@ def test_the_shell_does_what_the_chat_does(world: World) -> None:
 
 
 def test_history_can_be_captured_from_the_shell(world: World) -> None:
-    """Commands in a session from before katod's first run are ignored, but the user may capture it."""
+    """Commands that predate katod's first run are ignored, but the user can capture the session."""
     make, source = Claude(), world.claude()
     source.append(make.user("::start\nold words"))
     os.utime(source.path, (1, 1))

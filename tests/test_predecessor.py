@@ -1,4 +1,4 @@
-"""What the closest existing system gets wrong, case by case; katod passes each."""
+"""Defects of the closest existing system, case by case; katod has none of them."""
 
 import json
 import threading
@@ -14,14 +14,14 @@ from tests.support.world import World
 
 
 def transcript(world: World) -> str:
-    """The only Markdown file there is."""
+    """Return the text of the only Markdown file."""
     found = [text for name, text in world.written().items() if name.endswith(".md")]
     assert len(found) == 1, found
     return found[0]
 
 
 def test_the_first_reply_after_start_is_there_at_any_chunking(world: World) -> None:
-    """Case 1: with default settings nothing is missing after the start command, record by record or in one go."""
+    """Case 1: nothing is missing after the start command, even if each record is processed separately."""
     make, source = Claude(), world.claude()
     for record in (make.user("::start\nfirst question"), make.says("first reply"), make.says("second reply")):
         source.append(record)
@@ -31,7 +31,7 @@ def test_the_first_reply_after_start_is_there_at_any_chunking(world: World) -> N
 
 
 def test_after_a_restart_commands_act_and_a_capture_holds_the_history(world: World) -> None:
-    """Case 2: a new process carries out the next command and captures what was said before it started."""
+    """Case 2: a new process obeys the next command, and captures what was said before it started."""
     make, source = Claude(), world.claude()
     source.append(make.user("early words"), make.says("early reply"))
     world.once()
@@ -43,7 +43,7 @@ def test_after_a_restart_commands_act_and_a_capture_holds_the_history(world: Wor
 
 @pytest.mark.slow
 def test_recording_and_commands_go_on_beyond_ten_thousand_events(world: World) -> None:
-    """Case 3: there is no limit to the events of a session."""
+    """Case 3: the number of events in a session is not limited."""
     make, source = Claude(), world.claude()
     source.append(make.user("::start big.jsonl"), *(make.says(f"reply {n}") for n in range(10_500)))
     world.once()
@@ -57,7 +57,7 @@ def test_recording_and_commands_go_on_beyond_ten_thousand_events(world: World) -
 def test_commands_in_old_sessions_do_not_act_at_the_first_start(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Case 4: what is in a file before katod's first run is history."""
+    """Case 4: what predates katod's first run is history."""
     world = World(tmp_path / "home", monkeypatch, seen_empty=False)
     make = Claude()
     source = world.claude().append(make.user("::start\nold"), make.says("old reply"))
@@ -68,7 +68,7 @@ def test_commands_in_old_sessions_do_not_act_at_the_first_start(
 
 
 def test_the_default_settings_work_together(world: World) -> None:
-    """Case 5: with no configuration at all, a bare `::start` writes to the default directory."""
+    """Case 5: without any configuration, a bare `::start` writes to the default directory."""
     world.config.write_text("")
     make = Claude()
     world.claude().append(make.user("::start\nhello"), make.says("hi"))
@@ -77,7 +77,7 @@ def test_the_default_settings_work_together(world: World) -> None:
 
 
 def test_jsonl_is_exported_and_recorded_and_exit_codes_tell_the_truth(world: World) -> None:
-    """Case 6: a JSONL export holds the events, a JSONL recording exists, and what fails exits with 1."""
+    """Case 6: JSONL can be exported to stdout or a file, and recorded, with exit code 0."""
     make = Claude()
     world.claude().append(make.user("::start notes.jsonl\nhello"), make.says("hi"))
     world.once()
@@ -90,7 +90,7 @@ def test_jsonl_is_exported_and_recorded_and_exit_codes_tell_the_truth(world: Wor
 
 
 def test_an_export_over_an_existing_file_fails_in_its_exit_code(world: World) -> None:
-    """Case 6: `export` does the work itself; when it cannot, it says so and the file stays."""
+    """Case 6: an export to an existing file exits with 1, and the file is not changed."""
     make = Claude()
     world.claude().append(make.user("hello"))
     target = world.home / "mine.md"
@@ -100,7 +100,7 @@ def test_an_export_over_an_existing_file_fails_in_its_exit_code(world: World) ->
 
 
 def test_a_root_that_appears_later_is_watched(world: World) -> None:
-    """Case 7: an agent that is installed while katod runs is followed, including its first command."""
+    """Case 7: an agent that is installed while katod runs is followed from its first command on."""
     make = Claude()
     with Live(world) as live:
         world.claude().append(make.user("::start\nhello"), make.says("hi"))
@@ -108,7 +108,7 @@ def test_a_root_that_appears_later_is_watched(world: World) -> None:
 
 
 def test_an_append_costs_new_bytes_only(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Case 8: for one more line neither the session nor its output is read again."""
+    """Case 8: one more line does not make katod read the session or its output again."""
     make, source = Claude(), world.claude()
     source.append(make.user("::start"), *(make.says("word " * 2000) for _ in range(300)))
     world.once()
@@ -128,7 +128,7 @@ def test_an_append_costs_new_bytes_only(world: World, monkeypatch: pytest.Monkey
 
 
 def test_codex_says_each_thing_once_in_its_own_time_and_model(world: World) -> None:
-    """Case 9: no doubled final message, recorded times, the present model, long first lines, all kinds of tools."""
+    """Case 9: no doubled final message, recorded times, the current model, long first lines, all kinds of tools."""
     make = CodexLegacy()
     source = world.codex()
     source.append(make.meta(base_instructions={"text": "x" * 50_000}))
@@ -170,7 +170,7 @@ def test_a_result_that_comes_late_is_shown(world: World) -> None:
 
 
 def test_captures_keep_the_recorded_times(world: World) -> None:
-    """Case 11: a later capture shows when things were said, not when it was made."""
+    """Case 11: a later capture has the times when things were said, not when it was made."""
     make, source = Claude(), world.claude()
     source.append(make.user("hello"), make.says("hi"))
     world.once()
@@ -183,7 +183,7 @@ def test_captures_keep_the_recorded_times(world: World) -> None:
 
 @pytest.mark.parametrize("word", ["capture", "export", "start"])
 def test_an_existing_file_is_never_written_to(world: World, word: str) -> None:
-    """Case 12: a name that is taken by a file of the user is refused, and the file is not changed."""
+    """Case 12: a name taken by a file of the user is refused, and the file is not changed."""
     mine = world.home / "katod" / "app" / "mine.md"
     mine.parent.mkdir(parents=True)
     mine.write_text("my own words\n")
@@ -217,7 +217,7 @@ def test_a_session_that_is_written_all_the_time_is_followed_meanwhile(world: Wor
 
 
 def test_unknown_words_quotations_and_summaries_do_not_matter(world: World) -> None:
-    """Case 14: an unknown `::word` voids nothing; there are no commands in indented code, meta messages and summaries."""
+    """Case 14: an unknown `::word` is text; commands in indented code, meta messages and summaries are ignored."""
     make, source = Claude(), world.claude()
     source.append(make.user("use std::vector\n::whatever this is\n::start\nand Ruby::Module"))
     source.append(make.user("    ::stop\n```\n::stop\n```"), make.user("::stop", isMeta=True))
@@ -231,7 +231,7 @@ def test_unknown_words_quotations_and_summaries_do_not_matter(world: World) -> N
 
 
 def test_fences_keep_their_blank_lines_and_hold_their_content(world: World) -> None:
-    """Case 15: code keeps its blank lines, tool output stays in its block, a heading is written once for many chunks."""
+    """Case 15: code keeps its blank lines, tool output stays in its block, and a speaker has one heading."""
     make, source = Claude(), world.claude()
     code = "```py\na = 1\n\n\nb = 2\n```"
     source.append(make.user("::start +tools\nshow me"), make.says(code))

@@ -1,4 +1,4 @@
-"""No content is where it should not be: every file that katod writes is searched for it, and its log."""
+"""Privacy: all files that katod writes, and its log, are searched for session content that must not be there."""
 
 import os
 import sqlite3
@@ -25,7 +25,7 @@ TALK = (
 
 
 def run(world: World) -> bytes:
-    """Run a daemon that sweeps and ends, with the most verbose log; return its log."""
+    """Run a daemon that sweeps once and exits, with the most verbose log; return its log."""
     world.configure(level="debug")
     umask = os.umask(0o077)
     try:
@@ -37,7 +37,7 @@ def run(world: World) -> bytes:
 
 @contextmanager
 def log_kept(world: World) -> Iterator[Path]:
-    """Keep the ledger's write-ahead log: SQLite removes it when the last reader closes the file."""
+    """Keep the ledger's WAL: SQLite removes it when the last connection is closed."""
     with closing(sqlite3.connect(world.state / LEDGER_NAME)) as reader:
         reader.execute("SELECT count(*) FROM sqlite_master").fetchone()
         yield world.state / f"{LEDGER_NAME}-wal"
@@ -49,14 +49,14 @@ def told(content: bytes) -> list[bytes]:
 
 
 def files(folder: Path) -> list[Path]:
-    """All files below a folder."""
+    """Return all files below a folder."""
     return [path for path in folder.rglob("*") if path.is_file()]
 
 
 @pytest.mark.fault("sessions that are not recorded")
 @pytest.mark.parametrize("make", mostly(OF_EACH_NATURE, MAKERS), ids=lambda maker: maker.__name__)
 def test_an_unrecorded_session_leaves_no_word(world: World, make: type[Maker]) -> None:
-    """Not in the ledger and its log, in names, or in what is logged or shown."""
+    """No word of the session is in the ledger, its WAL, file names, the log or the status."""
     maker = make(world)
     log = b""
     with log_kept(world) as ahead:
@@ -74,7 +74,7 @@ def test_an_unrecorded_session_leaves_no_word(world: World, make: type[Maker]) -
 @pytest.mark.fault("sessions that are not recorded")
 @pytest.mark.parametrize("make", mostly(OF_EACH_NATURE, MAKERS), ids=lambda maker: maker.__name__)
 def test_commands_that_come_to_nothing_leave_no_word(world: World, make: type[Maker]) -> None:
-    """A refused name, a near miss and a command after text: the reason is kept, what was typed is not."""
+    """A refused name, a near miss and a command after text are stored without what was typed."""
     maker = make(world).say(user("hello"), says("yes"))
     run(world)
     maker.say(
@@ -90,7 +90,7 @@ def test_commands_that_come_to_nothing_leave_no_word(world: World, make: type[Ma
 
 @pytest.mark.parametrize("make", mostly(OF_EACH_NATURE, MAKERS), ids=lambda maker: maker.__name__)
 def test_no_log_holds_a_word_of_a_recorded_session(world: World, make: type[Maker]) -> None:
-    """Whatever happens to it."""
+    """No word of a recorded session is in the log, even if the output is edited and the source rewritten."""
     maker = make(world).say(user("::start notes\nhello"), says("yes"))
     log = run(world)
     for said in TALK:
@@ -107,7 +107,7 @@ def test_no_log_holds_a_word_of_a_recorded_session(world: World, make: type[Make
 
 @pytest.mark.fault("sessions that are not recorded")
 def test_what_cannot_be_read_of_a_database_leaves_no_word(world: World) -> None:
-    """SQLite's own message about a row that is not text contains all of it."""
+    """SQLite's message for a row that is not valid text contains the text, and must not be logged or stored."""
     maker = OpenCode(world)
     maker.say(user(f"hello {WORDS}"), says("yes"))
     maker.run(("UPDATE part SET data = CAST(CAST(data AS BLOB) || x'ff' AS TEXT)", ()))

@@ -17,12 +17,12 @@ def schedule() -> Schedule:
 
 
 def test_nothing_is_due_of_an_empty_schedule(schedule):
-    """The loop may wait as long as it likes."""
+    """An empty schedule has no deadline."""
     assert (bool(schedule), schedule.due(NOW), schedule.deadline()) == (False, [], NOW)
 
 
 def test_a_change_is_stepped_at_once(schedule):
-    """The first one does not wait for more to come."""
+    """The first change is stepped without waiting for more."""
     changed = source()
     schedule.queue([changed])
     assert (bool(schedule), schedule.due(100.0)) == (True, [changed])
@@ -30,7 +30,7 @@ def test_a_change_is_stepped_at_once(schedule):
 
 
 def test_what_comes_right_after_a_step_is_one_batch(schedule):
-    """It is stepped when its pace allows, however often it changes meanwhile: continuous writing delays nothing."""
+    """Changes right after a step are stepped together after a fixed pause, which further changes do not extend."""
     changed = source()
     schedule.queue([changed])
     schedule.done(changed, 100.0)
@@ -43,7 +43,7 @@ def test_what_comes_right_after_a_step_is_one_batch(schedule):
 
 
 def test_a_quiet_source_that_changes_again_is_stepped_at_once(schedule):
-    """Its pace is over long ago."""
+    """After a long pause, a change is stepped at once."""
     changed = source()
     schedule.queue([changed])
     schedule.done(changed, 100.0)
@@ -52,7 +52,7 @@ def test_a_quiet_source_that_changes_again_is_stepped_at_once(schedule):
 
 
 def test_sources_are_stepped_in_the_order_in_which_they_changed(schedule):
-    """One that changes again while it waits keeps its place."""
+    """A source that changes again while it waits keeps its place."""
     first, second = source("a"), source("b")
     schedule.queue([first, second])
     schedule.queue([first])
@@ -61,7 +61,7 @@ def test_sources_are_stepped_in_the_order_in_which_they_changed(schedule):
 
 
 def test_a_source_that_cannot_be_read_is_tried_again_after_growing_pauses(schedule):
-    """Changed or not: what hinders may pass without a change of the file."""
+    """A failing source is retried even without a change: the problem may disappear without one."""
     failing, now, pauses = source(), 100.0, []
     failing.problem = "cannot be opened"
     schedule.queue([failing])
@@ -74,7 +74,7 @@ def test_a_source_that_cannot_be_read_is_tried_again_after_growing_pauses(schedu
 
 
 def test_a_failing_source_that_changes_is_tried_soon_but_not_at_once(schedule):
-    """Its agent may write to it all the time."""
+    """A change makes a failing source due soon, but not at once: its agent may write to it all the time."""
     failing = source()
     failing.problem = "cannot be opened"
     schedule.queue([failing])
@@ -86,7 +86,7 @@ def test_a_failing_source_that_changes_is_tried_soon_but_not_at_once(schedule):
 
 
 def test_a_source_that_can_be_read_again_begins_with_the_shortest_pause(schedule):
-    """And it is paced as any other."""
+    """After a successful step, a source is paced like any other, and its next failure gets the shortest pause."""
     failing = source()
     failing.problem = "cannot be opened"
     schedule.queue([failing])
@@ -102,7 +102,7 @@ def test_a_source_that_can_be_read_again_begins_with_the_shortest_pause(schedule
 
 
 def test_a_pass_over_everything_tries_nothing_again(schedule):
-    """`katod run --once` ends; what it steps has no pace either."""
+    """In `katod run --once`, failing sources are not retried and steps are not paced."""
     failing = source()
     failing.problem = "cannot be opened"
     schedule.queue([failing])

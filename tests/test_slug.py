@@ -1,4 +1,4 @@
-"""Text as part of a file name."""
+"""Slugs: text as part of a file name."""
 
 import unicodedata
 
@@ -26,7 +26,7 @@ from tests.looping import each
     ],
 )
 def test_words_are_joined_by_hyphens(text, words):
-    """Letters and digits of any script stay, in lower case; all else becomes hyphens."""
+    """Letters and digits of any script stay, in lower case; all other characters become hyphens."""
     assert slug(text) == words
 
 
@@ -37,18 +37,18 @@ def test_long_text_is_cut_between_words():
 
 
 def test_long_word_is_cut():
-    """A text of one long word is cut inside it."""
+    """A single long word is cut."""
     assert slug("x" * 100, 10) == "x" * 10
 
 
 def test_equal_texts_give_equal_words():
-    """Two ways of writing the same letters give the same name."""
+    """Composed and decomposed letters give the same slug."""
     assert slug(unicodedata.normalize("NFD", "Übung")) == slug(unicodedata.normalize("NFC", "Übung"))
 
 
 @given(st.text(), st.integers(1, 60))
 def test_slug_is_short_plain_and_stable(text, length):
-    """Any text gives words, digits and hyphens of at most the length, and the same ones again."""
+    """Any text gives words, digits and hyphens of limited length, and always the same ones."""
     words = slug(text, length)
     assert len(words) <= length
     assert all(c.isalnum() or c in "-_" or unicodedata.category(c)[0] in "LMN" for c in words)

@@ -1,4 +1,4 @@
-"""The wheel: it contains what it needs at run time, and works where nothing else is installed."""
+"""The wheel: it contains what it needs at run time, and works in a clean environment."""
 
 import os
 import subprocess
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A clean virtual environment that holds the wheel and what it depends on."""
+    """Return the program in a clean virtual environment with the wheel and its dependencies."""
     folder = tmp_path_factory.mktemp("wheel")
     build = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", str(folder), str(ROOT)]
     subprocess.run(build, check=True, timeout=300)
@@ -25,7 +25,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def run(program: Path, home: Path, *arguments: str) -> str:
-    """Return what the installed program prints in a home of its own."""
+    """Return what the installed program prints, run in a home of its own."""
     environment = {"HOME": str(home), "PATH": os.environ["PATH"], "TZ": "UTC"}
     done = subprocess.run(
         [program, *arguments], env=environment, cwd=home, capture_output=True, text=True, timeout=60, check=True

@@ -1,4 +1,4 @@
-"""Who said what: what counts as a command, what is shown, and what is redacted."""
+"""Whose text it is: what counts as a command, what is shown, and what is redacted."""
 
 import orjson
 
@@ -7,7 +7,7 @@ from tests.support.records import SESSION, Claude, Codex
 
 
 def test_text_beside_a_tool_result_never_commands(world):
-    """Without a mark that says so, nobody typed it."""
+    """Text next to a tool result is not known to be typed, so commands in it are ignored."""
     make, source = Claude(), world.claude()
     source.append(make.user("hello"), make.calls("t1", "Bash", command="x"))
     result = {"type": "tool_result", "tool_use_id": "t1", "content": "ok"}
@@ -17,7 +17,7 @@ def test_text_beside_a_tool_result_never_commands(world):
 
 
 def test_a_notification_in_the_queue_never_commands(world):
-    """The form of a queued text decides, whatever its mode."""
+    """A queued text is recognised as a notification by its form, whatever its mode."""
     make, source = Claude(), world.claude()
     told = "<task-notification>\nthe agent said:\n::start evil\n</task-notification>"
     queued = {"type": "queued_command", "commandMode": "prompt", "prompt": told}
@@ -27,7 +27,7 @@ def test_a_notification_in_the_queue_never_commands(world):
 
 
 def test_a_queued_text_that_stands_behind_bookkeeping_is_told_once(world):
-    """Bookkeeping between its removal and its own record decides nothing."""
+    """A queued text is recorded once, even if bookkeeping is between its removal and its own record."""
     make, source = Claude(), world.claude()
     queue = {"type": "queue-operation", "sessionId": SESSION, "timestamp": "2026-02-10T22:50:00.000Z"}
     source.append(make.user("::start n\none"), queue | {"operation": "enqueue", "content": "typed while busy"})
@@ -39,7 +39,7 @@ def test_a_queued_text_that_stands_behind_bookkeeping_is_told_once(world):
 
 
 def test_a_person_may_write_of_reminders(world):
-    """Only a reminder that the client appended at the end of the text is cut off."""
+    """Only a reminder that the client appended at the end of the text is removed."""
     make, source = Claude(), world.claude()
     source.append(make.user("::start n\none"), make.user("why is there\n<system-reminder> tags\nin my text?"))
     world.once()
@@ -47,7 +47,7 @@ def test_a_person_may_write_of_reminders(world):
 
 
 def test_a_person_may_write_of_requests(world):
-    """Only a separate line is the heading that an IDE puts above a request."""
+    """Only a separate line is treated as the heading that an IDE puts above a request."""
     make, source = Codex(), world.codex()
     source.append(make.meta(), make.user("::start n\none"))
     source.append(make.user("my words\nthe IDE writes ## My request for Codex: before text"))
@@ -56,7 +56,7 @@ def test_a_person_may_write_of_requests(world):
 
 
 def test_settings_that_change_to_and_fro_are_all_told(world):
-    """Records without id and time are distinguished by their number."""
+    """Records without id and time are distinguished by their number, so every change is recorded."""
     make, source = Claude(), world.claude()
     source.append(make.user("::start n.jsonl\none", permissionMode="default"))
     modes = ["plan", "default", "plan", "default"]
@@ -69,7 +69,7 @@ def test_settings_that_change_to_and_fro_are_all_told(world):
 
 
 def test_a_secret_in_a_question_is_redacted_wherever_it_is_printed(world):
-    """A question without a heading is its own key."""
+    """A question without a heading is its own key, and a secret in it is redacted as well."""
     make, source = Claude(), world.claude()
     key = "sk-ant-api03-" + "aB3dE5gH7jK9" * 4
     options = [{"label": "yes"}, {"label": "no"}]

@@ -52,7 +52,7 @@ class Context:
 
     @property
     def settings(self) -> Settings:
-        """The settings. Raises ConfigError, also if a named file does not exist."""
+        """The settings. Raises ConfigError, including when a named file does not exist."""
         return config.load(self.config_path, required=self.is_named)
 
     @property

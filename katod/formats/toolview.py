@@ -19,7 +19,7 @@ Clean = Callable[[str], str]
 
 
 def label(payload: dict[str, Any], redact: Clean) -> str:
-    """Return what a call is called in its own line and wherever it is mentioned again."""
+    """Return the label of a call, used on its own line and wherever it is mentioned again."""
     shown = _name(payload["name"])
     if description := payload.get("description"):
         shown += f" {inline(_short(redact(description)))}"

@@ -79,7 +79,7 @@ class RangePrinter:
         return self._mark(Mark(ended.end_mark, ended.end_time or time), metadata) if ended.end_mark else ""
 
     def interrupt(self, kind: MarkKind) -> None:
-        """Print a mark before the next text: the file has text of others, or a part is missing."""
+        """Print a mark before the next text: the file contains other text, or a part is missing."""
         self._pending = self._format.mark(Mark(kind))
         if kind == "continued":
             self.headed = False

@@ -72,7 +72,7 @@ def _repeated(source: Source, file: SourceFile, ledger: Ledger, log: EventLog) -
 
 
 def _following(numbers: list[list[int]], at: int) -> int | None:
-    """Return the number of the last of some texts, each found after the one before; None if one is not."""
+    """Find texts in order, each after the previous one; return the index of the last, or None if one is missing."""
     for places in numbers:
         following = next((place for place in places if place > at), None)
         if following is None:

@@ -112,7 +112,7 @@ def refuse_newer(identity: tuple[int, int], path: Path) -> None:
 
 def refuse_link(path: Path) -> None:
     """Raise LedgerError for a symbolic link: its target may belong to someone else."""
-    for name in (path, _log(path)):
+    for name in (path, _wal_path(path)):
         if name.is_symlink():
             raise LedgerError("must not be a symbolic link", path=name, hint="replace the link with the file, or delete it")
 
@@ -131,7 +131,7 @@ def _problem_of(status: os.stat_result, path: Path) -> str:
         return "it is not a regular file"
     if not status.st_size:
         return "it is empty"
-    log = _log(path)
+    log = _wal_path(path)
     try:
         logged = os.lstat(log)
     except FileNotFoundError:
@@ -175,7 +175,7 @@ def check_database(connection: sqlite3.Connection, path: Path) -> None:
     busy, read, _ = connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
     if busy or read < 0:
         return  # it is being read, or there is no log: how much of it is intact cannot be determined
-    commits = [size for size in _frames(_log(path), read) if size]
+    commits = [size for size in _frames(_wal_path(path), read) if size]
     if len(commits) > 1:  # one may have been in progress when the power failed; a second one was after a sync
         raise LedgerDamaged("its write-ahead log is damaged")
 
@@ -203,8 +203,8 @@ def quarantine(path: Path, error: LedgerError, log: EventLog) -> None:
         number += 1
     try:
         path.rename(aside)  # first, because what is left without its log would look intact
-        if os.path.lexists(_log(path)):
-            _log(path).rename(_log(aside))
+        if os.path.lexists(_wal_path(path)):
+            _wal_path(path).rename(_wal_path(aside))
         path.with_name(f"{path.name}-shm").unlink(missing_ok=True)
     except OSError as failure:
         raise LedgerError(f"unusable, and cannot be quarantined: {failure.strerror}", path=path) from failure
@@ -222,7 +222,7 @@ def _number(aside: Path) -> int:
     return int(number) if number.isdigit() else 0
 
 
-def _log(path: Path) -> Path:
+def _wal_path(path: Path) -> Path:
     return path.with_name(f"{path.name}-wal")
 
 

@@ -96,7 +96,7 @@ def append(place: Place, data: bytes) -> Known:
 def complete(place: Place, known: Known, intent: bytes, bounds: list[int]) -> tuple[Known, bool]:
     """Complete an intent that may have been partly written.
 
-    Returns the output's state afterwards, and whether the file also contains text of others. Raises OutputError.
+    Returns the output's state afterwards, and whether the file also contains other text. Raises OutputError.
     """
     try:
         with _opened(place, create=False) as fd:
@@ -177,7 +177,7 @@ def _lines_like(data: bytes, digest: str) -> Iterator[int]:
 
 
 def _ends(data: bytes) -> Iterator[int]:
-    """Yield the ends of lines, last first, also without the newline: katod may have added it to a line of others."""
+    """Yield the ends of lines, last first, with and without the newline: katod may have added it to a line of another program."""
     at = len(data)
     if not data.endswith(b"\n"):
         yield at

@@ -12,7 +12,7 @@ _UNAMBIGUOUS: Final = 128
 class Plan:
     """Truncate the file to `cut` bytes after the committed length (None: do not), then append `data`.
 
-    `foreign` is true if the file also contains text of others there.
+    `foreign` is true if the file also contains other text there.
     """
 
     data: bytes

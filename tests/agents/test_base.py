@@ -1,4 +1,4 @@
-"""What all agents are made of: the description of one, the builder of its events, and the table of its handlers."""
+"""What all agents share: the spec of an agent, the builder of its events, and the table of its handlers."""
 
 from pathlib import Path
 
@@ -44,7 +44,7 @@ PIXEL = "aGVsbG8="
     ],
 )
 def test_a_session_file_tells_its_session(agent: str, path: str, key: tuple[str, str]) -> None:
-    """Agent, session and sub-agent, without a look into the file."""
+    """Agent, session and sub-agent are identified by the path alone."""
     found = AGENTS[agent].identify(Path("/home/me") / path)
     assert found is not None
     assert found.key == (agent, *key)
@@ -69,19 +69,19 @@ def test_a_session_file_tells_its_session(agent: str, path: str, key: tuple[str,
     ],
 )
 def test_any_other_file_is_none(agent: str, path: str) -> None:
-    """What an agent keeps beside its sessions, and other programs in the same folder, are left alone."""
+    """Other files that an agent keeps next to its sessions, and files of other programs, are ignored."""
     assert AGENTS[agent].identify(Path("/home/me") / path) is None
 
 
 @pytest.mark.parametrize("agent", sorted(AGENTS))
 def test_a_file_that_was_named_has_an_identity(agent: str) -> None:
-    """Wherever it lies: its name is the session."""
+    """A file named explicitly is identified wherever it is, by its file name."""
     spec = AGENTS[agent]
     assert spec.named(Path(f"/tmp/whatever{spec.suffixes[0]}")).key.agent == agent
 
 
 def test_the_registry_knows_agents_by_their_names() -> None:
-    """A name is a key, and what the configuration, event ids and the ledger call the agent."""
+    """An agent's name is its key in the registry, the configuration, event ids and the ledger."""
     assert [spec.name for spec in AGENTS.values()] == list(AGENTS)
 
 
@@ -97,7 +97,7 @@ def test_the_registry_knows_agents_by_their_names() -> None:
     ],
 )
 def test_an_id_is_matched_by_its_beginning(agent: str, known: str, typed: str, meant: bool) -> None:
-    """Where paths hold only the beginning of an id, all of it names the session, too."""
+    """A session matches any prefix of its id, and its full id even if the path contains only a prefix."""
     assert AGENTS[agent].matches_id(known, typed) is meant
 
 
@@ -106,12 +106,12 @@ def test_an_id_is_matched_by_its_beginning(agent: str, known: str, typed: str, m
     [("claude", UUID, UUID), ("opencode", "ses_4ab", "4ab"), ("zot", "20260210-223600-3f0a4c52", "3f0a4c52")],
 )
 def test_a_short_id_tells_sessions_apart(agent: str, session: str, short: str) -> None:
-    """What all ids of an agent begin with is left out, and so is their time."""
+    """The short id omits the prefix that all ids of an agent share, and the timestamp."""
     assert AGENTS[agent].short_id(session) == short
 
 
 def test_only_a_container_holds_sessions() -> None:
-    """A path with a session in it is one of an agent that keeps databases."""
+    """Only an agent that keeps databases has containers and contained sessions."""
     spec = AGENTS["opencode"]
     assert spec.is_contained("/a/opencode.db#ses_1")
     assert spec.is_container("/a/opencode.db")
@@ -121,7 +121,7 @@ def test_only_a_container_holds_sessions() -> None:
 
 @pytest.mark.parametrize("nature", Nature)
 def test_native_ids_imply_times(nature: Nature) -> None:
-    """A resync relies on one of the two, or takes nothing of a rewritten file as new."""
+    """A format with native ids also has times: after a rewrite, resync relies on one of the two."""
     assert nature.has_times or not nature.has_native_ids
 
 
@@ -129,12 +129,12 @@ def test_native_ids_imply_times(nature: Nature) -> None:
 
 
 def record(value: dict[str, object] | None = None, offset: int = 7) -> Record:
-    """A record of some kind."""
+    """Return a record of type `x`, or with the given value."""
     return Record(offset, {"type": "x"} if value is None else value)
 
 
 def test_an_event_is_named_by_its_place_where_nothing_else_is_known() -> None:
-    """Session, offset and part make up the id; the dedup key leaves the session out where records are copied."""
+    """The id consists of session, offset and part; the dedup key omits the session where records are copied."""
     event = EventBuilder(REF).event(ev.USER_MESSAGE, {"text": "hi"}, record(), 2, typed=True)
     assert (event.id, event.dedup_key) == ("pi:s1:@7:2", "pi:s1:@7:2")
     assert event.source == {"providerEventType": "x", "offset": 7}
@@ -144,7 +144,7 @@ def test_an_event_is_named_by_its_place_where_nothing_else_is_known() -> None:
 
 
 def test_an_event_of_the_builder_is_what_the_constructor_makes() -> None:
-    """It is made without the constructor, which has to come to the same."""
+    """The builder bypasses the constructor, and the result must be equal."""
     event = EventBuilder(REF).event(ev.TURN_END, {"reason": "done"}, record(), time="t", model="m")
     assert isinstance(event, Event)
     assert event == Event(**event._asdict())
@@ -152,7 +152,7 @@ def test_an_event_of_the_builder_is_what_the_constructor_makes() -> None:
 
 
 def test_a_session_that_is_renamed_names_its_events_anew() -> None:
-    """Only the content tells the whole id of some sessions."""
+    """Events after a rename have the new id: for some sessions the full id is only known from the content."""
     new = EventBuilder(REF)
     new.rename("s2")
     event = new.event(ev.COMPACTION, {}, record())
@@ -160,7 +160,7 @@ def test_a_session_that_is_renamed_names_its_events_anew() -> None:
 
 
 def test_a_setting_is_told_when_it_changes() -> None:
-    """The first value is no change unless it is asked for, nor is what is no text."""
+    """The first value is not reported as a change unless requested; a value that is not text is ignored."""
     new = EventBuilder(REF)
     told = [new.change("model", value, record()) for value in ("a", "a", None, 5, "", "b")]
     assert [len(events) for events in told] == [0, 0, 0, 0, 0, 1]
@@ -172,7 +172,7 @@ def test_a_setting_is_told_when_it_changes() -> None:
 
 
 def test_the_data_of_an_attachment_goes_with_the_event_that_has_it() -> None:
-    """Once, and only what that event shows."""
+    """Attachment data is added once, and only to the event that shows it."""
     new = EventBuilder(REF)
     row = new.attachment("image", "image/png", PIXEL)
     assert row == attachment("image", "image/png", PIXEL)
@@ -187,7 +187,7 @@ def test_the_data_of_an_attachment_goes_with_the_event_that_has_it() -> None:
 
 
 def test_an_event_without_an_id_is_known_by_its_words() -> None:
-    """A rewritten file gives it another place, and so another id."""
+    """Events of the same content have the same fingerprint: rewriting the file changes offsets, and so ids."""
     new = EventBuilder(REF)
     first, second = (new.event(ev.USER_MESSAGE, {"text": "hi"}, record(offset=at)) for at in (1, 2))
     assert first.id != second.id
@@ -198,7 +198,7 @@ def test_an_event_without_an_id_is_known_by_its_words() -> None:
 
 
 class Notes(Adapter):
-    """An agent of two kinds of records."""
+    """An adapter with two kinds of records."""
 
     ignored = frozenset({"ping"})
 
@@ -211,7 +211,7 @@ class Notes(Adapter):
 
 
 class Others(Notes):
-    """An adapter that is derived from another one."""
+    """An adapter derived from another one."""
 
     @handles("note")
     def _other(self, _record: Record) -> list[Event]:
@@ -219,20 +219,20 @@ class Others(Notes):
 
 
 def test_marked_methods_are_the_table_of_their_class() -> None:
-    """Each kind has one method; other methods have none."""
+    """Each marked method is in the handler table of its class under its kinds; other methods are not."""
     assert Adapter.handlers == {}
     assert Notes.handlers == {"note": Notes._note, "remark": Notes._note}
     assert Others.handlers == {"note": Others._other}
 
 
 def test_a_record_goes_to_its_handler() -> None:
-    """By its type."""
+    """A record is dispatched to its handler by its type."""
     events = [event for kind in ("note", "remark") for event in Notes().feed(record({"type": kind, "text": kind}))]
     assert [event.payload["text"] for event in events] == ["note", "remark"]
 
 
 def test_bookkeeping_is_ignored_and_all_else_is_kept() -> None:
-    """Lossless means: what is not known to be bookkeeping is an event."""
+    """Decoding is lossless: every record that is not known to be bookkeeping becomes an event."""
     notes = Notes()
     assert notes.feed(record({"type": "ping"})) == []
     for value, kind in (({"type": "new"}, "new"), ({"type": 5}, "unknown"), ({"type": []}, "unknown"), ({}, "unknown")):
@@ -241,7 +241,7 @@ def test_bookkeeping_is_ignored_and_all_else_is_kept() -> None:
 
 
 def test_what_could_not_be_decoded_is_kept() -> None:
-    """As the text that it is, with the reason."""
+    """A line that could not be decoded is kept as its text, with the reason."""
     [event] = Notes().feed(Record(7, None, 1, "{torn", "not valid JSON"))
     assert event.payload == {"rawType": "not valid JSON", "raw": "{torn"}
     assert event.id == "pi:s1:@7+1:0"
@@ -249,5 +249,5 @@ def test_what_could_not_be_decoded_is_kept() -> None:
 
 @pytest.mark.parametrize("agent", sorted(AGENTS))
 def test_every_adapter_of_the_registry_starts_at_version_1(agent: str) -> None:
-    """Nothing is released yet."""
+    """Every adapter has version 1, as nothing is released yet."""
     assert AGENTS[agent].adapter.version == 1

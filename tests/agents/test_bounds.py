@@ -1,4 +1,4 @@
-"""What adapters remember stays small, and what they name is named once, whatever an agent writes."""
+"""The state that adapters keep stays small, and event ids stay unique, whatever an agent writes."""
 
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,7 @@ SMALL = 200_000  # bytes of all states together
 
 
 class Reader:
-    """Reads records of one agent, as a recording does."""
+    """Reads the records of one agent, as a recording does."""
 
     def __init__(self, agent: str) -> None:
         identity = Identity(SessionKey(agent, "s"))
@@ -34,7 +34,7 @@ class Reader:
         self.offset = 0
 
     def read(self, *records: dict[str, Any]) -> list[Event]:
-        """Take records; return their events."""
+        """Feed records to the adapter and return their events."""
         lines = [
             Line(self.offset + n * 100, self.offset + n * 100 + 100, orjson.dumps(r)) for n, r in enumerate(records)
         ]
@@ -48,7 +48,7 @@ class Reader:
         return events
 
     def remembered(self) -> int:
-        """How large the states are that are stored with each step."""
+        """Return the size of the states that are stored with each step."""
         states = (self.translation.state(), self.metadata.state(), self.printer.state())
         return sum(len(orjson.dumps(state)) for state in states)
 
@@ -57,7 +57,7 @@ class Reader:
 @pytest.mark.parametrize("many", mostly([MANY // 2], [MANY // 2, MANY]))
 @pytest.mark.parametrize("make", mostly(OF_EACH_NATURE, LINES), ids=lambda make: make.__name__)
 def test_no_number_of_records_makes_a_state_grow(world: World, make: type[Maker], many: int) -> None:
-    """After calls without end and results, of ids of any length, the states that are stored are small."""
+    """The stored state stays small after any number of calls without results, with ids of any length."""
     maker, reader = make(world), Reader(make.agent)
     reader.read(*maker.items)
     for number in range(many):
@@ -70,7 +70,7 @@ def test_no_number_of_records_makes_a_state_grow(world: World, make: type[Maker]
 
 @pytest.mark.fault("hostile size")
 def test_texts_that_wait_in_a_queue_are_few() -> None:
-    """However many queued texts are removed before anything shows them, all come out and few are remembered."""
+    """Any number of queued texts removed before they are shown are all emitted, and few are kept in the state."""
     reader, row = Reader("claude"), {"type": "queue-operation", "sessionId": "s"}
     out = []
     for number in range(MANY):
@@ -85,7 +85,7 @@ def test_texts_that_wait_in_a_queue_are_few() -> None:
 
 @pytest.mark.fault("hostile record")
 def test_records_without_id_and_time_have_names_of_their_own() -> None:
-    """However often a client repeats itself, and in however many words, no two events have the same id."""
+    """No two events have the same id, however often a client repeats the same records."""
     reader = Reader("claude")
     rows = [{"type": "tag", "tag": f"tag {number % 700}", "sessionId": "s"} for number in range(2 * MANY)]
     ids = [event.id for event in reader.read(*rows)]
@@ -94,7 +94,7 @@ def test_records_without_id_and_time_have_names_of_their_own() -> None:
 
 @pytest.mark.fault("hostile record")
 def test_an_ordinal_that_comes_twice_hides_no_record() -> None:
-    """Two records of Codex with one ordinal are two, also after a restart; those whose ordinals rise keep their names."""
+    """Codex records with the same ordinal get different ids, also after a restart; rising ordinals keep their ids."""
     make = Codex()
     first = [make.meta(), make.user("one"), make.says("two")]
     again = make.says("three") | {"ordinal": 1}
@@ -107,7 +107,7 @@ def test_an_ordinal_that_comes_twice_hides_no_record() -> None:
 
 @pytest.mark.parametrize("make", MAKERS, ids=lambda maker: maker.__name__)
 def test_a_call_with_a_long_id_is_told_once_and_by_its_name(world: World, make: type[Maker]) -> None:
-    """Some providers give ids of hundreds of characters."""
+    """A call with an id of hundreds of characters, as some providers give, is recorded once and shown with its tool."""
     call = f"call_{'x' * 450}|{'y' * 900}"
     maker = make(world).say(user("::start n.jsonl"), says("yes"), calls(call, "make"), result(call, "done"), says("ok"))
     world.once()

@@ -1,7 +1,7 @@
-"""What every agent's sessions must give, whatever its format: one set of cases, each run for all adapters.
+"""What every agent's sessions must give, whatever their format: one set of cases, run for all adapters.
 
-Each conversation is followed as it grows, by a new process after each thing that is said, and the result must be
-that of one process that sees it whole.
+Each conversation is followed as it grows, with a new process after each record, and the result must equal that of
+one process that reads it as a whole.
 """
 
 from collections import Counter
@@ -31,19 +31,19 @@ WORDS = ["first words", "first answer", "second answer", "second words", "third 
 
 @pytest.fixture(params=MAKERS, ids=lambda maker: maker.__name__)
 def make(request: pytest.FixtureRequest) -> type[Maker]:
-    """Each agent's maker in turn."""
+    """Return each agent's maker in turn."""
     maker: type[Maker] = request.param
     return maker
 
 
 def say_at_once(world: World, maker: Maker, *things: Said) -> None:
-    """Have things said, and processed together."""
+    """Write everything that is said, and process it together."""
     maker.say(*things)
     world.once()
 
 
 def say_one_by_one(world: World, maker: Maker, *things: Said) -> None:
-    """Have things said, each record processed by a new process."""
+    """Write everything that is said, with a new process for each record."""
     for said in things:
         for record in maker.records(said):
             maker.put(record)
@@ -51,7 +51,7 @@ def say_one_by_one(world: World, maker: Maker, *things: Said) -> None:
 
 
 class Told(NamedTuple):
-    """What became of a conversation: the events of its recording and of an export, and the session itself."""
+    """The result of a conversation: the events of its recording and of an export, and the session's maker."""
 
     maker: Maker
     recorded: list[dict[str, Any]]
@@ -60,14 +60,14 @@ class Told(NamedTuple):
 
 @pytest.fixture(scope="module", params=MAKERS, ids=lambda maker: maker.__name__)
 def teller(request: pytest.FixtureRequest) -> type[Maker]:
-    """Each agent's maker in turn, for what is read of one conversation by many tests."""
+    """Return each agent's maker in turn, for tests that share one conversation."""
     maker: type[Maker] = request.param
     return maker
 
 
 @pytest.fixture(scope="module", params=[say_at_once, say_one_by_one], ids=["at once", "restarted after each"])
 def told(request: pytest.FixtureRequest, teller: type[Maker], tmp_path_factory: pytest.TempPathFactory) -> Told:
-    """The conversation, recorded and exported once for all tests that read it."""
+    """Return the conversation, recorded and exported once for all tests that read it."""
     with pytest.MonkeyPatch.context() as patch:
         world = World(tmp_path_factory.mktemp("told") / "home", patch)
         maker = teller(world)
@@ -78,44 +78,44 @@ def told(request: pytest.FixtureRequest, teller: type[Maker], tmp_path_factory: 
 
 
 def makers_with(what: str) -> pytest.MarkDecorator:
-    """Run a case for the agents whose format has a form for it; the others say in `ABSENT` why not."""
+    """Run a case for the agents whose format supports it; the others give the reason in `ABSENT`."""
     makers = [maker for maker in MAKERS if what not in maker.ABSENT]
     return pytest.mark.parametrize("make", makers, ids=lambda maker: maker.__name__)
 
 
 def events(world: World, name: str = "talk.jsonl") -> list[dict[str, Any]]:
-    """The events of an output."""
+    """Return the events of an output."""
     return [orjson.loads(row) for row in world.written()[name].splitlines()]
 
 
 def of(rows: list[dict[str, Any]], *kinds: str) -> list[dict[str, Any]]:
-    """Those of some kinds."""
+    """Return the events of the given kinds."""
     return [row for row in rows if row["kind"] in kinds]
 
 
 def words(rows: list[dict[str, Any]]) -> list[str]:
-    """What was said, in order."""
+    """Return the texts of user and assistant, in order."""
     return [row["payload"]["text"] for row in of(rows, ev.USER_MESSAGE, ev.ASSISTANT_MESSAGE)]
 
 
 def test_every_adapter_has_a_maker() -> None:
-    """An adapter that is registered and cannot be tried here is not done."""
+    """Every registered adapter has a maker, so that it is tested here."""
     assert {maker.agent for maker in MAKERS} == set(AGENTS)
 
 
 def test_what_a_format_lacks_is_a_case() -> None:
-    """No reason is given for a case that there is none of."""
+    """Every reason in `ABSENT` is for a case that exists."""
     cases = {"result", "torn", "sub-agent", "fork", "cwd"}
     assert {what for maker in MAKERS for what in maker.ABSENT} <= cases
 
 
 def test_a_conversation_is_told_in_order_and_once(told: Told) -> None:
-    """All words, in their order, each once, between the command that began and the one that ended."""
+    """All texts between the start and the stop command are recorded, in order and once."""
     assert words(told.recorded) == WORDS
 
 
 def test_ids_are_stable_and_unique(told: Told) -> None:
-    """The same source gives the same ids, however it was read."""
+    """The same source gives the same unique ids, however it was read."""
     live, exported = ([row["id"] for row in rows] for rows in (told.recorded, told.exported))
     assert max(Counter(live).values()) == 1
     assert set(live) <= set(exported)
@@ -123,7 +123,7 @@ def test_ids_are_stable_and_unique(told: Told) -> None:
 
 
 def test_a_result_names_its_call(told: Told) -> None:
-    """Correlation is by id; a format without results gives none."""
+    """A result refers to its call by id; a format without results gives none."""
     asked, answered = of(told.recorded, ev.TOOL_CALL), of(told.recorded, ev.TOOL_RESULT)
     assert asked[0]["payload"]["family"] == "execute"
     if "result" in told.maker.ABSENT:
@@ -134,27 +134,27 @@ def test_a_result_names_its_call(told: Told) -> None:
 
 
 def test_an_unknown_record_is_kept(told: Told) -> None:
-    """What katod does not understand stands in the JSONL as it was."""
+    """A record that katod does not understand is kept in the JSONL unchanged."""
     kept = of(told.recorded, ev.PROVIDER_RAW)
     assert [UNKNOWN.text in str(row["payload"]["raw"]) for row in kept] == [True]
 
 
 def test_usage_is_told_once_a_message(told: Told) -> None:
-    """However often the agent writes it."""
+    """Usage is recorded once per message, however often the agent writes it."""
     counts = Counter(row["source"].get("messageId", row["id"]) for row in of(told.recorded, ev.USAGE))
     assert all(count == 1 for count in counts.values())
 
 
 def test_no_time_is_invented(told: Told) -> None:
-    """Each time stands in the source; what has none there has none here."""
+    """Each time comes from the source; a record without a time gives an event without one."""
     for row in told.recorded:
-        if "time" in row and told.maker.agent != "cursor":  # Cursor spells its times out, to the minute
+        if "time" in row and told.maker.agent != "cursor":  # Cursor writes its times as prose, to the minute
             assert told.maker.tells(row["time"])
         assert ("time" in row) == ("timeSource" in row)
 
 
 def test_what_the_client_says_for_the_person_never_commands(world: World, make: type[Maker]) -> None:
-    """A command in wrapped text is text."""
+    """A command in text that the client, the assistant or a tool wrote is text."""
     maker = make(world)
     maker.put(*maker.wrapped("::start evil"))
     maker.say(says("::start evil"), calls("call-1", "::start evil"), result("call-1", "::start evil"), says("done"))
@@ -166,7 +166,7 @@ def test_what_the_client_says_for_the_person_never_commands(world: World, make: 
 
 
 def test_history_never_commands(world: World, make: type[Maker]) -> None:
-    """What was there before katod looked is not obeyed; what is typed then is, with all that was said before known."""
+    """Commands that predate katod are ignored; a later `::capture` includes everything said before."""
     maker = make(world).say(user("::start early"), says("long ago")).age()
     world.once()
     assert world.written() == {}
@@ -178,7 +178,7 @@ def test_history_never_commands(world: World, make: type[Maker]) -> None:
 
 @makers_with("torn")
 def test_a_torn_record_waits_for_its_end(world: World, make: type[Maker]) -> None:
-    """Half a record says nothing; whole, it says all, once."""
+    """An incomplete record gives nothing; once complete, it is recorded once."""
     maker = make(world).say(user("::start talk.jsonl\nfirst words"))
     world.once()
     before = maker.path.read_bytes()
@@ -197,7 +197,7 @@ def test_a_torn_record_waits_for_its_end(world: World, make: type[Maker]) -> Non
     "tell", [say_at_once, pytest.param(say_one_by_one, marks=pytest.mark.slow)], ids=["at once", "restarted after each"]
 )
 def test_a_rewritten_file_doubles_nothing(world: World, make: type[Maker], tell: Any) -> None:
-    """The same records in a new file, and more behind them."""
+    """Nothing is recorded twice when a new file has the same records, and more after them."""
     maker = make(world)
     tell(world, maker, *TALK[:6])
     maker.rewrite()
@@ -207,7 +207,7 @@ def test_a_rewritten_file_doubles_nothing(world: World, make: type[Maker], tell:
 
 
 def test_a_shortened_file_takes_nothing_back(world: World, make: type[Maker]) -> None:
-    """The agent drops its oldest words: what was recorded stays, what comes follows it."""
+    """When the agent drops its oldest records, the recorded text stays, and new text follows it."""
     maker = make(world).say(*TALK[:4])
     world.once()
     maker.rewrite(lambda n, record: (n == 0 and "startTime" in record) or n > 1 or _opens(record))
@@ -218,12 +218,12 @@ def test_a_shortened_file_takes_nothing_back(world: World, make: type[Maker]) ->
 
 
 def _opens(record: dict[str, Any]) -> bool:
-    """Whether a record opens its file and nothing can be read without it."""
+    """Return whether a record is the header of its file, without which nothing can be read."""
     return record.get("type") in ("session_meta", "session.start", "session", "meta") or "startTime" in record
 
 
 def test_a_vanished_source_ends_nothing(world: World, make: type[Maker]) -> None:
-    """Gone, the output stays; back, it goes on where it was."""
+    """While a source is gone, its output stays; when the source is back, the recording resumes where it was."""
     maker = make(world).say(*TALK[:2])
     world.once()
     content = maker.path.read_bytes()
@@ -237,7 +237,7 @@ def test_a_vanished_source_ends_nothing(world: World, make: type[Maker]) -> None
 
 @makers_with("sub-agent")
 def test_a_sub_agent_is_a_session_of_its_own(world: World, make: type[Maker]) -> None:
-    """Its words are not its parent's, and it commands nothing."""
+    """A sub-agent's text is not in its parent's recording, and commands in it are ignored."""
     make(world).say(*TALK[:2])
     make(world, subagent="abc").say(user("::start evil\nlook around"), says("nothing here"))
     world.once()
@@ -249,18 +249,18 @@ def test_a_sub_agent_is_a_session_of_its_own(world: World, make: type[Maker]) ->
 
 @makers_with("fork")
 def test_a_copy_of_a_session_commands_nothing_twice(world: World, make: type[Maker]) -> None:
-    """A fork, or the same file elsewhere, repeats commands that have acted."""
+    """Commands in a fork, or in the same file elsewhere, are not obeyed a second time."""
     maker = make(world).say(*TALK)
     world.once()
     other = make(world, OTHER)
     other.path.write_bytes(maker.path.read_bytes().replace(SESSION.encode(), OTHER.encode()))
     world.once()
-    if make.agent in ("claude", "copilot", "pi"):  # records keep their ids where they are copied to
+    if make.agent in ("claude", "copilot", "pi"):  # records keep their ids when they are copied
         assert list(world.written()) == ["talk.jsonl"]
 
 
 @makers_with("cwd")
 def test_the_place_is_known(world: World, make: type[Maker]) -> None:
-    """The project's path comes from the session, so that outputs lie in its folder."""
-    maker = make(world).say(user("hello"))  # an agent that still runs: one that ends meanwhile is read the next time
+    """The project's path comes from the session, so that outputs are in its folder."""
+    maker = make(world).say(user("hello"))  # an agent that is still running
     assert orjson.loads(world.cli("sessions", "--json"))["project"] == maker.cwd

@@ -1,4 +1,4 @@
-"""Records of any shape: whatever an agent writes, nothing raises, and everything can be printed."""
+"""Records of any shape: whatever an agent writes, nothing raises, and every event can be rendered."""
 
 import copy
 from pathlib import Path
@@ -52,13 +52,13 @@ OPTIONS: Final = Options(tools="full", thinking=True, subagents=True, attachment
 
 
 def places(value: Any, at: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    """Every place in a record."""
+    """Return the path of every value in a record."""
     items = list(value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ())
     return [place for key, item in items for place in ((*at, key), *places(item, (*at, key)))]
 
 
 def changed(record: dict[str, Any], at: tuple[Any, ...], value: Any) -> dict[str, Any]:
-    """The record with something else at one place."""
+    """Return the record with another value in one place."""
     found = copy.deepcopy(record)
     here: Any = found
     for key in at[:-1]:
@@ -70,7 +70,7 @@ def changed(record: dict[str, Any], at: tuple[Any, ...], value: Any) -> dict[str
 
 
 def run(agent: str, records: list[dict[str, Any]]) -> None:
-    """Translate the records and print them in every format."""
+    """Translate the records and render them in every format."""
     identity = Identity(SessionKey(agent, "s"))
     metadata = SessionMetadata(identity.key)
     translation = Translation(Origin(identity, Path("/nowhere/s.jsonl")), metadata, EventLog())
@@ -93,7 +93,7 @@ Places = list[tuple[int, tuple[Any, ...]]]
 def spoken(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> tuple[str, list[dict[str, Any]], Places]:
-    """An agent, the records of a conversation that has something of each kind, and every place in them."""
+    """Return an agent, the records of a conversation with something of each kind, and every path in them."""
     with pytest.MonkeyPatch.context() as patch:
         maker: Maker = request.param(World(tmp_path_factory.mktemp("spoken") / "home", patch, seen_empty=False))
         maker.say(user("hello"), says("hi"), calls("call-1", "make"), result("call-1", "done"), UNKNOWN, says("bye"))
@@ -106,12 +106,12 @@ def spoken(
 @examples(10, 2_000)
 @given(data=st.data())
 def test_no_shape_of_a_record_raises(spoken: tuple[str, list[dict[str, Any]], Places], data: st.DataObject) -> None:
-    """Anything may stand anywhere: one bad record costs no more than itself."""
+    """Any value anywhere raises no exception."""
     agent, records, every = spoken
     hostile = list(records)
     for (n, place), value in data.draw(st.lists(st.tuples(st.sampled_from(every), VALUES), min_size=1, max_size=3)):
         try:
             hostile[n] = changed(hostile[n], place, value)
         except (KeyError, IndexError, TypeError):
-            continue  # the place went away with another change
+            continue  # the place no longer exists after another change
     run(agent, hostile)

@@ -1,4 +1,4 @@
-"""Real sessions as they grew: played one state after the other into one file, they give what the last one alone gives."""
+"""Real sessions as they grew: all states, played in order into one file, give what the last state alone gives."""
 
 import json
 import os
@@ -19,12 +19,12 @@ PLACES = {
     "cursor": f".cursor/projects/app/agent-transcripts/{SESSION}/{SESSION}.jsonl",
     "opencode": ".local/share/opencode/storage/session/app/{session}.json",
 }
-# What an agent rewrites, and so may stand in a live transcript and not in an export of what is left (katod/agents/README.md).
+# What an agent rewrites may be in a live transcript but not in a later export (katod/agents/README.md).
 KEPT = {"gemini": {ev.CONFIG_CHANGE}, "cursor": {ev.TURN_END}, "opencode": {ev.SYSTEM_MESSAGE}}
 
 
 def sessions(agent: str) -> list[list[bytes]]:
-    """The states of each real session, oldest first."""
+    """Return the states of each real session, oldest first."""
     found: dict[str, list[bytes]] = defaultdict(list)
     for path in sorted((CORPUS / agent).glob("entire-*")):
         data = path.read_bytes()
@@ -40,7 +40,7 @@ def _name(agent: str, data: bytes) -> str:
 
 
 def cases() -> list[Any]:
-    """Each session with more than one state."""
+    """Return each session that has more than one state."""
     return [
         pytest.param(agent, states, id=f"{agent}-{n}-{len(states)} states")
         for agent in ("gemini", "cursor", "opencode")
@@ -49,7 +49,7 @@ def cases() -> list[Any]:
 
 
 def play(world: World, agent: str, states: list[bytes]) -> list[dict[str, Any]]:
-    """Write the states one after the other and return what was recorded, without what changes with the agent's mind."""
+    """Write the states in order and return the recorded events, except those that an agent may rewrite."""
     world.config.write_text('[recording]\nauto = true\n[output]\nformat = "jsonl"\n')
     name = _name(agent, states[0]) if agent == "opencode" else ""
     path = world.home / PLACES[agent].format(session=name)
@@ -66,7 +66,7 @@ def play(world: World, agent: str, states: list[bytes]) -> list[dict[str, Any]]:
 
 
 def _in_storage(path: Path, state: bytes) -> bytes:
-    """Write an exported session as the files that it was made of; return the session's own."""
+    """Write an exported session as the tree of files it came from; return the content of the session's own file."""
     storage, value = path.parents[2], json.loads(state)
     for message in value["messages"]:
         info = message["info"]
@@ -90,7 +90,7 @@ def _write(path: Path, value: Any) -> None:
 def test_a_session_that_grows_gives_what_it_is_in_the_end(
     world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, agent: str, states: list[bytes]
 ) -> None:
-    """Every event of the last state is there, in its order, and none twice; what was deleted meanwhile stays."""
+    """All events of the last state are recorded once, in order; events deleted in between stay."""
     grown = play(world, agent, states)
     last = play(World(tmp_path / "last", monkeypatch), agent, states[-1:])
     ids = [row["id"] for row in grown]

@@ -1,4 +1,4 @@
-"""Failing reproductions of a review. Copy to tests/test_found.py of a clone and run there."""
+"""Regressions specific to one agent: databases, trees of files, rewritten documents and odd records."""
 
 import json
 import os
@@ -32,7 +32,7 @@ from tests.support.world import World
 
 
 def test_opencode_turns_while_katod_was_down_are_recorded(world: World) -> None:
-    """A recorded database session goes on while katod is down, by more than two turns: all of it is recorded."""
+    """A database session that grows by more than two turns while katod is down is recorded completely."""
     maker = OpenCode(world).say(user("::start talk.jsonl\nw0"), says("a0"))
     world.once()
     for n in range(1, 7):
@@ -42,7 +42,7 @@ def test_opencode_turns_while_katod_was_down_are_recorded(world: World) -> None:
 
 
 def test_opencode_command_typed_while_katod_was_down_acts(world: World) -> None:
-    """A command that was typed while katod was down acts when it comes back, however much followed it."""
+    """A command typed while katod was down is obeyed when it is back, however much follows it."""
     maker = OpenCode(world).say(user("hello"), says("a0"))
     world.once()
     maker.say(user("::start talk.jsonl"), says("a"))
@@ -53,7 +53,7 @@ def test_opencode_command_typed_while_katod_was_down_acts(world: World) -> None:
 
 
 def test_history_in_a_compressed_rollout_never_commands(world: World) -> None:
-    """A `.jsonl.zst` that was there before katod looked is history to its end."""
+    """A `.jsonl.zst` that predates katod is history to its end."""
     zstandard = pytest.importorskip("zstandard")
     codex = Codex()
     file = world.codex()
@@ -69,7 +69,7 @@ def test_history_in_a_compressed_rollout_never_commands(world: World) -> None:
 
 
 def test_opencode_fork_repeats_no_command(world: World) -> None:
-    """`/fork` copies messages and parts under new ids into a new session: copied history never commands."""
+    """`/fork` copies messages and parts under new ids into a new session: commands in copied history are ignored."""
     maker = OpenCode(world).say(user("::start\nfirst words"), says("first answer"), user("::stop"), says("ok"))
     world.once()
     assert len(world.written()) == 1
@@ -90,7 +90,7 @@ def test_opencode_fork_repeats_no_command(world: World) -> None:
 
 @pytest.mark.parametrize("shape", ["parts", "string", "hook"])
 def test_gemini_text_that_the_client_appends_to_a_prompt_never_commands(world: World, shape: str) -> None:
-    """What `@file` and hooks append to a prompt stands in the person's record, and is not the person's."""
+    """Text that `@file` and hooks append to a prompt is in the user's record, but was not typed by the user."""
     maker = Gemini(world) if shape != "string" else GeminiDocument(world)
     maker.say(user("hi"))
     world.once()
@@ -122,7 +122,7 @@ BAD = {
 
 @pytest.mark.parametrize("bad", BAD)
 def test_one_bad_row_in_the_database_stops_nobody_else(world: World, bad: str) -> None:
-    """A row of a wrong type in one session: every other session is followed."""
+    """A row with a wrong type in one session does not keep other sessions from being followed."""
     good = OpenCode(world).say(user("hello"), says("hi"))
     other = OpenCode(world, OTHER)
     other.count = 100
@@ -134,7 +134,7 @@ def test_one_bad_row_in_the_database_stops_nobody_else(world: World, bad: str) -
 
 
 def test_a_deep_part_does_not_end_the_recording(world: World) -> None:
-    """A tool's input of 300 levels."""
+    """A tool input with 300 levels does not end the recording, and all texts are recorded."""
     maker = OpenCode(world).say(user("::start talk.jsonl\nw0"), says("a0"))
     world.once()
     deep: Any = 1
@@ -149,7 +149,7 @@ def test_a_deep_part_does_not_end_the_recording(world: World) -> None:
 
 
 def test_opencode_db_in_the_home_directory_stops_no_output(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    """`OPENCODE_DB=~/opencode.db` names a file: the whole home is no agent's root."""
+    """`OPENCODE_DB=~/opencode.db` names a file: the home directory does not become an agent's root."""
     monkeypatch.setenv("OPENCODE_DB", str(world.home / "opencode.db"))
     world.once()
     Claude(world).say(user("::start\nfirst words"), says("first answer"))
@@ -158,7 +158,7 @@ def test_opencode_db_in_the_home_directory_stops_no_output(world: World, monkeyp
 
 
 class Tree:
-    """A session in OpenCode's tree of files, 0.6 to 1.1."""
+    """A session in OpenCode's file tree, 0.6 to 1.1 or older."""
 
     def __init__(self, world: World, *, old: bool = False) -> None:
         base = world.home / ".local/share/opencode"
@@ -194,7 +194,7 @@ class Tree:
 
 
 def test_a_part_that_is_final_after_the_session_file_was_written(world: World) -> None:
-    """The last answer settles in its own file: that is noticed without a change of the session's file."""
+    """An answer that is completed in its own file is noticed without a change of the session file."""
     tree = Tree(world)
     tree.message("msg_1", role="user", time={"created": milliseconds()})
     tree.part("msg_1", "prt_1", type="text", text="::start talk.jsonl\nfirst words")
@@ -211,7 +211,7 @@ def test_a_part_that_is_final_after_the_session_file_was_written(world: World) -
 
 
 def test_a_deep_part_in_the_tree_ends_nobody(world: World) -> None:
-    """It is named instead."""
+    """A deeply nested part is replaced by a marker, and the session can be exported."""
     tree = Tree(world)
     deep: Any = 1
     for _ in range(300):
@@ -228,11 +228,11 @@ def test_a_document_of_many_small_objects_takes_no_minutes(world: World) -> None
     text = "{}\n" * 400_000
     began = time.process_time()
     assert len(list(_objects_in(text))) == 400_000
-    assert time.process_time() - began < 2  # 12 s for 1.2 MB, quadratic
+    assert time.process_time() - began < 2  # was 12 s for 1.2 MB when it was quadratic
 
 
 def test_a_link_to_a_database_is_refused_aloud(world: World) -> None:
-    """Its log lies beside its target: read through the link it would be stale."""
+    """A linked database is refused: its WAL is next to the target, so a read through the link would be stale."""
     target = world.home / "elsewhere.db"
     path = world.home / ".local/share/opencode/opencode.db"
     path.parent.mkdir(parents=True)
@@ -243,7 +243,7 @@ def test_a_link_to_a_database_is_refused_aloud(world: World) -> None:
 
 
 def test_history_that_was_half_written_when_first_seen_never_commands(world: World) -> None:
-    """A document is not known until it is whole."""
+    """A document that was incomplete when first seen is history once it is complete."""
     maker = GeminiDocument(world).say(user("::start evil"), says("long ago"))
     whole = maker.path.read_bytes()
     maker.path.write_bytes(whole[: len(whole) // 2])
@@ -256,7 +256,7 @@ def test_history_that_was_half_written_when_first_seen_never_commands(world: Wor
 
 
 def test_a_parked_output_of_a_database_session_misses_nothing(world: World) -> None:
-    """Katod runs all the time; the output cannot be written for a while and follows on its own afterwards."""
+    """An output that cannot be written for a while catches up afterwards and misses nothing."""
     maker = OpenCode(world).say(user("::start talk.jsonl\nw0"), says("a0"))
     world.once()
     [path] = (world.home / "katod").rglob("talk.jsonl")
@@ -275,7 +275,7 @@ def test_a_parked_output_of_a_database_session_misses_nothing(world: World) -> N
 
 
 def test_gemini_command_behind_the_context_of_a_hook_acts(world: World) -> None:
-    """`gemini -p` with a SessionStart hook stores `<hook_context>…</hook_context>`, two newlines, the prompt."""
+    """`gemini -p` with a SessionStart hook stores `<hook_context>…</hook_context>`, two newlines, and the prompt."""
     maker = Gemini(world).say(user("hi"))
     world.once()
     text = "<hook_context>remember</hook_context>\n\n::start talk.jsonl\nmy words"
@@ -286,7 +286,7 @@ def test_gemini_command_behind_the_context_of_a_hook_acts(world: World) -> None:
 
 @pytest.mark.parametrize("stamped", [True, False])
 def test_a_command_typed_after_cursor_regenerated_its_file_acts(world: World, stamped: bool) -> None:
-    """With times to the minute (in the minute of the last look), or without any (for ever), it does not."""
+    """A command typed after a rewrite is obeyed, with times to the minute and without any."""
     maker = Cursor(world)
 
     def put(said: Any) -> None:
@@ -310,7 +310,7 @@ def test_a_command_typed_after_cursor_regenerated_its_file_acts(world: World, st
 
 
 def test_a_change_in_the_same_millisecond_is_seen(world: World) -> None:
-    """The rows tell the same times and counts, and other words."""
+    """A change is noticed even if it leaves all times and counts equal."""
     maker = OpenCode(world).say(user("::start talk.jsonl\nw0"))
     world.once()
     row = maker.message("assistant", parentID=maker.prompt, modelID="glm-5")
@@ -325,7 +325,7 @@ def test_a_change_in_the_same_millisecond_is_seen(world: World) -> None:
 
 
 def test_what_was_typed_while_the_database_could_not_be_read_acts(world: World) -> None:
-    """A sweep that could not read the database has not swept it: what is found later is no history."""
+    """A database that could not be read was not swept: what is found in it later is not history."""
     maker = OpenCode(world)
     index, away = maker.path.with_name("opencode.db-shm"), maker.path.with_name("away")
     maker.say(user("::start talk.jsonl\nw0"))
@@ -338,7 +338,7 @@ def test_what_was_typed_while_the_database_could_not_be_read_acts(world: World) 
 
 
 def test_one_odd_part_costs_one_part(world: World) -> None:
-    """The whole session is one record: a part whose type is a list must not take the rest with it."""
+    """A part with an invalid type does not affect the rest of the session, which is one record."""
     maker = OpenCode(world).say(user("::start talk.jsonl\nw0"), says("a0"))
     world.once()
     row = maker.message("assistant", parentID=maker.prompt)
@@ -352,7 +352,7 @@ def test_one_odd_part_costs_one_part(world: World) -> None:
 
 
 def test_a_document_that_is_too_large_is_a_problem_that_is_shown(world: World) -> None:
-    """It is not passed over in silence."""
+    """A document that is too large to read is reported by `katod status`."""
     maker = GeminiDocument(world).say(user("::start talk.jsonl\nw0"), says("a0"))
     world.once()
     call = {"id": "c", "name": "x", "args": {}, "status": "success", "resultDisplay": "x" * 70_000_000}
@@ -364,7 +364,7 @@ def test_a_document_that_is_too_large_is_a_problem_that_is_shown(world: World) -
 
 @pytest.mark.parametrize("make", [OpenCode, GeminiDocument])
 def test_a_second_recording_knows_the_project(world: World, make: type[Maker]) -> None:
-    """Of a session that nobody records nothing is kept: its document is read from the beginning, and tells it again."""
+    """A second recording knows the project, as an unrecorded session is read again from its beginning."""
     maker = make(world).say(user("::start one\nw0"), says("a0"), user("::stop"), says("ok"))
     world.once()
     maker.say(user("::start two\nw1"), says("a1"))
@@ -376,7 +376,7 @@ def test_a_second_recording_knows_the_project(world: World, make: type[Maker]) -
 
 @pytest.mark.parametrize("make", [OpenCode, GeminiDocument])
 def test_an_excluded_project_stays_excluded(world: World, make: type[Maker]) -> None:
-    """However often a command is typed."""
+    """A command in an excluded project is ignored, however often it is typed."""
     world.config.write_text('[recording]\nexclude = ["/home/me/app"]\n')
     maker = make(world)
     for number in range(3):
@@ -386,7 +386,7 @@ def test_an_excluded_project_stays_excluded(world: World, make: type[Maker]) -> 
 
 
 def test_an_upgrade_passes_over_nothing_of_a_database(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The session is read from its beginning, and what came since is recorded all the same."""
+    """After an upgrade the session is read from its beginning, and new turns are recorded."""
     maker = OpenCode(world).say(user("::start talk.jsonl\nw0"), says("a0"))
     world.once()
     monkeypatch.setattr(OpenCodeAdapter, "version", 99)
@@ -396,7 +396,7 @@ def test_an_upgrade_passes_over_nothing_of_a_database(world: World, monkeypatch:
 
 
 def test_a_compressed_history_of_gemini_is_told(world: World) -> None:
-    """Only the preamble keeps its id."""
+    """A compressed history, in which only the preamble keeps its id, is recorded as a compaction."""
     maker = Gemini(world)
     maker.put({"$set": {"messages": maker.wrapped("preamble")}})
     maker.say(user("::start talk.jsonl\nw0"), says("a0"))
@@ -407,14 +407,14 @@ def test_a_compressed_history_of_gemini_is_told(world: World) -> None:
 
 
 def test_a_session_of_gemini_is_found_by_its_whole_id(world: World) -> None:
-    """Though the name of its file tells only the beginning."""
+    """A session is found by its full id, although its file name contains only a prefix."""
     Gemini(world).say(user("hello"))
     assert "hello" in world.cli("export", SESSION)
     assert "hello" in world.cli("export", SESSION[:6])
 
 
 def test_near_misses_of_a_document_are_not_counted_again(world: World) -> None:
-    """However often it is read."""
+    """A near miss in a document is not counted again each time the document is read."""
     maker = OpenCode(world).say(user("::start talk\nw0"), says("a0"), user("::start please look"), says("a1"))
     for number in range(3):
         maker.say(says(f"more {number}"))

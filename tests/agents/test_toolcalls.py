@@ -5,7 +5,7 @@ from katod.model import LONGEST_NAME
 
 
 def test_a_call_is_open_until_its_result_comes() -> None:
-    """Opened again it is known; closed it is forgotten."""
+    """A call is known from when it is added until it is closed."""
     calls: OpenCalls[int] = OpenCalls()
     assert calls.add("a", 1)
     assert not calls.add("a", 2)
@@ -16,7 +16,7 @@ def test_a_call_is_open_until_its_result_comes() -> None:
 
 
 def test_a_call_without_a_usable_id_is_not_remembered() -> None:
-    """It counts as new each time."""
+    """A call without a usable id counts as new each time and is not stored."""
     calls: OpenCalls[int] = OpenCalls()
     for call in ("", "i" * (LONGEST_NAME + 1)):
         assert calls.add(call, 1)
@@ -25,7 +25,7 @@ def test_a_call_without_a_usable_id_is_not_remembered() -> None:
 
 
 def test_the_oldest_of_many_calls_is_forgotten() -> None:
-    """However many calls get no result, the state stays small."""
+    """Of many calls without results, only the latest 256 are kept."""
     calls: OpenCalls[int] = OpenCalls()
     for number in range(1000):
         calls.add(f"call-{number}", number)

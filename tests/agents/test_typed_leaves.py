@@ -1,6 +1,6 @@
-"""Only what a person typed commands: every string of every record is replaced by a command, one at a time.
+"""Only text that a user typed is obeyed: every string of every record is replaced by a command, one at a time.
 
-The typed field is the positive control; nothing else ever fires.
+The typed field is the positive control; a command anywhere else is never obeyed.
 """
 
 import copy
@@ -31,7 +31,7 @@ WRAPPED: Final = (
 Path_ = tuple[str | int, ...]
 Record = dict[str, Any]
 
-# Which leaves hold what a person typed, by agent.
+# Which leaves contain typed text, by agent.
 TYPED: Final[dict[str, Callable[[Record, Path_], bool]]] = {
     "claude": lambda record, at: record.get("type") == "user" and at[:2] == ("message", "content") and _is_text(at),
     "codex": lambda record, at: ("content" in at and at[-1] == "text" and _deep(record, at[:-3]).get("type") == "UserMessage")
@@ -57,14 +57,14 @@ def _deep(record: Any, at: Path_) -> Record:
 
 
 def _in_messages(record: Record, at: Path_) -> Record:
-    """The message that a leaf is in: a record, or one in a document; a checkpoint's are nobody's."""
+    """Return the message that contains a leaf: a record, or one in a document; those of a checkpoint do not count."""
     if at[0] == "messages":
         return _deep(record, at[:2])
     return {} if at[0] == "$set" else record
 
 
 def leaves(value: Any, at: Path_ = ()) -> Iterator[Path_]:
-    """Where the strings of a record are."""
+    """Yield the paths of the strings in a record."""
     if isinstance(value, str):
         yield at
     items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
@@ -73,7 +73,7 @@ def leaves(value: Any, at: Path_ = ()) -> Iterator[Path_]:
 
 
 def replaced(record: Record, at: Path_, text: str) -> Record:
-    """The record with another string at one place."""
+    """Return the record with another string in one place."""
     changed = copy.deepcopy(record)
     here: Any = changed
     for key in at[:-1]:
@@ -83,7 +83,7 @@ def replaced(record: Record, at: Path_, text: str) -> Record:
 
 
 def fires(agent: str, records: list[Record]) -> bool:
-    """Whether a command is read in these records."""
+    """Return whether a command is recognised in these records."""
     identity = Identity(SessionKey(agent, "s"))
     translation = Translation(Origin(identity, Path("/nowhere/s.jsonl")), SessionMetadata(identity.key), EventLog())
     lines = [Line(n * 100, n * 100 + 100, orjson.dumps(record)) for n, record in enumerate(records)]
@@ -91,7 +91,7 @@ def fires(agent: str, records: list[Record]) -> bool:
 
 
 def tried(agent: str, records: list[Record], tried_records: list[int]) -> tuple[int, list[str]]:
-    """Try every leaf of some of these records; returns how often one fired, and what should not have or should have."""
+    """Replace every leaf of some records in turn; return how many were recognised, and which wrongly."""
     wrong, fired = [], 0
     for n in tried_records:
         for at in leaves(records[n]):
@@ -106,7 +106,7 @@ def tried(agent: str, records: list[Record], tried_records: list[int]) -> tuple[
 @pytest.mark.fault("text that looks like a command")
 @pytest.mark.parametrize("make", MAKERS, ids=lambda maker: maker.__name__)
 def test_only_a_typed_leaf_commands(world: World, make: type[Maker]) -> None:
-    """In a session with a record of each kind."""
+    """In a session with a record of each kind, only typed text is recognised as a command."""
     maker = make(world)
     maker.say(user("hello"), says("hi"), calls("call-1", "make"), result("call-1", "done"), UNKNOWN, says("bye"))
     maker.put(*maker.wrapped("wrapped"))
@@ -117,7 +117,7 @@ def test_only_a_typed_leaf_commands(world: World, make: type[Maker]) -> None:
 
 
 def samples(folder: Path) -> list[list[Record]]:
-    """A record of every kind, each behind the first one of its file; documents as they are."""
+    """Return a record of every kind, each after the first one of its file; documents unchanged."""
     found: dict[str, list[Record]] = {}
     for path in sorted(folder.rglob("*")):
         if path.suffix == ".json" and path.stat().st_size < 40_000 and path.parent.name in (folder.name, "real"):
@@ -130,7 +130,7 @@ def samples(folder: Path) -> list[list[Record]]:
 
 
 def _bytes(path: Path) -> bytes:
-    """The file without the commands that are typed in it."""
+    """Return the file without the commands in it."""
     return path.read_bytes().replace(b"::", b"--")
 
 
@@ -155,7 +155,7 @@ def _kind(row: Record) -> str:
 )
 @each("agent", ("copilot", "cursor", "gemini", "opencode", "pi", "zot"))
 def test_only_a_typed_leaf_of_every_kind_commands(place: Path, agent: str) -> None:
-    """In records of every kind that the agent writes; there are none where there are no sessions of it."""
+    """In records of every kind, only typed text is recognised; agents without samples are not checked."""
     folder = place / agent
     total, wrong = 0, []
     for records in samples(folder):

@@ -40,7 +40,7 @@ def test_show_prints_the_defaults_without_a_file(world):
 
 
 def test_check_names_a_file_that_can_be_used(world):
-    """Its path is printed, with exit code 0."""
+    """For a valid file its path is printed, with exit code 0."""
     assert world.cli("config", "check").startswith(f"{world.config}: ")
 
 

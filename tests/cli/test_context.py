@@ -12,7 +12,7 @@ ONE, TWO = "6f1c2c1e-8a53-4c3e-9b5e-0a1d5f8f2c11", "6f1c9999-8a53-4c3e-9b5e-0a1d
 
 @pytest.fixture
 def context(world):
-    """A world with two sessions of Claude Code, the first one with a sub-agent, and one of Codex."""
+    """Return a context with two sessions of Claude Code, the first one with a sub-agent, and one of Codex."""
     for age, session in enumerate((world.claude(TWO), world.claude(ONE), world.codex())):
         session.append(session.user("hello"))
         os.utime(session.path, (1_000_000 - age, 1_000_000 - age))
@@ -24,13 +24,13 @@ def context(world):
 
 @pytest.mark.parametrize("text", [ONE, "6f1c2", "claude:6f1c2", f"claude:{ONE}"])
 def test_a_session_is_meant_by_its_id_or_a_prefix(context, text):
-    """With or without the agent's name; its sub-agents are not selected."""
+    """A session matches by its id or a prefix, with or without the agent name; its sub-agents do not match."""
     assert str(context.select(text).key) == f"claude:{ONE}"
 
 
 @pytest.mark.parametrize("text", ["abc", "6f1c2/abc", "claude:6f1c2/a", f"claude:{ONE}/abc"])
 def test_a_sub_agent_is_meant_by_its_own_id(context, text):
-    """On its own, or after that of its session."""
+    """A sub-agent matches by its own id, alone or after that of its session."""
     assert context.select(text).key.subagent == "abc"
 
 
@@ -40,7 +40,7 @@ def test_the_latest_session_is_the_one_that_changed_last(context):
 
 
 def test_an_ambiguous_prefix_names_who_is_meant(context):
-    """No session is chosen if two begin alike; an empty text selects none in particular."""
+    """If a prefix matches two sessions, no session is selected and the error names both."""
     with pytest.raises(SelectionError, match="2 sessions match '6f1c'") as caught:
         context.select("6f1c")
     assert f"claude:{ONE}" in str(caught.value)
@@ -89,7 +89,7 @@ def test_the_files_of_a_session_are_one_session(world):
 
 
 def test_a_named_configuration_has_to_exist(world, monkeypatch):
-    """Whether by option or by environment; a file that was not named need not exist."""
+    """A file named by option or environment must exist; one that was not named need not."""
     world.config.unlink()
     with pytest.raises(ConfigError):
         _ = Context(None).settings

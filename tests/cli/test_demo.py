@@ -16,7 +16,7 @@ def at_once(monkeypatch):
 
 @pytest.fixture
 def temporary(tmp_path, monkeypatch):
-    """The folder for temporary homes."""
+    """Return the folder for temporary homes."""
     folder = tmp_path / "temporary"
     folder.mkdir()
     monkeypatch.setattr(demo.tempfile, "tempdir", str(folder))
@@ -24,7 +24,7 @@ def temporary(tmp_path, monkeypatch):
 
 
 def test_the_transcript_of_the_session_is_shown(world, temporary):
-    """From its front matter to the end of the recording; nothing is left over, and no file of the user is touched."""
+    """It is shown from front matter to the end of the recording; nothing is left over, and no user file is touched."""
     before = sorted(world.home.rglob("*"))
     shown = world.cli("demo")
     assert "What katod wrote to ~/katod/" in shown

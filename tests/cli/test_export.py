@@ -7,14 +7,14 @@ from tests.support.records import SESSION, Claude, line
 
 @pytest.fixture
 def spoken(world):
-    """A world with a conversation."""
+    """Return a world with a conversation."""
     world.claude().append(Claude().user("hello"))
     return world
 
 
 @pytest.mark.parametrize("made", [True, False])
 def test_a_folder_gets_a_file_named_after_the_session(spoken, made):
-    """Whether the folder exists or is named with a slash; it has room for several sessions."""
+    """A folder that exists, or is named with a trailing slash, gets a file named after the session."""
     folder = spoken.home / "out"
     if made:
         folder.mkdir()
@@ -38,7 +38,7 @@ def test_an_unknown_suffix_is_wrong_usage(spoken):
 
 
 def test_a_failed_export_leaves_nothing(world):
-    """Half an export would block the next one."""
+    """A failed export leaves no file behind, which would block the next one."""
     make, source = Claude(), world.claude()
     source.append(make.user("::start n\none"), make.says("two"))
     world.once()

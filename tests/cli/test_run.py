@@ -9,7 +9,7 @@ from tests.support.records import Claude
 
 @pytest.fixture
 def recorded(world):
-    """A world with a session that is about to be recorded."""
+    """Return a world with a session that is about to be recorded."""
     session = world.claude()
     session.append(session.user("::start notes\nhello"))
     return world

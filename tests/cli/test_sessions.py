@@ -50,7 +50,7 @@ def test_a_wrong_date_is_wrong_usage(world):
 
 
 def test_a_description_leaves_out_what_is_not_known(world):
-    """What is unknown is left out."""
+    """An unknown field is left out of the JSON."""
     world.claude().append(Claude().user("x"))
     assert '"subagent"' not in world.cli("sessions", "--json")
 

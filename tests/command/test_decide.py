@@ -12,7 +12,7 @@ RECORDING = RecordingState(recording="/out/a.md", present="/out/a.md")
 NOTHING = Action()
 
 TABLE = [
-    # word, where the session stands, the path that the name means, what is done
+    # command, state of the session, path that the name resolves to, what is done
     ("start", IDLE, "", Action(begin="here", target="generated")),
     ("start", IDLE, "/out/b.md", Action(begin="here", target="named")),
     ("start", STOPPED, "", Action(begin="here", target="present")),
@@ -41,7 +41,7 @@ TABLE = [
 
 @each(("word", "state", "named", "action"), TABLE)
 def test_command_does_what_the_table_says(word, state, named, action):
-    """Each word does one thing in each state, whether its name means this output, another or none."""
+    """Each command does one thing in each state, whether its name means this output, another or none."""
     assert decide(Command(word), state, named) == action
 
 

@@ -280,7 +280,7 @@ def test_pasted_code_voids_no_command(text):
     assert commands(f"::start auth\n{text}\n::stop") == [("start", "auth"), ("stop", "")]
 
 
-# -- laws ------------------------------------------------------------------------------------------
+# -- properties ------------------------------------------------------------------------------------
 
 LINES = st.sampled_from(
     [
@@ -293,7 +293,7 @@ TEXTS = st.lists(LINES | st.text(max_size=12).map(lambda t: t.replace("\n", ""))
 
 
 def solid(text):
-    """The lines that are not blank, without blanks at their ends."""
+    """Return the lines that are not blank, without trailing blanks."""
     return [line.rstrip() for line in text.split("\n") if line.strip()]
 
 

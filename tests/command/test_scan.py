@@ -16,13 +16,13 @@ CODEX = Identity(SessionKey("codex", "s"))
 
 
 def find_command(identity, found):
-    """Scan these lines as they were in their file."""
+    """Return the first command in these lines, scanned as they are in their file."""
     data = b"".join(line.data + b"\n" for line in found)
     return scan.find_command(identity, Batch(data, found[0].offset if found else 0, START, more=False))
 
 
 def plain(found):
-    """The line as it was before it was decoded, and the near misses."""
+    """Return the line without its decoded records, and the near misses."""
     line, near_misses = found
     return line._replace(records=()), near_misses
 
@@ -74,7 +74,7 @@ def test_line_breaks_of_json_are_line_breaks():
     ],
 )
 def test_other_text_is_no_command(record):
-    """What no person typed, or what is not a complete command line, is skipped."""
+    """Text that was not typed, or is not a complete command line, is skipped."""
     assert find_command(CLAUDE, lines(record))[0] is None
 
 

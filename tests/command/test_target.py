@@ -45,7 +45,7 @@ def refused(name, scope):
     return caught.value.what
 
 
-# -- where names lead ------------------------------------------------------------------------------
+# -- what names resolve to -------------------------------------------------------------------------
 
 
 def test_bare_name_lies_in_the_project_folder_of_the_output_directory(scope):
@@ -169,7 +169,7 @@ def test_control_characters_and_shell_signs_are_refused(scope, odd):
 
 @pytest.mark.parametrize("odd", ["\u202a", "\u202e", "\u2066", "\u2069"])
 def test_characters_that_turn_text_around_are_refused(scope, odd):
-    """A name cannot look like another one by writing it backwards."""
+    """Direction controls are refused: with them, a name could be displayed as a different one."""
     refused(f"a{odd}dm.", scope)
 
 
@@ -183,13 +183,13 @@ def test_drive_letters_are_refused(scope, name):
     "name", ["con", "CON.md", "nul.txt.md", "aux", "prn.md", "com1", "LPT9.md", "docs/con/a.md", "con/a.md"]
 )
 def test_reserved_names_are_refused(scope, name):
-    """A name that some systems keep for devices would be unreadable there."""
+    """A name that some systems reserve for devices is refused: it would be unreadable there."""
     refused(name, scope)
 
 
 @pytest.mark.parametrize("name", ["-rf", "-a.md", "docs/-x/a.md", "--help"])
 def test_parts_that_look_like_options_are_refused(scope, name):
-    """Other programs would take a file name that begins with a hyphen for an option."""
+    """A part that begins with a hyphen is refused: other programs would take it for an option."""
     refused(name, scope)
 
 
@@ -223,7 +223,7 @@ def test_project_that_is_a_link_to_the_home_directory_is_refused(scope, tmp_path
 
 
 def test_home_as_project_is_no_root_for_absolute_paths(scope):
-    """A session that began in the home directory makes nothing in it accessible."""
+    """A session that was started in the home directory makes nothing in it accessible."""
     assert "outside" in refused(f"{scope.home}/x/a.md", replace(scope, project=scope.home))
 
 
@@ -301,7 +301,7 @@ def test_number_stands_before_the_suffix(scope, name, second):
     assert numbered(target, 2) == replace(target, parts=("app", second))
 
 
-# -- a law -----------------------------------------------------------------------------------------
+# -- a property ------------------------------------------------------------------------------------
 
 PARTS = st.sampled_from(["a", "..", ".", "", ".x", "~", "-x", "con", "a.md", "x\0y", " ", "b.jsonl"]) | st.text(
     max_size=4

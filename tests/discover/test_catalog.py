@@ -1,4 +1,4 @@
-"""The sources that are known: where the history of each ends, and what became of it."""
+"""The catalog of known sources: where the history of each ends, and how each changes."""
 
 import os
 import time
@@ -17,13 +17,13 @@ from tests.support.world import World
 
 @pytest.fixture
 def parts(tmp_path, monkeypatch):
-    """A home that was swept while it was empty."""
+    """Return the parts of katod with a home that was swept while it was empty."""
     return Parts(World(tmp_path / "home", monkeypatch, seen_empty=False))
 
 
 @pytest.fixture
 def unseen(tmp_path, monkeypatch):
-    """A home that was never swept."""
+    """Return the parts of katod with a home that was never swept."""
     return Parts(World(tmp_path / "home", monkeypatch, seen_empty=False), swept=False)
 
 
@@ -40,14 +40,14 @@ def swept(parts):
 
 
 def test_at_the_first_sight_of_a_root_all_is_history(unseen):
-    """Up to the size that it has then; the last newline within it is found when the file is opened."""
+    """A file found by the first sweep of a root is history up to its size; the baseline is set when it is opened."""
     unseen.world.claude().append("{}\n{}")
     source = unseen.source()
     assert (source.history, source.baseline, source.since_ns) == (5, None, 0)
 
 
 def test_a_file_that_comes_later_is_new_from_its_beginning(parts):
-    """What is typed in it commands."""
+    """A file that appears after the first sweep has no history: commands in it are obeyed."""
     before = swept(parts)
     parts.world.claude().append("{}\n")
     source = parts.source()
@@ -55,14 +55,14 @@ def test_a_file_that_comes_later_is_new_from_its_beginning(parts):
 
 
 def test_a_file_that_is_older_than_the_last_sweep_is_history(parts):
-    """It was restored, synced or unarchived: katod would have seen it otherwise."""
+    """A new file older than the last sweep was restored, synced or unarchived, and is history."""
     parts.world.claude().append("{}\n").age()
     source = parts.source()
     assert (source.history, source.baseline, source.since_ns) == (3, None, 0)
 
 
 def test_a_file_of_the_moment_of_the_sweep_is_new(parts):
-    """File times come from a coarser clock: they may be a little behind."""
+    """A file as old as the sweep is new: the sweep time allows for the coarser clock of file times."""
     moment = time.time_ns()
     parts.sweep()
     assert moment - 10**9 < swept(parts) < moment
@@ -73,7 +73,7 @@ def test_a_file_of_the_moment_of_the_sweep_is_new(parts):
 
 @pytest.mark.parametrize(("by_hand", "history"), [(False, 0), (True, 3)])
 def test_with_a_clock_that_was_set_back_new_files_are_new(parts, monkeypatch, by_hand, history):
-    """They look older than the last sweep; only one whose time was set by hand, as by a copy, is history."""
+    """New files look older than the last sweep; only one whose time was set explicitly, as by a copy, is history."""
     parts.world.claude().append("{}\n")
     if by_hand:
         parts.world.claude().age()
@@ -84,14 +84,14 @@ def test_with_a_clock_that_was_set_back_new_files_are_new(parts, monkeypatch, by
 
 
 def test_with_a_clock_that_is_right_an_older_file_is_history(parts):
-    """However it got there: a sweep would have seen it."""
+    """A file older than the last sweep is history, however it got there: that sweep would have found it."""
     file = parts.world.claude().append("{}\n")
     parts.catalog._coverage._times[str(parts.world.home / ".claude")] = file.path.stat().st_mtime_ns + 1
     assert parts.source().history == 3
 
 
 def test_a_sub_agent_and_its_parent_are_two_sessions(parts):
-    """Two files of one session are one."""
+    """Two files of one session belong to the same session; a sub-agent is a session of its own."""
     parts.world.claude().append("{}\n")
     parts.world.claude(folder="-home-me-other").append("{}\n")
     Claude(parts.world, subagent="abc").append("{}\n")
@@ -103,7 +103,7 @@ def test_a_sub_agent_and_its_parent_are_two_sessions(parts):
 
 
 def test_what_is_found_is_logged_without_its_content(parts):
-    """With the size of its history."""
+    """The log has the path of a new source and the size of its history."""
     file = parts.world.claude().append("{}\n").age()
     parts.sweep()
     assert parts.said("source.found") == [{"path": str(file.path), "baseline": 3}]
@@ -113,7 +113,7 @@ def test_what_is_found_is_logged_without_its_content(parts):
 
 
 def test_a_sweep_returns_what_is_new_or_changed_once(parts):
-    """The oldest change first."""
+    """A sweep returns each new or changed source once, oldest change first."""
     first, second = parts.world.claude().append("{}\n"), parts.world.claude(OTHER).append("{}\n")
     soon = time.time_ns() + 10**9
     os.utime(first.path, ns=(soon, soon))
@@ -127,7 +127,7 @@ def test_a_sweep_returns_what_is_new_or_changed_once(parts):
 
 
 def test_a_file_of_the_same_size_and_time_under_another_inode_changed(parts):
-    """It was replaced."""
+    """A file with a new inode was replaced, and counts as changed."""
     file = parts.world.claude().append("{}\n")
     [source] = parts.sweep()
     new = file.path.with_name("new.tmp")
@@ -138,7 +138,7 @@ def test_a_file_of_the_same_size_and_time_under_another_inode_changed(parts):
 
 
 def test_a_catalog_knows_again_what_the_ledger_holds(parts):
-    """After a restart nothing is new, and nothing has changed."""
+    """After a restart no source is new, and none has changed."""
     parts.world.claude().append("{}\n")
     source = parts.source()
     again = Catalog(parts.ledger, parts.log)
@@ -148,7 +148,7 @@ def test_a_catalog_knows_again_what_the_ledger_holds(parts):
 
 
 def test_a_file_that_is_gone_is_kept_and_comes_back(parts):
-    """It ends nothing; when it is there again it is looked at, as it was left."""
+    """A vanished file stays in the catalog; when it is back, it is returned by the sweep with its old state."""
     file = parts.world.claude().append("{}\n")
     source = parts.source()
     aside = file.path.rename(parts.world.home / "aside")
@@ -162,7 +162,7 @@ def test_a_file_that_is_gone_is_kept_and_comes_back(parts):
 
 
 def test_a_moved_file_is_the_same_source(parts):
-    """Archived or restored: it keeps its cursor, and the ledger knows its new place."""
+    """A file that is archived or restored keeps its cursor, and the ledger gets its new path."""
     file = parts.world.codex().append("{}\n")
     source = parts.source()
     source.cursor = Cursor(3)
@@ -177,7 +177,7 @@ def test_a_moved_file_is_the_same_source(parts):
 
 
 def test_a_copy_is_a_source_of_its_own(parts):
-    """While the first file is there, it was not moved."""
+    """A second file of a session is not a move while the first one exists."""
     file = parts.world.claude().append("{}\n")
     source = parts.source()
     parts.world.claude(folder="-home-me-other").append(file.path.read_bytes())
@@ -186,7 +186,7 @@ def test_a_copy_is_a_source_of_its_own(parts):
 
 
 def test_a_file_that_is_no_session_is_passed_over(parts):
-    """Whatever its suffix says."""
+    """A file with a known suffix that is not a session is ignored."""
     file = Codex(parts.world).append("{}\n")
     file.path.rename(file.path.with_name("history.jsonl"))
     assert parts.sweep() == []
@@ -197,14 +197,14 @@ def test_a_file_that_is_no_session_is_passed_over(parts):
 
 
 class Another(OpenCode):
-    """A session of OpenCode in another database of the same folder."""
+    """A session of OpenCode in another database in the same folder."""
 
     def place(self):
         return str(Path(super().place()).with_name("other.db"))
 
 
 def test_a_session_in_a_database_that_is_history_is_known_without_being_opened(unseen):
-    """Its words have times: what was typed after it was first seen commands. There is nothing to step."""
+    """Its cursor is at the end, so it need not be read; its records have times, so later ones are not history."""
     OpenCode(unseen.world).say(user("one"), says("two"))
     assert unseen.sweep() == []
     [source] = unseen.catalog.sources.values()
@@ -212,7 +212,7 @@ def test_a_session_in_a_database_that_is_history_is_known_without_being_opened(u
 
 
 def test_a_single_database_claims_only_its_own_sessions(parts):
-    """Two that lie in one folder are two roots: neither takes the other's sessions for gone."""
+    """Two databases in one folder are two roots: a sweep of one does not mark the other's sessions as gone."""
     first, second = OpenCode(parts.world).say(user("one")), Another(parts.world, OTHER).say(user("two"))
     roots = [Root(AGENTS["opencode"], maker.path.parent, maker.path.name) for maker in (first, second)]
     parts.catalog.sweep(roots[:1])
@@ -229,7 +229,7 @@ def test_a_single_database_claims_only_its_own_sessions(parts):
 
 @pytest.fixture
 def closed(monkeypatch):
-    """Folders that cannot be listed."""
+    """Return a set of folders that cannot be listed; tests add to it."""
     found, scan = set(), os.scandir
 
     def scandir(path):
@@ -242,7 +242,7 @@ def closed(monkeypatch):
 
 
 def test_what_is_in_a_folder_that_cannot_be_read_is_not_gone(parts, closed):
-    """The problem is logged once, until it changes."""
+    """Its sources are not gone, and the problem is logged once until it changes."""
     file = parts.world.claude().append("{}\n")
     source = parts.source()
     closed.add(str(file.path.parent))
@@ -259,7 +259,7 @@ def test_what_is_in_a_folder_that_cannot_be_read_is_not_gone(parts, closed):
 
 @pytest.mark.parametrize(("when", "history"), [("meanwhile", 0), ("before", 3)])
 def test_what_was_written_while_a_folder_was_closed_is_new(parts, closed, when, history):
-    """It counts from when katod last saw all of that folder, though the root was swept since."""
+    """Files are compared with the last sweep that could list their folder, not with the last sweep of the root."""
     folder = parts.world.claude().append("{}\n").path.parent
     parts.sweep()
     seen = swept(parts)
@@ -276,7 +276,7 @@ def test_what_was_written_while_a_folder_was_closed_is_new(parts, closed, when, 
 
 
 def test_a_folder_that_was_never_readable_holds_history(unseen, closed):
-    """Nobody knows what was in it when katod began."""
+    """A folder that could not be read so far holds history: katod does not know what predates it."""
     file = unseen.world.claude().append("{}\n")
     closed.add(str(file.path.parent))
     unseen.sweep()
@@ -285,7 +285,7 @@ def test_a_folder_that_was_never_readable_holds_history(unseen, closed):
 
 
 def test_a_closed_folder_is_remembered_after_a_restart(unseen, closed):
-    """Katod may be down when it is opened."""
+    """The unreadable folder is stored in the ledger, as it may become readable while katod is down."""
     file = unseen.world.claude().append("{}\n")
     closed.add(str(file.path.parent))
     unseen.sweep()
@@ -295,7 +295,7 @@ def test_a_closed_folder_is_remembered_after_a_restart(unseen, closed):
 
 
 def test_a_damaged_database_is_a_closed_place(parts):
-    """Its sessions are not gone, and what is written to it meanwhile is new."""
+    """The sessions of a damaged database are not gone, and what is written to it in the meantime is new."""
     maker = OpenCode(parts.world).say(user("one"))
     parts.sweep()
     [source] = parts.catalog.sources.values()
@@ -314,7 +314,7 @@ def root_of(parts, agent):
 
 
 def test_a_hint_is_one_look(parts):
-    """At a file that changed, or is new; nothing else is looked at."""
+    """A hint checks only the file it names, and returns it if it is new or changed."""
     file, other = parts.world.claude().append("{}\n"), parts.world.claude(OTHER).append("{}\n")
     root = root_of(parts, "claude")
     assert paths(parts.catalog.hint(root, str(file.path))) == [str(file.path)]
@@ -324,7 +324,7 @@ def test_a_hint_is_one_look(parts):
 
 
 def test_a_hint_for_a_source_with_a_problem_is_another_try(parts):
-    """Its rights may have changed, which changes neither its size nor its time."""
+    """A hint for a source with a problem retries it: its permissions may have changed, but not its size or time."""
     file = parts.world.claude().append("{}\n")
     source = parts.source()
     source.problem = "cannot be opened"
@@ -333,7 +333,7 @@ def test_a_hint_for_a_source_with_a_problem_is_another_try(parts):
 
 @pytest.mark.parametrize("suffix", ["", "-wal"])
 def test_a_hint_for_a_database_looks_at_its_sessions(parts, suffix):
-    """Also one for the log beside it."""
+    """A hint for a database, or for its WAL, returns the session that changed."""
     maker = OpenCode(parts.world).say(user("one"))
     parts.sweep()
     maker.say(says("two"))
@@ -342,7 +342,7 @@ def test_a_hint_for_a_database_looks_at_its_sessions(parts, suffix):
 
 
 def test_a_single_folder_is_looked_at_without_those_below(parts):
-    """And nothing is taken for gone: only a full sweep knows that."""
+    """Subfolders are not included, and no source is marked as gone: that needs a full sweep."""
     file = parts.world.claude().append("{}\n")
     parts.sweep()
     Claude(parts.world, SESSION, subagent="abc").append("{}\n")
@@ -359,7 +359,7 @@ def test_a_single_folder_is_looked_at_without_those_below(parts):
 
 
 def test_what_changed_is_stored_at_the_next_flush(parts):
-    """With the lines that looked like commands, counted once."""
+    """A changed source is stored by the next flush, and its near misses are counted once."""
     parts.world.claude().append("{}\n")
     source = parts.source()
     source.cursor, source.near_misses = Cursor(3), 2
@@ -375,7 +375,7 @@ def test_what_changed_is_stored_at_the_next_flush(parts):
 
 
 def test_what_a_step_stored_need_not_be_flushed(parts):
-    """Its near misses are stored with the step."""
+    """A step has stored the source and its near misses, so there is nothing left to flush."""
     parts.world.claude().append("{}\n")
     source = parts.source()
     source.near_misses = 1
@@ -386,7 +386,7 @@ def test_what_a_step_stored_need_not_be_flushed(parts):
 
 
 def test_a_problem_is_logged_once_and_stored(parts):
-    """Until it changes, or is over."""
+    """A problem is logged only when it changes, and is stored by the next flush."""
     parts.world.claude().append("{}\n")
     source = parts.source()
     for problem in ("broken", "broken", "", "", "broken"):
@@ -409,7 +409,7 @@ def test_a_problem_is_logged_once_and_stored(parts):
     ],
 )
 def test_a_start_takes_up_what_was_not_read_to_its_end(parts, fields, unread):
-    """Never opened, not read to the end, or not readable; what is gone cannot be read."""
+    """A source is unread if it was never opened, not read to its end, or not readable; one that is gone is not."""
     parts.world.claude().append("{}\n")
     source = parts.source()
     for name, value in fields.items():
@@ -419,7 +419,7 @@ def test_a_start_takes_up_what_was_not_read_to_its_end(parts, fields, unread):
 
 @pytest.mark.parametrize(("state", "stored"), [(None, 1), ({"kept": True}, 3)])
 def test_a_source_that_holds_text_back_is_stored_where_it_has_to_be_read_again(parts, state, stored):
-    """Unless its state is kept, which holds the text; in memory the cursor stays where it is."""
+    """The stored cursor is where the held-back text begins, unless the state is kept; the one in memory stays."""
     parts.world.claude().append("{}\n")
     source = parts.source()
     source.cursor, source.resume_at, source.state = Cursor(3), Cursor(1), state

@@ -1,4 +1,4 @@
-"""When katod looks where."""
+"""When katod looks at which folders: sweeps, active folders and hints."""
 
 from itertools import pairwise
 from pathlib import Path
@@ -18,7 +18,7 @@ INNER = Root(AGENTS["codex"], Path("/r/inner"))
 
 
 class Clock:
-    """Both clocks of the machine; they go on together, unless one is set."""
+    """Both clocks of the machine; they advance together, unless one is set."""
 
     def __init__(self):
         self.passed, self.wall = 1000.0, 2_000_000.0
@@ -36,7 +36,7 @@ class Clock:
 
 
 class Disk:
-    """A catalog that finds what it is told to, and notes where it is asked to look."""
+    """A catalog that returns preset changes, and notes what it is asked to look at."""
 
     def __init__(self):
         self.changed, self.swept, self.folders, self.hinted = [], 0, [], []
@@ -75,11 +75,11 @@ def source(path="/r/projects/a/s.jsonl", written=2_000_000.0):
     return Source(0, 1, path, Identity(SessionKey("claude", path)), Stat(0, int(written * 1e9), 0, 0))
 
 
-# -- everywhere --------------------------------------------------------------------------------------
+# -- full sweeps -------------------------------------------------------------------------------------
 
 
 def looks(discovery, clock, seconds, step=1.0):
-    """Return after how many seconds everything was looked at, with a question a second."""
+    """Return after how many seconds there was a full sweep, if asked every second."""
     begin = clock.passed
     found = []
     while clock.passed < begin + seconds:
@@ -89,19 +89,19 @@ def looks(discovery, clock, seconds, step=1.0):
 
 
 def test_everything_is_looked_at_now_and_then(discovery, disk, clock):
-    """Half as often while nothing changes."""
+    """Full sweeps are regular, and half as frequent while nothing changes."""
     assert looks(discovery, clock, 200) == [FULL_EVERY + n * FULL_EVERY_WHEN_QUIET for n in range(3)]
     assert disk.swept == 3
 
 
 def test_everything_is_looked_at_more_often_while_something_changes(discovery, disk, clock):
-    """What changes without a hint is likely beside what changed lately."""
+    """While something changes, full sweeps are frequent: other changes without a hint are likely near it."""
     disk.changed = [source()]
     assert looks(discovery, clock, 100) == [FULL_EVERY, 2 * FULL_EVERY, 3 * FULL_EVERY]
 
 
 def test_a_look_at_everything_returns_what_changed(discovery, disk, clock):
-    """None means that it is not time yet, a list that it was."""
+    """A full sweep returns a list of what changed; None means that it is not due yet."""
     disk.changed = [source()]
     assert discovery.everything(clock.passed) is None
     assert discovery.everything(clock.go(FULL_EVERY)) == disk.changed
@@ -109,19 +109,19 @@ def test_a_look_at_everything_returns_what_changed(discovery, disk, clock):
 
 @pytest.mark.parametrize("seconds", [FULL_EVERY + 1, -FULL_EVERY - 1])
 def test_after_a_gap_of_the_clock_everything_is_looked_at(discovery, clock, seconds):
-    """The machine slept, or its clock was set: hints may be lost. Once is enough."""
+    """After the machine slept or its clock was set, there is one full sweep, as hints may be lost."""
     clock.wall += seconds
     assert looks(discovery, clock, 5) == [1.0]
 
 
 def test_a_clock_that_is_corrected_is_no_gap(discovery, clock):
-    """That happens all the time."""
+    """A small clock correction causes no sweep: it happens all the time."""
     clock.wall += FULL_EVERY - 1
     assert looks(discovery, clock, 5) == []
 
 
 def test_after_lost_hints_everything_is_looked_at_but_not_all_the_time(discovery, clock):
-    """Folders may be touched again and again."""
+    """Lost hints cause a full sweep, but not more often than active folders are checked."""
     found = []
     for _ in range(50):
         discovery.hints.lost()
@@ -133,25 +133,25 @@ def test_after_lost_hints_everything_is_looked_at_but_not_all_the_time(discovery
 
 
 def test_hints_that_were_lost_once_are_made_up_for_once(discovery, clock):
-    """After the look nothing is amiss any more."""
+    """After hints were lost once, there is one full sweep."""
     discovery.hints.lost()
     discovery.hinted()
     assert looks(discovery, clock, 10) == [1.0]
 
 
 def test_a_new_folder_is_looked_into(discovery, clock, monkeypatch):
-    """It may have been filled before it was watched."""
+    """A new folder causes a full sweep: it may have been filled before it was watched."""
     monkeypatch.setattr(discovery, "renew", lambda: True)
     assert discovery.everything(clock.go(1)) is None
     discovery.active(clock.go(ACTIVE_EVERY))
     assert discovery.everything(clock.passed) is not None
 
 
-# -- in active folders -------------------------------------------------------------------------------
+# -- active folders ----------------------------------------------------------------------------------
 
 
 def test_active_folders_are_looked_at_often(discovery, disk, clock):
-    """From the first change on, every two seconds."""
+    """From the first change on, an active folder is checked every two seconds."""
     disk.changed = [source()]
     discovery.sweep()
     assert discovery.active(clock.go(ACTIVE_EVERY - 0.1)) is None
@@ -162,7 +162,7 @@ def test_active_folders_are_looked_at_often(discovery, disk, clock):
 
 
 def test_a_folder_is_active_for_a_while(discovery, disk, clock):
-    """Then only the full sweep finds what changes there."""
+    """After a while a folder is no longer active, and only full sweeps find changes in it."""
     disk.changed = [source()]
     discovery.sweep()
     discovery.active(clock.go(ACTIVE_FOR - 1))
@@ -171,7 +171,7 @@ def test_a_folder_is_active_for_a_while(discovery, disk, clock):
 
 
 def test_a_file_that_was_written_long_ago_makes_no_folder_active(discovery, disk, clock):
-    """At the first start everything is found, and nothing of it goes on."""
+    """A file last written long ago does not make its folder active, as at the first start all files are found."""
     disk.changed = [source(written=clock.wall - ACTIVE_FOR - 1), source("/elsewhere/s.jsonl")]
     discovery.sweep()
     discovery.active(clock.go(ACTIVE_EVERY))
@@ -179,7 +179,7 @@ def test_a_file_that_was_written_long_ago_makes_no_folder_active(discovery, disk
 
 
 def test_the_deadline_is_the_next_look(discovery, clock):
-    """Of both kinds."""
+    """The deadline is the next check of active folders or the next full sweep, whichever comes first."""
     assert discovery.deadline() == clock.passed + ACTIVE_EVERY
     discovery.active(clock.go(FULL_EVERY - 1))
     assert discovery.deadline() == clock.passed + 1
@@ -189,7 +189,7 @@ def test_the_deadline_is_the_next_look(discovery, clock):
 
 
 def test_a_hint_is_looked_at_in_its_innermost_root(discovery, disk):
-    """A path of no root is passed over; its folder is active afterwards."""
+    """A hint is passed to its innermost root and makes its folder active; a path outside all roots is ignored."""
     disk.changed = [source()]
     discovery.hints._gather({"/r/projects/a/s.jsonl"}, overflow=False)
     assert discovery.hinted() == (disk.changed, False)
@@ -201,7 +201,7 @@ def test_a_hint_is_looked_at_in_its_innermost_root(discovery, disk):
 
 
 def test_a_hint_for_the_other_folder_is_told(discovery, disk):
-    """Requests from the shell are left there."""
+    """A hint for the folder of requests, where the shell leaves them, is reported separately."""
     discovery.hints._gather({"/state/requests/x.request"}, overflow=False)
     assert discovery.hinted() == ([], True)
     assert disk.hinted == []
@@ -211,7 +211,7 @@ def test_a_hint_for_the_other_folder_is_told(discovery, disk):
 
 
 class Watcher:
-    """A watcher that notes what it is to watch."""
+    """A watcher that notes which folders it is to watch."""
 
     def __init__(self, works=True):
         self.works, self.started, self.watched = works, 0, []
@@ -229,7 +229,7 @@ class Watcher:
     ("watch", "works", "expected"), [(True, True, True), (True, False, False), (False, True, False)]
 )
 def test_what_exists_is_watched_where_the_machine_can(discovery, watch, works, expected):
-    """With all roots the folder that is none; without a watcher the sweeps go on."""
+    """Existing folders of all roots and the requests folder are watched, if configuration and system allow it."""
     watcher = discovery._watcher = Watcher(works)
     assert discovery.start(watch=watch) is expected
     assert watcher.started == watch
@@ -237,7 +237,7 @@ def test_what_exists_is_watched_where_the_machine_can(discovery, watch, works, e
 
 
 def test_new_settings_change_the_roots(discovery):
-    """They are watched at once."""
+    """With new settings, the new roots are watched at once."""
     watcher = discovery._watcher = Watcher()
     discovery.use([INNER])
     assert discovery.roots == [INNER]

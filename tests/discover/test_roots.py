@@ -11,7 +11,7 @@ from tests.support.world import World
 
 
 def paths(agent: str) -> list[str]:
-    """The roots of one agent, below the home as far as they are."""
+    """Return the roots of one agent, relative to the home directory if they are in it."""
     found = [root.path for root in find_roots(Settings(), AGENTS) if root.agent == agent]
     return [str(path).replace(str(Path.home().resolve()), "~") for path in found]
 
@@ -36,14 +36,14 @@ def paths(agent: str) -> list[str]:
 def test_an_agents_variable_moves_its_root(
     world: World, monkeypatch: pytest.MonkeyPatch, agent: str, variable: str, value: str, expected: list[str]
 ) -> None:
-    """As it does for the agent itself."""
+    """The variable moves the root just as it does for the agent itself."""
     monkeypatch.setenv(variable, value)
     assert paths(agent) == expected
 
 
 @pytest.mark.parametrize("agent", AGENTS)
 def test_every_agent_has_a_root_and_can_be_switched_off(world: World, agent: str) -> None:
-    """What the configuration says outweighs all else."""
+    """The configuration overrides the defaults."""
     assert paths(agent)
     off = Settings(agents={agent: Agent(enabled=False)})
     assert find_roots(off, AGENTS) == []
@@ -53,7 +53,7 @@ def test_every_agent_has_a_root_and_can_be_switched_off(world: World, agent: str
 
 
 def test_a_single_database_claims_nothing_beside_it() -> None:
-    """The folder that it lies in may be the home directory, with the roots of all other agents."""
+    """A root that is a single database claims no other files: its folder may be the home directory."""
     settings = Settings(agents={"opencode": Agent(roots=("/x/home/mine.db",))})
     [root] = find_roots(settings, AGENTS)
     assert (root.prefix, root.folders) == ("/x/home/mine.db#", ())

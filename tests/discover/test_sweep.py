@@ -1,4 +1,4 @@
-"""The sweep: every file that may hold a session, and what cannot be looked at."""
+"""The sweep: every file that may be a session, and what cannot be read."""
 
 import os
 from pathlib import Path
@@ -21,7 +21,7 @@ def found(agent):
 
 @pytest.mark.parametrize("make", MAKERS, ids=lambda make: make.__name__)
 def test_the_session_of_every_agent_is_found(world, make):
-    """Where the agent keeps it; a look at its path alone gives the same."""
+    """The session is found in the agent's folder, and `stat_source` returns the same stat for its path alone."""
     maker = make(world).say(user("hello"))
     files, problems = found(maker.agent)
     assert problems == {}
@@ -33,7 +33,7 @@ def test_the_session_of_every_agent_is_found(world, make):
 
 
 def test_a_stat_tells_size_time_and_inode(world):
-    """It is that of the file."""
+    """The stat has the size, modification time, device and inode of the file."""
     session = world.claude().append("hello\n")
     os.utime(session.path, ns=(1_000, 2_000))
     [stat] = found("claude")[0].values()
@@ -42,7 +42,7 @@ def test_a_stat_tells_size_time_and_inode(world):
 
 
 def test_other_files_and_hidden_folders_are_passed_over(world):
-    """So are links, to files and to folders: they may lead anywhere."""
+    """Other files, hidden folders, pipes and links are ignored: links may point anywhere."""
     session = world.claude().append("{}\n")
     folder = session.path.parent
     (folder / "notes.md").write_text("x")
@@ -57,13 +57,13 @@ def test_other_files_and_hidden_folders_are_passed_over(world):
 
 
 def test_a_missing_folder_is_no_problem(world):
-    """An agent that is not installed has none."""
+    """A missing folder is not a problem: the agent is not installed."""
     assert found("claude") == ({}, {})
     assert stat_source(AGENTS["claude"], str(world.home / ".claude/projects/-a" / f"{SESSION}.jsonl")) is None
 
 
 def test_a_folder_that_cannot_be_read_is_named_and_hides_no_other(world, monkeypatch):
-    """The sweep goes on with the folders beside it."""
+    """The sweep reports the unreadable folder and continues with the folders next to it."""
     closed = Claude(world, OTHER, folder="-closed").append("{}\n").path.parent
     session = world.claude().append("{}\n")
     scan = os.scandir
@@ -80,7 +80,7 @@ def test_a_folder_that_cannot_be_read_is_named_and_hides_no_other(world, monkeyp
 
 
 def test_a_name_that_is_no_text_is_passed_over(world):
-    """The ledger holds text only."""
+    """A file name that is not valid UTF-8 is ignored, as the ledger stores text only."""
     session = world.claude().append("{}\n")
     with open(os.fsencode(session.path.parent) + b"/\xff.jsonl", "wb"):
         pass
@@ -88,7 +88,7 @@ def test_a_name_that_is_no_text_is_passed_over(world):
 
 
 def test_a_damaged_database_is_named_and_hides_no_other(world):
-    """Each database below the root is read on its own."""
+    """Each database below the root is read separately, so a damaged one does not affect the others."""
     store = OpenCode(world).say(user("hello"))
     damaged = store.path.with_name("opencode-dev.db")
     damaged.write_bytes(b"no database" * 100)

@@ -12,7 +12,7 @@ from tests.support.live import until
 
 
 def hinted(kind: str, path: str) -> set[str]:
-    """The paths that an event leaves as hints."""
+    """Return the paths that an event leaves as hints."""
     hints, event = Hints(AGENTS.values()), FileSystemEvent(path)
     event.event_type = kind
     hints.on_any_event(event)
@@ -20,25 +20,25 @@ def hinted(kind: str, path: str) -> set[str]:
 
 
 def test_reading_a_database_wakes_nobody() -> None:
-    """A reader changes the attributes of a database's log like a writer: katod would wake itself for ever."""
+    """A reader changes the attributes of a database's WAL as a writer does, so katod would wake itself endlessly."""
     assert not hinted("attrib", "/a/opencode.db-wal")
 
 
 @pytest.mark.parametrize("kind", ["modified", "created", "deleted"])
 def test_writing_to_a_database_is_a_hint(kind: str) -> None:
-    """What its owner writes stands in its log."""
+    """What the owner writes goes to the WAL, so a change of the WAL is a hint."""
     assert hinted(kind, "/a/opencode.db-wal") == {"/a/opencode.db-wal"}
 
 
 @pytest.mark.parametrize("path", ["/a/s.jsonl", "/a/s.json", "/a/s.jsonl.zst"])
 def test_a_session_file_that_is_written_is_a_hint(path: str) -> None:
-    """Other files in the same folder are not."""
+    """A change of a session file is a hint; a change of another file in the same folder is not."""
     assert hinted("modified", path) == {path}
     assert not hinted("modified", "/a/notes.txt")
 
 
 def test_opens_and_closes_are_not_heard(tmp_path: Path) -> None:
-    """Reading a file makes no event at all: the kernel is asked for changes alone."""
+    """Reading a file causes no event: the kernel is asked for changes only."""
     path = tmp_path / "s.jsonl"
     path.write_text("{}\n")
     heard: list[str] = []

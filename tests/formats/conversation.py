@@ -1,4 +1,4 @@
-"""The steps of a conversation, short enough to be read in a test, and how they print."""
+"""Short builders for the steps of a conversation, and how they are rendered."""
 
 from katod import events as ev
 from katod.events import Event, SessionRef
@@ -62,7 +62,7 @@ def answers(*chosen, number=0, **more):
 
 
 def show(*steps, options=OPTIONS, known=None, shown=None):
-    """Print events and marks one after the other, following the facts as a recording does."""
+    """Render events and marks in order, updating the session's metadata as a recording does."""
     shown, known = shown or Markdown(options), known or metadata()
     text = ""
     for step in steps:

@@ -1,4 +1,4 @@
-"""JSONL: every event in full, one a line."""
+"""JSONL: every event in full, one per line."""
 
 import json
 
@@ -27,7 +27,7 @@ def lines(*events, redact=True):
 
 
 def test_event_is_one_line_of_json():
-    """An event is its JSON form with a newline behind it, whatever its text holds."""
+    """An event is its JSON form followed by one newline, whatever its text contains."""
     one = event({"text": "a\nb\u2028c\x1b[31m"}, time="2026-02-10T23:36:27.000Z", time_source="recorded")
     assert json.loads(lines(one)) == to_json(one)
     assert lines(one).count("\n") == 1
@@ -41,12 +41,12 @@ def test_there_are_no_heads_and_no_marks():
 
 @each("kind", ev.KINDS)
 def test_every_kind_prints(kind):
-    """No kind is left out, also not those that a transcript does not show."""
+    """Every kind is written, including those that a transcript does not show."""
     assert json.loads(lines(event({"text": "x"}, kind)))["kind"] == kind
 
 
 def test_sub_agents_events_print():
-    """What a sub-agent said stands in the file with its own session fields."""
+    """A sub-agent's event is written with its own session fields."""
     one = event({"text": "x"})._replace(session=SessionRef("claude", "s", "a1"))
     assert json.loads(lines(one))["session"] == {"agent": "claude", "id": "s", "subagent": "a1"}
 
@@ -60,14 +60,14 @@ def test_secrets_are_redacted_in_payloads_unless_switched_off():
 
 
 def test_redaction_leaves_the_event_as_it_was():
-    """Other outputs of the same event still see the whole payload."""
+    """Redaction does not change the event, so other outputs still get the original payload."""
     payload = {"text": SECRET}
     lines(event(payload))
     assert payload == {"text": SECRET}
 
 
 def test_payload_nested_too_deep_is_named():
-    """What cannot be written as JSON is replaced by a raw event that says so; the ids stay."""
+    """A payload that cannot be written as JSON is replaced by a raw event that says so; the ids stay."""
     deep = {}
     for _ in range(2000):
         deep = {"a": deep}
@@ -78,7 +78,7 @@ def test_payload_nested_too_deep_is_named():
 
 
 def test_there_is_no_state():
-    """Each line depends on its event alone."""
+    """Each line depends only on its event, so there is no state."""
     shown = Jsonl(Options())
     shown.event(event({"text": "x"}), FACTS)
     assert shown.state() == {}
@@ -97,6 +97,6 @@ JSON = st.recursive(
 
 @given(st.dictionaries(st.text(), JSON, max_size=4), st.sampled_from(ev.KINDS))
 def test_what_was_written_can_be_read_as_events(payload, kind):
-    """An output is a source: each line gives the event that it was written from."""
+    """An output can be read back: each line gives the event that it was written from."""
     one = event(payload, kind)
     assert from_json(orjson.loads(lines(one, redact=False))) == one

@@ -1,4 +1,4 @@
-"""Markdown transcripts: how a conversation looks, to the byte."""
+"""Markdown transcripts: how a conversation is rendered, byte for byte."""
 
 import json
 import re
@@ -32,7 +32,7 @@ from tests.looping import each
 SECRET = "gh" + "p_" + "a1B2c3D4e5" * 4
 
 
-# -- the look ----------------------------------------------------------------------------------------
+# -- the layout --------------------------------------------------------------------------------------
 
 LOOK = f"""---
 title: "Add authentication to my app"
@@ -90,7 +90,7 @@ One more thing: …
 
 
 def test_transcript_looks_as_designed():
-    """With the default settings a conversation reads like a calm document, to the byte."""
+    """With the default settings a conversation is rendered exactly as designed, byte for byte."""
     shown = Markdown(OPTIONS)
     steps = [
         Mark("started", TIMES["a"]),
@@ -113,7 +113,7 @@ def test_transcript_looks_as_designed():
 
 
 def test_head_names_what_is_known_and_nothing_else():
-    """Front matter holds what is known when the output is made; a title is made up where there is none."""
+    """Front matter contains what is known when the output is created; a missing title is generated."""
     bare = Markdown(Options()).head(
         SessionMetadata(SessionKey("codex", "s", "a1"), {"model": "gpt", "parent": "p"}), ""
     )
@@ -125,7 +125,7 @@ def test_head_names_what_is_known_and_nothing_else():
 
 @each("title", ['a "b"', "a\\b", "a: b # c", "---", "{x}", "a\nb: c", "- a", "漢字 🙂", "*a* <b>"])
 def test_front_matter_is_a_string_whatever_the_title_is(title):
-    """A title cannot end the front matter or begin another key, and stands in the heading as text."""
+    """A title cannot end the front matter or add a key, and appears in the heading as text."""
     head = Markdown(OPTIONS).head(metadata(title=title), TIMES["a"])
     [line] = [line for line in head.split("\n") if line.startswith("title: ")]
     assert json.loads(line.removeprefix("title: ")) == " ".join(title.split())
@@ -134,7 +134,7 @@ def test_front_matter_is_a_string_whatever_the_title_is(title):
 
 
 def test_heading_stands_only_where_the_speaker_the_model_or_the_day_changes():
-    """Several messages of one speaker stand below one heading."""
+    """Consecutive messages of one speaker share one heading."""
     text = show(user("1"), user("2"), says("3"), says("4"), says("5", "haiku"), user("6"), user("7", "c"))
     assert re.findall(r"^##.*|^\d$", text, re.MULTILINE) == [
         "## User · 2026-02-10 23:36", "1", "2", "## Claude · claude-opus-4-6 · 23:36", "3", "4",
@@ -151,7 +151,7 @@ def test_event_without_a_time_or_a_model_invents_none():
 
 
 def test_late_failure_names_its_call():
-    """A failed result behind other text is a line of its own with the name of its call."""
+    """A failed result after other text is a line of its own with the name of its call."""
     text = show(
         call(1, "Bash", "make"), call(2, "Read", "a"), result(1, "boom", isError=True), result(2, "gone", isError=True)
     )
@@ -159,14 +159,14 @@ def test_late_failure_names_its_call():
 
 
 def test_failure_of_a_call_before_the_range_names_the_tool():
-    """Where the call itself was not recorded, its tool is named."""
+    """If the call itself was not recorded, its failed result names the tool."""
     known = metadata()
     known.observe(call(1, "Bash", "make"))
     assert show(result(1, "boom", isError=True), known=known).endswith("\n- `Bash`: failed: boom\n")
 
 
 def test_full_calls_are_two_blocks():
-    """A call and its result are collapsible blocks, each where it comes, named alike."""
+    """A call and its result are collapsible blocks with the same name, each at its own place."""
     text = show(
         call(1, "Bash", "npm test", "execute", command="npm test"),
         result(1, "FAIL", exitCode=1, durationMs=1200),
@@ -179,26 +179,26 @@ def test_full_calls_are_two_blocks():
 
 
 def test_full_result_of_a_call_before_the_range_is_no_markup():
-    """The name of a tool whose call was not recorded is text, too."""
+    """The name of a tool whose call was not recorded is also escaped."""
     known = metadata()
     known.observe(call(1, "<b>x", ""))
     assert "<summary>result: <code>&lt;b&gt;x</code></summary>" in show(result(1), known=known, options=full())
 
 
 def test_tools_can_be_left_out():
-    """With `tools = none` neither calls nor failures print."""
+    """With `tools = none` neither calls nor failures are rendered."""
     assert show(call(1, "Bash", "make"), result(1, "", isError=True), options=Options(tools="none")) == ""
 
 
 def test_thinking_prints_only_where_it_is_wanted():
-    """Thinking is off by default; on, it is a quotation in a collapsible block."""
+    """Thinking is off by default; if enabled, it is a quotation in a collapsible block."""
     assert show(thinks("Hm.\n\n# So")) == ""
     shown = show(thinks("Hm.\n\n# So"), options=Options(thinking=True))
     assert "<summary>Thinking</summary>\n\n> Hm.\n>\n> ### So\n\n</details>\n" in shown
 
 
 def test_switches_hold_for_their_range():
-    """The options of a command hold from its mark to the next one."""
+    """The options of a command apply from its mark to the next one."""
     on, off = Mark("started", switches=(("thinking", True), ("tools", True))), Mark("started")
     text = show(on, thinks("one"), call(1, "Read", "a"), off, thinks("two"), call(2, "Read", "b"))
     assert ("> one" in text, "> two" in text) == (True, False)
@@ -206,7 +206,7 @@ def test_switches_hold_for_their_range():
 
 
 def test_several_questions_are_told_apart():
-    """Where more than one question is open, an answer names the one that it answers."""
+    """If more than one question is open, an answer names its question."""
     text = show(
         asks("A?", key="Store"),
         asks("B?", key="Port", number=1),
@@ -217,7 +217,7 @@ def test_several_questions_are_told_apart():
 
 
 def test_long_question_prints_as_text_below_its_key():
-    """A question of several lines, such as a plan, is a text of its own."""
+    """A question of several lines, such as a plan, is rendered as text."""
     assert "\n**Plan**\n\nIs this good?\n\n### Steps\n\n- Yes\n" in show(
         asks("Is this good?\n\n# Steps", ("Yes", ""), key="Plan")
     )
@@ -245,12 +245,12 @@ def test_long_question_prints_as_text_below_its_key():
     ],
 )
 def test_marks_are_one_italic_line_and_bookkeeping_is_nothing(kind, payload, line):
-    """What happened beside the talk is one line each; what nobody wants to read does not print."""
+    """Marks are one line each; bookkeeping events are not rendered."""
     assert show(event(kind, payload)).strip() == line
 
 
 def test_what_a_sub_agent_says_is_not_part_of_its_parents_transcript():
-    """A sub-agent's events print nothing, whatever their kind is."""
+    """Events of a sub-agent render nothing, whatever their kind."""
     assert (
         show(
             event(ev.ASSISTANT_MESSAGE, {"text": "x"}, subagent="a1"),
@@ -261,12 +261,12 @@ def test_what_a_sub_agent_says_is_not_part_of_its_parents_transcript():
 
 
 def test_slash_command_prints_as_code():
-    """What the person typed for the client is shown as code."""
+    """A slash command that the user typed for the client is rendered as code."""
     assert show(user("/model `x`", subtype="slash-command")).endswith("\n\n`` /model `x` ``\n")
 
 
 def test_attachments_are_named_or_linked():
-    """A picture is named by default, and linked where it is saved."""
+    """A picture is named by default, and linked if it is saved."""
     image = {"type": "image", "mediaType": "image/svg+xml", "bytes": 2048, "sha256": "ab" * 32}
     assert show(user("look", attachments=[image])).endswith("look\n\n*image: image/svg+xml, 2.0 KB*\n")
     saved = show(user("", attachments=[image]), options=Options(attachments="save", assets="auth.assets"))
@@ -275,7 +275,7 @@ def test_attachments_are_named_or_linked():
 
 
 def test_secrets_are_replaced_wherever_they_stand():
-    """No part of a transcript shows a secret, unless redaction is off."""
+    """No part of a transcript contains a secret, unless redaction is off."""
     steps = [
         user(SECRET), says(SECRET), thinks(SECRET), call(1, "Bash", SECRET, "execute", command=SECRET), result(1, SECRET, isError=True),
         asks(SECRET, (SECRET, SECRET)), answers(SECRET, freeText=SECRET), event(ev.ERROR, {"message": SECRET}),
@@ -288,7 +288,7 @@ def test_secrets_are_replaced_wherever_they_stand():
     assert SECRET in show(user(SECRET), options=Options(redact=False))
 
 
-# -- laws --------------------------------------------------------------------------------------------
+# -- properties --------------------------------------------------------------------------------------
 
 STEPS = st.sampled_from(
     [
@@ -303,7 +303,7 @@ STEPS = st.sampled_from(
 
 @given(st.lists(STEPS, max_size=14), st.data())
 def test_transcript_goes_on_from_its_state(steps, draw):
-    """Stored as JSON and opened again between any two steps, a transcript goes on with the same bytes."""
+    """A transcript stored as JSON and reopened between any two steps continues with the same bytes."""
     cut = draw.draw(st.integers(0, len(steps)))
     first, known = Markdown(OPTIONS), metadata()
     before = show(*steps[:cut], shown=first, known=known)

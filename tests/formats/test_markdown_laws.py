@@ -1,4 +1,4 @@
-"""No text can pose as a part of a transcript: laws over messages made of whatever Markdown readers act on."""
+"""No text can pose as a part of a transcript: properties of messages made of everything that Markdown reacts to."""
 
 import json
 from functools import cache
@@ -32,7 +32,7 @@ NASTY = st.sampled_from(
 )  # fmt: skip
 MESSAGES = st.lists(NASTY | st.text(max_size=6), max_size=6).map("\n".join)
 MARKDOWN = MarkdownIt("commonmark").enable("table")
-# Pieces that stand anywhere in a line: together they open, close, hide and act in every way that HTML and code allow.
+# Pieces for any place in a line: together they cover every way that HTML and code can open, close, hide or act.
 PIECES = st.sampled_from(
     [
         "<div>", "</div>", "<div ", "<pre>", "</pre>", "</pre ", "<b>", "</b>", '<a href="', 'javascript:x"', ">", '"', "'", "`", "``",
@@ -44,12 +44,12 @@ PIECES = st.sampled_from(
     ]
 )  # fmt: skip
 TEXTS = MESSAGES | st.lists(PIECES, max_size=14).map("".join)
-# What shows all that stands in it in another way, or hides it; what is left open there counts.
+# Elements that change or hide the display of everything in them, and so must not be left open around a heading.
 HOLDERS = frozenset({"a", "b", "blockquote", "details", "div", "li", "ol", "pre", "summary", "table", "ul"})
 
 
 def outline(text):
-    """The headings of levels 1 and 2 of a document, and the paragraphs that stand in no other block."""
+    """Return the headings of levels 1 and 2 of a document, and the paragraphs that are in no other block."""
     parsed = MARKDOWN.parse(text)
     after = list(pairwise(parsed))
     heads = [
@@ -61,7 +61,7 @@ def outline(text):
 
 
 class Elements(HTMLParser):
-    """What a browser makes of a page: the elements that are open where a heading begins, and what acts."""
+    """How a browser sees a page: the elements that are open where a heading begins, and active content."""
 
     def __init__(self, html):
         super().__init__()
@@ -86,7 +86,7 @@ class Elements(HTMLParser):
 
 
 def whole(text, options):
-    """A transcript in which everything says this text: each kind of event, each name in it, and the head."""
+    """Return a transcript with this text everywhere: in each kind of event, in each name in it, and in the head."""
     file = {"type": "image", "mediaType": text, "name": text, "bytes": 3}
     edit = {"old_string": text, "new_string": f"{text}\n+"}
     steps = [
@@ -112,7 +112,7 @@ def whole(text, options):
 @example(text="\n## FAKE\n\n<div><script>", first=True)
 @example(text='<div>[x]: y<a href="', first=False)
 def test_the_outline_is_that_of_plain_words(tools, text, first):
-    """Whatever every text and name of a conversation holds, the transcript has the outline of one of plain words."""
+    """Whatever its texts and names contain, a transcript has the same outline as one of plain words."""
     options = Options(tools=tools, thinking=True, redact=False, subagents=True, time_zone="Europe/Berlin")
     plain = plain_heads(options)
     text = f"x\n{text}" if first else f"{text}\nx"
@@ -130,7 +130,7 @@ def test_the_outline_is_that_of_plain_words(tools, text, first):
 
 @cache
 def plain_heads(options):
-    """The headings of levels 1 and 2 of a conversation of plain words: tag and first word."""
+    """Return the headings of levels 1 and 2 of a plain conversation: tag and first word."""
     return [(tag, said.split()[0]) for tag, said in page(whole("x", options)).headings if tag in ("h1", "h2")]
 
 
@@ -139,7 +139,7 @@ def plain_heads(options):
 @given(TEXTS)
 @example("\n```\n# FAKE\n````")
 def test_no_fence_ends_early(text):
-    """What a tool is given and what it says stands in one fence each, word for word, whatever fences it holds."""
+    """Each input and result of a tool is in one fence, unchanged, whatever fences it contains."""
     text = f"x{text}\nx"
     shown = whole(text, Options(tools="full", redact=False, time_zone="Europe/Berlin"))
     fences = [token.content for token in MARKDOWN.parse(shown) if token.type == "fence"]
@@ -149,7 +149,7 @@ def test_no_fence_ends_early(text):
 @pytest.mark.fault("text that poses as another speaker")
 @given(st.lists(MESSAGES, min_size=1, max_size=2), st.booleans())
 def test_no_message_poses_as_a_part_of_the_transcript(messages, thinking):
-    """Whatever messages hold, the headings are katod's own, and each message leaves the next one its place."""
+    """Whatever messages contain, all headings are katod's own, and no message swallows the next one."""
     options = Options(thinking=thinking, time_zone="Europe/Berlin")
     steps = []
     for text in messages:
@@ -168,7 +168,7 @@ def test_no_message_poses_as_a_part_of_the_transcript(messages, thinking):
 @each("mark", MARKS.values())
 @each("form", ["*{}*", "*{} 19:30*", "_{}_", "words\n*{}*", "words\n\n  *{} 19:30*\n\nwords", "# x\n*{}*"])
 def test_no_message_poses_as_a_mark_of_katod(mark, form):
-    """What was said in italics and sounds like katod is shown with its asterisks; in code it stays as it is."""
+    """Text in italics that looks like a mark of katod is shown with its asterisks; in code it is unchanged."""
     text = form.format(mark)
     printed = show(user(text), says(text))
     assert not [line for line in printed.splitlines() if line.strip().startswith((f"*{mark}", f"_{mark}"))]
@@ -178,7 +178,7 @@ def test_no_message_poses_as_a_mark_of_katod(mark, form):
 @pytest.mark.fault("text that poses as another speaker")
 @given(MESSAGES, st.sampled_from(["summary", "full"]))
 def test_no_other_text_poses_as_a_part_of_the_transcript(text, tools):
-    """Tools, results, questions, answers, errors and titles cannot pose as speakers or swallow what follows, either."""
+    """Calls, results, questions, answers, errors and titles cannot pose as speakers or swallow what follows."""
     steps = [
         user("begin"), call(1, text or "x", text, "execute", command=text), result(1, text, isError=True),
         asks(text, (text, text), key=text), answers(text, freeText=text), event(ev.ERROR, {"message": text}),

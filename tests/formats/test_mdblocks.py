@@ -1,4 +1,4 @@
-"""Blocks of Markdown in one message: they end with it, and its headings stay below those of the conversation."""
+"""Markdown blocks in one message: they end with it, and its headings are below those of the conversation."""
 
 import pytest
 
@@ -11,7 +11,7 @@ from katod.formats.mdblocks import neutral
      "```py\nx = 1\n```", "~~~\n# no heading\n~~~", "| a | b |\n| - | - |\n| 1 | 2 |", "###### six", "    # code"],
 )  # fmt: skip
 def test_a_message_that_ends_its_blocks_stays_as_it_is(text):
-    """Nothing is changed that need not be."""
+    """A message that closes its own blocks is not changed."""
     assert neutral(text) == text
 
 
@@ -27,7 +27,7 @@ def test_a_message_that_ends_its_blocks_stays_as_it_is(text):
     ],
 )
 def test_an_open_fence_is_closed(text, printed):
-    """With as many signs, in the container that it was opened in."""
+    """An open fence is closed with a fence of the same length, in the container that it was opened in."""
     assert neutral(text) == printed
 
 
@@ -45,12 +45,12 @@ def test_an_open_fence_is_closed(text, printed):
     ],
 )
 def test_headings_move_below_those_of_the_conversation(text, printed):
-    """Two levels down, as far as there are any: levels 1 and 2 are the title and the speakers."""
+    """Headings move two levels down, as far as possible: levels 1 and 2 are for the title and the speakers."""
     assert neutral(text) == printed
 
 
 def test_a_heading_inside_code_is_code():
-    """In a fence nothing is a heading; after its end lines are looked at again."""
+    """A line in a fence is not a heading; after the fence, headings are recognised again."""
     assert neutral("```\n# code\n```") == "```\n# code\n```"
     assert neutral("```\n# code\n```\n# heading").startswith("```\n# code\n```\n")
     assert neutral("```\n# code\n```\n# heading") != "```\n# code\n```\n# heading"

@@ -1,4 +1,4 @@
-"""HTML in one message: harmless tags stay, all others are shown."""
+"""HTML in one message: harmless tags are kept, all others are escaped."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from katod.formats.mdhtml import Tags
 
 
 def printed(*lines, is_html=False, tables=False):
-    """Return the lines of one message as they are printed, and the end tags that close what it left open."""
+    """Return the lines of one message as rendered, and the end tags that close what it left open."""
     tags = Tags(tables=tables, ends=sum(line.count(">") for line in lines))
     return [tags.line(line, is_html=is_html) for line in lines], tags.closing()
 
@@ -17,7 +17,7 @@ def printed(*lines, is_html=False, tables=False):
      "`<script>`", r"\<script>", "<!-- comment -->", "no tags", "<some_name>"],
 )  # fmt: skip
 def test_what_only_marks_up_stays(text):
-    """So does what is no element, and code."""
+    """Harmless tags, code and text that is not an element are kept."""
     assert printed(text) == ([text], "")
 
 
@@ -26,27 +26,27 @@ def test_what_only_marks_up_stays(text):
     ["<script>", "</script>", "<style>", "<iframe src='x'>", "<b onclick=x>", '<a href="javascript:x">', "<form>", "<SCRIPT>", "</b>", "<!-- no end"],
 )  # fmt: skip
 def test_what_acts_is_shown(text):
-    """Its sign is replaced, and all else stays."""
+    """The `<` of an active tag is escaped, and nothing else is changed."""
     assert printed(text) == ([text.replace("<", "&lt;")], "")
 
 
 def test_what_is_left_open_is_closed_in_its_order():
-    """The innermost first; what was closed is not closed again."""
+    """Open elements are closed innermost first; an element that is already closed is not closed again."""
     assert printed("<div><b>bold</b>", "<i>") == (["<div><b>bold</b>", "<i>"], "</i></div>")
 
 
 def test_an_end_tag_closes_only_what_was_opened_last():
-    """Another one is shown: it could close what is not this message's."""
+    """Any other end tag is escaped: it could close an element outside the message."""
     assert printed("<div><b>", "</div>") == (["<div><b>", "&lt;/div>"], "</b></div>")
 
 
 def test_headings_move_below_those_of_the_conversation():
-    """A heading of level 1 or 2 becomes one of level 3 or 4, at its beginning and at its end."""
+    """The start and end tags of a level 1 or 2 heading become those of level 3 or 4."""
     assert printed("<h1>one</h1>", "<h2>two</h2>") == (["<h3>one</h3>", "<h4>two</h4>"], "")
 
 
 def test_code_that_may_not_be_code_is_shown():
-    """A backtick that was opened in an earlier line of the paragraph leaves it open what is code; a new block does not."""
+    """After an open backtick in a paragraph it is unclear what is code, so tags are escaped until the next block."""
     tags = Tags(tables=False, ends=9)
     assert tags.line("one ` <b>", is_html=False) == "one ` &lt;b>"
     assert tags.line("two ` <b>", is_html=False) == "two ` &lt;b>"
@@ -55,12 +55,12 @@ def test_code_that_may_not_be_code_is_shown():
 
 
 def test_nothing_is_code_in_a_block_of_html():
-    """Readers take backticks there for backticks."""
+    """In an HTML block, readers do not treat backticks as code, so tags between them are escaped."""
     assert printed("`<script>`", is_html=True) == (["`&lt;script>`"], "")
 
 
 def test_tags_nest_only_so_deep():
-    """Readers limit it, and so does the memory of a message: what is deeper is shown."""
+    """Tags nested deeper than a limit are escaped: readers have a limit, and a message's state must stay small."""
     [line], closing = printed("<div>" * 200)
     assert line.count("<div>") == closing.count("</div>") == 100
     assert line.count("&lt;div>") == 100

@@ -1,4 +1,4 @@
-"""Text for Markdown: what a message may say without leaving its place."""
+"""Text for Markdown: what a message may contain without affecting the rest of the transcript."""
 
 import re
 
@@ -18,12 +18,12 @@ def tokens(text, kind):
 
 
 def headings(text):
-    """The levels of the headings that a text shows."""
+    """Return the levels of the headings that a text renders."""
     return [int(token.tag[1]) for token in tokens(text, "heading_open")]
 
 
 def blocks(text):
-    """The contents of the code blocks that a text shows."""
+    """Return the contents of the code blocks that a text renders."""
     return [token.content.rstrip() for token in tokens(text, "fence")]
 
 
@@ -58,7 +58,7 @@ def test_what_acts_on_a_terminal_or_turns_text_around_goes(text, shown):
 
 @given(st.text())
 def test_clean_text_has_no_control_characters(text):
-    """Whatever comes in, nothing that acts on a terminal goes out, and cleaning again changes nothing."""
+    """Clean text has nothing that acts on a terminal, and cleaning it again changes nothing."""
     shown = clean(text)
     assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]", shown)
     assert clean(shown) == shown
@@ -79,13 +79,13 @@ def test_clean_text_has_no_control_characters(text):
     ],
 )
 def test_inline_text_is_one_line_without_markup(text, shown):
-    """Whatever a name or a title holds, it is shown as it is, on one line."""
+    """Whatever a name or a title contains, it is rendered literally, on one line."""
     assert inline(text) == shown
 
 
 @given(st.text("ab _*`[]()<>&;\\~!#|:/\n") | st.text())
 def test_inline_text_reads_as_it_was(text):
-    """In the middle of a line, text shows as itself and opens nothing."""
+    """In the middle of a line, text is rendered literally and opens nothing."""
     [token] = tokens(f"x {inline(text)} x", "inline")
     assert {child.type for child in token.children} <= {"text", "text_special"}
     assert "".join(child.content for child in token.children).split() == f"x {clean(text)} x".split()
@@ -93,7 +93,7 @@ def test_inline_text_reads_as_it_was(text):
 
 @given(st.text(max_size=40))
 def test_inline_code_reads_as_it_was(text):
-    """Code shows as itself, whatever backticks it holds."""
+    """Code is rendered literally, whatever backticks it contains."""
     words = " ".join(clean(text).split())
     [token] = tokens(f"x {code(text)} x", "inline")
     assert [child.content for child in token.children if child.type == "code_inline"] == ([words] if words else [])
@@ -101,7 +101,7 @@ def test_inline_code_reads_as_it_was(text):
 
 @given(st.text("`ab \n~\\", max_size=40), st.sampled_from(["", "bash", "text"]))
 def test_fenced_text_reads_as_it_was(text, language):
-    """A code block holds its text whatever fences stand in it, and ends where it should."""
+    """A code block contains its text, whatever fences are in it, and ends where it should."""
     [token] = tokens(f"{fenced(text, language)}\n\nbehind", "fence")
     assert (token.info, token.content) == (language, f"{text.rstrip(chr(10))}\n" if text.strip("\n") else "\n")
 
@@ -110,12 +110,12 @@ def test_fenced_text_reads_as_it_was(text, language):
     ("text", "shown"), [("<b>&", "&lt;b&gt;&amp;"), ("a\n b", "a b"), ("</summary>", "&lt;/summary&gt;")]
 )
 def test_html_text_is_one_line_without_markup(text, shown):
-    """Inside an element, text is text."""
+    """Text inside an HTML element is escaped and on one line."""
     assert html(text) == shown
 
 
 def test_quotation_keeps_its_paragraphs():
-    """Each line of a quotation is marked, blank ones too."""
+    """Each line of a quotation is marked, including blank ones."""
     assert quoted("a\n\n# b\n") == "> a\n>\n> ### b"
 
 
@@ -124,7 +124,7 @@ def test_quotation_keeps_its_paragraphs():
 
 @each("unit", ["-", " -", "=", "- ", "> ", "<", "`", "[", "|", "*", "&", "<a ", "1. ", "#", "~"])
 def test_no_long_line_takes_longer_than_its_length(unit):
-    """Fifty thousand signs, and then a word: with a pattern that looks back again and again it would not end."""
+    """A line of fifty thousand markup characters takes linear time: a backtracking pattern would not finish."""
     assert body(f"{unit * 50_000}x")
 
 
@@ -154,7 +154,7 @@ def test_no_long_line_takes_longer_than_its_length(unit):
     ],
 )
 def test_ordinary_message_stays_as_it_is(text):
-    """A message without headings, with all it opens closed, is printed as it was written."""
+    """A message without headings that closes everything it opens is unchanged."""
     assert body(text) == text
 
 
@@ -178,7 +178,7 @@ def test_ordinary_message_stays_as_it_is(text):
     ],
 )
 def test_headings_move_below_the_speaker(text, shown):
-    """A heading of a message moves two levels down, outside of code only."""
+    """A heading of a message moves two levels down, unless it is in code."""
     assert body(text).rstrip("\n") == shown.rstrip("\n")
 
 
@@ -195,7 +195,7 @@ def test_headings_move_below_the_speaker(text, shown):
     ],
 )  # fmt: skip
 def test_no_heading_keeps_a_speakers_level(text):
-    """However deep a heading stands, and whatever stands before it, it moves below the speakers'."""
+    """However deeply a heading is nested, and whatever precedes it, it moves below those of the speakers."""
     assert [level for level in headings(body(text)) if level < 3] == []
 
 
@@ -212,7 +212,7 @@ def test_no_heading_keeps_a_speakers_level(text):
     ],
 )  # fmt: skip
 def test_what_a_message_leaves_open_does_not_swallow_what_follows(text):
-    """What stands behind a message is a paragraph of its own, whatever the message opened."""
+    """The text after a message is a paragraph of its own, whatever the message opened."""
     parsed = MARKDOWN.parse(f"## Before\n\n{body(text)}\n\nbehind\n\n## After\n")
     paragraphs = [parsed[n + 1].content for n, t in enumerate(parsed) if t.type == "paragraph_open" and t.level == 0]
     assert paragraphs[-1] == "behind"
@@ -223,7 +223,7 @@ def test_what_a_message_leaves_open_does_not_swallow_what_follows(text):
     "text", ["use `<!--` here", "a --> b", "`<div>` and `</div>`", "```\n<!--\n<div>\n```", "if a < b > c"]
 )
 def test_what_only_looks_open_gets_no_closing(text):
-    """Markup that a message shows as code, or that is none, gets nothing appended."""
+    """Nothing is appended for markup that is only in code, or is not markup at all."""
     assert body(text) == text
 
 
@@ -235,7 +235,7 @@ def test_what_only_looks_open_gets_no_closing(text):
     ],
 )  # fmt: skip
 def test_code_is_kept_intact(text):
-    """What stands in a code block is never changed, wherever the block stands."""
+    """The content of a code block is never changed, wherever the block is."""
     assert blocks(body(text)) == blocks(text)
     assert [t.content for t in tokens(body(text), "code_block")] == [t.content for t in tokens(text, "code_block")]
 
@@ -264,6 +264,6 @@ LINES = st.sampled_from(
 
 @given(st.lists(LINES, max_size=10).map("\n".join))
 def test_every_word_of_a_message_stays(text):
-    """Whatever is moved or closed, the words of a message are there in their order."""
+    """Whatever is moved or closed, all words of a message stay, in order."""
     shown = re.sub(r"\n\n(?:</b>)+$", "", body(text))
     assert re.findall(r"\w+", shown) == re.findall(r"\w+", text)

@@ -1,6 +1,6 @@
-"""Redaction: every kind of secret goes, ordinary text stays, and a second pass changes nothing.
+"""Redaction: every kind of secret is replaced, ordinary text stays, and a second pass changes nothing.
 
-The samples are put together at run time from harmless parts, so that no scanner takes them for real ones.
+The samples are assembled at run time from harmless parts, so that no scanner reports them as real.
 """
 
 import copy
@@ -19,12 +19,12 @@ LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 
 
 def body(length, alphabet=LETTERS):
-    """Characters that look random and are the same in every run."""
+    """Return characters that look random but are the same in every run."""
     return "".join(random.Random(length).choices(alphabet, k=length - 1)) + "7"
 
 
 def pem(kind, inner):
-    """A private-key block of that kind."""
+    """Return a private-key block of that kind."""
     return f"-----BEGIN {kind}" + "PRIVATE KEY-----\n" + inner + f"\n-----END {kind}" + "PRIVATE KEY-----"
 
 
@@ -32,7 +32,7 @@ HEX = "0123456789abcdef"
 URLSAFE = LETTERS + "_-"
 BASE32 = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
 
-# rule, what stays in front, the secret
+# rule, text before the secret that is kept, the secret
 SAMPLES = [
     ("anthropic-key", "", "sk-" + "ant-" + "api03-" + body(93, URLSAFE) + "AA"),
     ("anthropic-key", "", "sk-" + "ant-" + "oat01-" + body(93, URLSAFE) + "AA"),
@@ -98,14 +98,14 @@ PLACES = [
 @each("place", PLACES)
 @each(("name", "stays", "secret"), SAMPLES, ids=IDS)
 def test_each_kind_goes_from_prose_and_shell(name, stays, secret, place):
-    """A secret is replaced by its rule's name wherever it stands, and nothing else changes."""
+    """A secret is replaced by its rule's name wherever it appears, and nothing else changes."""
     text = place.replace("{}", stays + secret)
     assert redact(text) == place.replace("{}", f"{stays}[REDACTED:{name}]")
 
 
 @each(("name", "stays", "secret"), SAMPLES, ids=IDS)
 def test_each_kind_goes_from_json_text(name, stays, secret):
-    """In JSON that stands as text, with its escapes, and in JSON inside such JSON, the rest still decodes."""
+    """In JSON text with escapes, and in JSON nested in such JSON, secrets are replaced and the result still decodes."""
     value = {"note": f"got\n{stays}{secret}", "list": [stays + secret, f"a\t{stays}{secret}\nb"], "n": 1}
     gone = json.loads(json.dumps(value).replace(json.dumps(secret)[1:-1], f"[REDACTED:{name}]"))
     assert json.loads(redact(json.dumps(value))) == gone
@@ -120,7 +120,7 @@ HIDING = ["\x1b[m", "\x1b[01;31m\x1b[K", "\x1b]8;;x\x07", "\x00", "\x08", "\u202
 @each("hiding", HIDING, ids=ascii)
 @each(("name", "stays", "secret"), SAMPLES, ids=IDS)
 def test_nothing_that_is_not_seen_hides_a_secret(name, stays, secret, hiding):
-    """Colours of `grep` within a token, control characters, characters without a width: it goes all the same."""
+    """Colour codes within a token, control characters and zero-width characters do not prevent redaction."""
     for at in (2, len(secret) // 2, len(secret) - 1):
         done = redact(f"see {stays}{secret[:at]}{hiding}{secret[at:]} there")
         assert done in (f"see {stays}[REDACTED:{name}] there", f"see {stays}[REDACTED:{name}]")
@@ -130,7 +130,7 @@ def test_nothing_that_is_not_seen_hides_a_secret(name, stays, secret, hiding):
 
 @each(("name", "stays", "secret"), SAMPLES, ids=IDS)
 def test_nothing_of_the_secret_is_left(name, stays, secret):
-    """The same placeholder stands for every secret of a kind: it tells nothing but the rule."""
+    """The placeholder is the same for every secret of a kind: it contains only the name of the rule."""
     assert redact(f"a {stays}{secret} b") == f"a {stays}[REDACTED:{name}] b"
     assert redact(f"a {stays}{secret} b {stays}{secret}").count(f"[REDACTED:{name}]") == 2
 
@@ -138,13 +138,13 @@ def test_nothing_of_the_secret_is_left(name, stays, secret):
 @each("kind", ["RSA ", "EC ", "OPENSSH ", "ENCRYPTED ", "DSA ", ""])
 @each("newline", ["\n", "\r\n", "\\n", "\\\\n", "\n    ", "\n+"])
 def test_private_key_blocks_go_whole(kind, newline):
-    """A PEM block goes as one, its lines apart by real line ends, escaped ones, indentation or diff signs."""
+    """A PEM block is replaced as a whole, with newlines, escapes, indents or diff signs between its lines."""
     block = pem(kind, f"{body(64)}\n{body(64)}\n{body(20)}").replace("\n", newline)
     assert redact(f"key='{block}' # mine") == "key='[REDACTED:private-key]' # mine"
 
 
 def test_cut_off_private_key_goes_to_the_end():
-    """A block without its last line is taken up to the end of the text."""
+    """A block without its end marker is replaced up to the end of the text."""
     start = "-----BEGIN RSA " + "PRIVATE KEY-----\n"
     assert redact(f"cat id_rsa\n{start}MIIE") == "cat id_rsa\n[REDACTED:private-key]"
     assert redact(f"{start}{body(64)}\n{body(30)}\n[cut]\nmore") == "[REDACTED:private-key]"
@@ -171,7 +171,7 @@ def test_private_key_with_headers_and_line_numbers():
     ],
 )
 def test_mention_of_a_block_stays(text):
-    """Talk about PEM, and blocks that are public, stay as they are."""
+    """Text about PEM, and public blocks, are unchanged."""
     assert redact(text) is text
 
 
@@ -192,7 +192,7 @@ def test_mention_of_a_block_stays(text):
     ],
 )
 def test_authorization_headers(before, after):
-    """The credential of a header goes; the header's name and scheme stay."""
+    """The credential of a header is replaced; the header's name and scheme stay."""
     text = before + (after or "")
     assert redact(text.replace("{}", body(30))) == text.replace("{}", "[REDACTED:authorization]")
 
@@ -212,7 +212,7 @@ def test_authorization_headers(before, after):
     ],
 )
 def test_authorization_without_credential_stays(text):
-    """Templates, placeholders and sentences about the header stay."""
+    """Templates, placeholders and sentences about the header are unchanged."""
     assert redact(text) is text
 
 
@@ -233,7 +233,7 @@ def test_authorization_without_credential_stays(text):
     ],
 )
 def test_passwords_in_urls(text, done):
-    """Only the password of a URL goes: user, host and path say which one it was."""
+    """Only the password of a URL is replaced: user, host and path show which one it was."""
     assert redact(text) == done.format("[REDACTED:url-password]")
 
 
@@ -256,12 +256,12 @@ def test_passwords_in_urls(text, done):
     ],
 )
 def test_urls_without_credentials_stay(text):
-    """Ports, paths, user names alone and templates are no credentials."""
+    """Ports, paths, user names without a password, and templates are not credentials."""
     assert redact(text) is text
 
 
 def test_token_as_user_of_a_url():
-    """A token that stands where the user does is met by its prefix, and the rest of the URL stays."""
+    """A token used as the user of a URL is recognised by its prefix, and the rest of the URL stays."""
     token = "gh" + "p_" + body(36)
     assert redact(f"https://{token}@github.com/x") == "https://[REDACTED:github-token]@github.com/x"
     assert redact(f"https://x:{token}@github.com/x") == "https://x:[REDACTED:github-token]@github.com/x"
@@ -308,13 +308,13 @@ NAMED = [
 @pytest.mark.fault("secrets")
 @each("place", NAMED)
 def test_random_values_after_telling_names(place):
-    """A value that looks random goes when the name in front tells that it is secret; all else stays."""
+    """A value that looks random is replaced after a name that suggests a secret; all else stays."""
     assert redact(place.replace("{}", VALUE)) == place.replace("{}", "[REDACTED:secret]")
 
 
 @each("place", NAMED)
 def test_random_values_in_long_text(place):
-    """Long text, which is searched in another way, gives the same result wherever the name stands in it."""
+    """Long text is searched differently, but gives the same result wherever the name is in it."""
     prose = "It was taken for broken by an organization that kept no keyboards. " * 40
     text, done = (place.replace("{}", value) for value in (VALUE, "[REDACTED:secret]"))
     assert redact(f"{prose}\n{text}") == f"{prose}\n{done}"
@@ -323,13 +323,13 @@ def test_random_values_in_long_text(place):
 
 @pytest.mark.parametrize("value", ["a/b+C3d" + "E4f/G5h+iJ6kL7==", "p@5s!w0rd" + "#X9%k^Zq", body(64, HEX), body(400)])
 def test_values_of_many_alphabets(value):
-    """Base64, hexadecimal, long values and passwords with signs count as random, and go to their end."""
+    """Base64, hexadecimal, long values and passwords with special characters are replaced to their end."""
     assert redact(f'password: "{value}"') == 'password: "[REDACTED:secret]"'
     assert redact(f"PASSWORD={value} next") == "PASSWORD=[REDACTED:secret] next"
 
 
 def test_pass_phrase_of_words():
-    """Quoted words joined by signs are a pass phrase after `password`, and a mere name after `token`."""
+    """Quoted words joined by hyphens are a pass phrase after `password`, but only a name after `token`."""
     assert redact('"password": "tall-Violet-mug-jumps"') == '"password": "[REDACTED:secret]"'
     text = '"token": "tall-Violet-mug-jumps", type="current-password"'
     assert redact(text) is text
@@ -379,7 +379,7 @@ def test_pass_phrase_of_words():
     ],
 )
 def test_code_and_examples_after_telling_names_stay(text):
-    """Identifiers, calls, lookups, types, templates, paths, counts and examples are no secrets."""
+    """Identifiers, calls, lookups, types, templates, paths, counts and examples are not secrets."""
     assert redact(text) is text
 
 
@@ -409,12 +409,12 @@ def test_code_and_examples_after_telling_names_stay(text):
     ],
 )
 def test_ordinary_text_is_the_same_object(text):
-    """Names, hashes, ids, images, bare prefixes and placeholders stay, and no copy is made."""
+    """Names, hashes, ids, images, bare prefixes and placeholders are unchanged, and no copy is made."""
     assert redact(text) is text
 
 
 def test_lone_surrogates_do_no_harm():
-    """Text that cannot be encoded, as JSON may hold, is redacted like any other."""
+    """Text that cannot be encoded, as JSON may contain, is redacted like any other."""
     token = "gh" + "p_" + body(36)
     assert (
         redact(f"\ud800 {token} \udfff password={VALUE}")
@@ -422,7 +422,7 @@ def test_lone_surrogates_do_no_harm():
     )
 
 
-# Pieces that rules start, end, stop or look at; put together at random they try to uncover each other.
+# Pieces that rules start, end, stop or look at; in random combinations they try to expose each other.
 PIECES = [
     *(stays + secret for _, stays, secret in SAMPLES),
     *(piece for place in NAMED for piece in place.split("{}")),
@@ -447,14 +447,14 @@ PIECES = [
 
 @given(st.lists(st.sampled_from(PIECES) | st.text(max_size=8), max_size=12).map("".join))
 def test_a_second_redaction_changes_nothing(text):
-    """However the pieces of secrets meet, what comes out holds nothing that a rule would still meet."""
+    """However pieces of secrets are combined, no rule matches in the result."""
     done = redact(text)
     assert redact(done) is done
 
 
 @given(st.text())
 def test_any_text_is_accepted(text):
-    """No text raises, and text without a sign of a secret comes back as it is."""
+    """No text raises."""
     assert isinstance(redact(text), str)
 
 
@@ -476,7 +476,7 @@ UNITS = [
 @each("unit", UNITS)
 @pytest.mark.parametrize("size", [10_000, pytest.param(200_000, marks=pytest.mark.slow)])
 def test_large_hostile_text(unit, size):
-    """In 200 kB made of beginnings of secrets, one that follows is still found, and the result is final."""
+    """In up to 200 kB of secret prefixes, a secret at the end is still found, and a second pass changes nothing."""
     hostile = unit * (size // len(unit))
     done = redact(f"{hostile}\n ({SAMPLES[7][2]})")
     assert done.endswith(("\n ([REDACTED:github-token])", "[REDACTED:private-key]"))
@@ -484,20 +484,20 @@ def test_large_hostile_text(unit, size):
 
 
 def test_rules_are_described():
-    """Each rule has a name for a placeholder, a marker that its own pattern can meet, and a fact."""
+    """Each rule has a name for its placeholder, a marker, and a fact."""
     rules = [module.PEM, *module.PREFIXED, *module.IN_URLS, module.HEADER, module.ASSIGNED]
     assert all(rule.name.replace("-", "").isalnum() and rule.marker and rule.fact for rule in rules)
     assert {name for name, _, _ in SAMPLES} >= {rule.name for rule in (module.PEM, *module.PREFIXED)}
 
 
 def test_json_without_secrets_is_the_same_object():
-    """When nothing is redacted the value itself comes back, whatever its type."""
+    """If nothing is redacted the value itself is returned, whatever its type."""
     for value in ({"a": [1, 2.5, None, True, "text", {"b": []}]}, [], {}, "text", 3, None, False):
         assert redact_json(value) is value
 
 
 def test_json_is_copied_only_on_the_way_to_a_secret():
-    """The given value is left alone, what holds no secret is shared, and keys stay as they are."""
+    """The given value is not modified, parts without secrets are shared, and keys stay."""
     token = "gh" + "p_" + body(36)
     value = {"clean": {"x": [1]}, token: [{"deep": ["a", f"b {token}"]}, "c"], "n": 1, "s": token}
     before = copy.deepcopy(value)
@@ -511,13 +511,13 @@ def test_json_is_copied_only_on_the_way_to_a_secret():
 
 
 def test_json_string_alone():
-    """A bare string is a JSON value too."""
+    """A bare string is a JSON value, too."""
     assert redact_json("key " + "gh" + "p_" + body(36)) == "key [REDACTED:github-token]"
 
 
 @pytest.mark.parametrize("depth", [10, 1000, 5000])
 def test_json_of_any_depth(depth):
-    """Depth is no limit, and a secret at the bottom is reached."""
+    """Any depth is accepted, and a secret at the bottom is replaced."""
     value = secret = {"password": VALUE}
     for level in range(depth):
         value = [value] if level % 2 else {"k": value}
@@ -530,12 +530,12 @@ def test_json_of_any_depth(depth):
 
 @each("key", ["api_key", "apiKey", "API-KEY", "x-api-key", "password", "DB_PASSWORD", "client_secret", "token"])
 def test_json_value_under_a_telling_key(key):
-    """A random value goes on the word of its key, as it would in text."""
+    """A random value is replaced because of its key, as in text."""
     assert redact_json({"a": [{key: VALUE, "id": VALUE}]}) == {"a": [{key: "[REDACTED:secret]", "id": VALUE}]}
 
 
 def test_json_header_under_its_key():
-    """A header whose name is the key loses the credential and keeps the scheme."""
+    """In a header whose name is the key, the credential is replaced and the scheme stays."""
     done = redact_json({"headers": {"Authorization": f"Bearer {body(30)}", "Accept": "text/html"}})
     assert done == {"headers": {"Authorization": "Bearer [REDACTED:authorization]", "Accept": "text/html"}}
 
@@ -553,7 +553,7 @@ def test_json_header_under_its_key():
     ],
 )
 def test_json_that_is_harmless_under_its_keys(value):
-    """Names, sentences, templates, numbers and values under other keys stay, as the same object."""
+    """Names, sentences, templates, numbers and values under other keys are returned as the same object."""
     assert redact_json(value) is value
 
 
@@ -567,6 +567,6 @@ def test_json_that_is_harmless_under_its_keys(value):
     )
 )
 def test_a_second_redaction_of_json_changes_nothing(value):
-    """What `redact_json` returns is final, too."""
+    """Redacting the result of `redact_json` changes nothing."""
     done = redact_json(value)
     assert redact_json(done) is done

@@ -1,4 +1,4 @@
-"""The table of redaction rules: for each, what goes and what looks like it and stays."""
+"""The table of redaction rules: for each, what is replaced, and a similar text that is not."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from .test_redact import BASE32, HEX, SAMPLES, URLSAFE, body, pem
 
 RULES = (module.PEM, *module.PREFIXED, *module.IN_URLS, module.HEADER, module.ASSIGNED)
 
-# rule, a text that it meets, a text that it does not; put together from parts, so that no scanner takes them for real.
+# rule, a text that it matches, a text that it does not; assembled from parts, so that no scanner reports them.
 TABLE = [
     ("private-key", pem("EC ", body(64)), "-----BEGIN PUBLIC " + "KEY-----\n" + body(64)),
     ("anthropic-key", "sk-" + "ant-api03-" + body(93, URLSAFE), "sk-" + "ant-api03 is the prefix of its keys"),
@@ -63,13 +63,13 @@ TABLE = [
 @pytest.mark.fault("secrets")
 @each(("name", "goes", "stays"), TABLE)
 def test_a_rule_meets_what_it_names_and_nothing_like_it(name, goes, stays):
-    """What goes is replaced by the rule's name; what stays is the same text."""
+    """The first text is replaced by the rule's name; the second is unchanged."""
     assert f"[REDACTED:{name}]" in redact(f"see {goes} there")
     assert redact(f"see {stays} there") == f"see {stays} there"
 
 
 def test_every_rule_stands_in_the_table():
-    """No rule is without its two examples."""
+    """Every rule has its two examples in the table."""
     assert {name for name, _, _ in TABLE} == {rule.name for rule in RULES} == {*dict.fromkeys(n for n, _, _ in SAMPLES)} | {
         "url-password", "authorization", "secret",
     }  # fmt: skip
@@ -80,6 +80,6 @@ def test_every_rule_stands_in_the_table():
 
 
 def test_the_documents_name_every_rule():
-    """What may stand in place of a secret can be looked up."""
+    """Every rule that may appear in a placeholder is in the README."""
     readme = (Path(__file__).parents[2] / "katod/formats/README.md").read_text()
     assert [rule.name for rule in RULES if f"`{rule.name}`" not in readme] == []

@@ -1,4 +1,4 @@
-"""How a tool call and its result look."""
+"""How a tool call and its result are rendered."""
 
 import pytest
 from markdown_it import MarkdownIt
@@ -44,7 +44,7 @@ def hide(text):
 
 
 def fences(block):
-    """The code blocks of a rendered block: language and content."""
+    """Return the code blocks of a rendered block: language and content."""
     tokens = MarkdownIt("commonmark").parse(block)
     return [(token.info, token.content) for token in tokens if token.type == "fence"]
 
@@ -53,26 +53,26 @@ def fences(block):
 
 
 def test_label_names_the_tool_and_what_it_was_about():
-    """A call is its tool as code and one line about it."""
+    """The label of a call is its tool as code, and one line about it."""
     assert label(call(), str) == "`Bash` npm test"
     assert label(call(description=""), str) == "`Bash`"
     assert label(call(name=""), str) == "`tool` npm test"
 
 
 def test_label_of_an_edit_counts_its_lines():
-    """An edit says how many lines came and went."""
+    """The label of an edit has the numbers of added and removed lines."""
     assert label(edit("a\nb", "a\nc\nd"), str) == f"`Edit` src/a.ts (+2 {MINUS}1)"
     assert summary(edit("a", "a"), str) == "<code>Edit</code> src/a.ts"
 
 
 def test_label_is_one_line_without_markup():
-    """Nothing of what a tool was asked leaves its line or acts as markup."""
+    """The input of a tool stays on its line and does not act as markup."""
     shown = label(call("mcp__x`y", description="*a*\n# b <b> [c](d) `e` hunter2"), hide)
     assert shown == r"``mcp__x`y`` \*a\* # b &lt;b> \[c\](d) \`e\` \*\*\*"
 
 
 def test_summary_is_html_without_markup():
-    """In a collapsible block's summary, names and descriptions are text."""
+    """In the summary of a collapsible block, names and descriptions are escaped."""
     assert summary(call("<b>", description="a & <i>hunter2</i>"), hide) == (
         "<code>&lt;b&gt;</code> a &amp; &lt;i&gt;***&lt;/i&gt;"
     )
@@ -96,7 +96,7 @@ def test_summary_is_html_without_markup():
     ],
 )
 def test_failure_says_what_went_wrong(payload, said):
-    """A result that went well says nothing; one that failed says why in one line."""
+    """A result without an error gives no text; a failed one gives the reason in one line."""
     assert failure(payload, hide) == said
 
 
@@ -104,7 +104,7 @@ def test_failure_says_what_went_wrong(payload, said):
 
 
 def test_block_of_a_command_is_shell():
-    """A command prints as a shell block under its summary."""
+    """A command is rendered as a shell block under its summary."""
     assert call_block(call(given={"command": "npm test"}), str) == (
         "<details>\n<summary><code>Bash</code> npm test</summary>\n\n```bash\nnpm test\n```\n\n</details>"
     )
@@ -131,7 +131,7 @@ def test_block_shows_the_call_in_its_language(payload, fence):
 
 
 def test_input_nested_too_deep_is_named():
-    """An input that cannot be written as JSON does not fail."""
+    """An input that cannot be written as JSON raises nothing, and its block says why."""
     deep = {}
     for _ in range(2000):
         deep = {"a": deep}
@@ -149,20 +149,20 @@ def test_input_nested_too_deep_is_named():
     ],
 )
 def test_block_of_a_result_names_its_call_and_how_it_ended(payload, title):
-    """A result's summary is its call's, with exit code and duration where they are known."""
+    """A result's summary is its call's, with exit code and duration if they are known."""
     block = result_block(payload, "<code>Bash</code> npm test", str)
     assert block == details(title, "```text\nx\n```")
 
 
 @pytest.mark.parametrize("text", ["```\nend\n```", "````", "a ``` b", "</details>", "~~~\n````\n~~~"])
 def test_output_cannot_leave_its_block(text):
-    """A result that holds fences or closing tags stays inside its own fence, as it was."""
+    """A result that contains fences or closing tags stays inside its own fence, unchanged."""
     block = result_block(result(text), "x", str)
     assert fences(f"{block}\n\nbehind\n") == [("text", f"{text}\n")]
 
 
 def test_long_output_is_cut_and_its_size_named():
-    """A long result ends after so many characters, and says how many there were."""
+    """A long result is cut at a limit, and its full length is given."""
     assert cut("x" * LONGEST) == "x" * LONGEST
     assert cut("x" * (LONGEST + 1)) == "x" * LONGEST + f"\n… {LONGEST + 1:,} characters in all"
     assert f"{LONGEST + 5:,} characters" in result_block(result("x" * (LONGEST + 5)), "x", str)
@@ -184,12 +184,12 @@ def test_long_output_is_cut_and_its_size_named():
     ],
 )
 def test_diff_shows_the_lines_that_changed(old, new, lines):
-    """Lines that an edit repeats at its ends are left out; removed ones come first."""
+    """Lines that an edit repeats at its ends are left out; removed lines come first."""
     assert diff(edit(old, new)) == lines
 
 
 def test_diff_of_several_edits_shows_all():
-    """Edits that were made at once stand below each other."""
+    """Edits made in one call are rendered one after the other."""
     payload = call(
         "MultiEdit", "edit", given={"edits": [{"old_string": "a", "new_string": "b"}, {"new_string": "c"}, "odd"]}
     )
@@ -210,13 +210,13 @@ PATCH = """*** Begin Patch
 
 
 def test_diff_of_a_patch_shows_its_changed_lines():
-    """Of a patch the changed lines and their places show, also where what changed begins with signs itself."""
+    """Only changed lines of a patch and their locations are shown, even if a changed line begins with `-` or `+`."""
     shown = ["@@ def f", "--- an old comment", "+-- a new comment", "++++ two more", "-x"]
     assert diff(call("apply_patch", "edit", given=PATCH)) == shown
 
 
 def test_size_of_a_patch_counts_its_changed_lines():
-    """Every line that a patch adds or removes counts, and no other."""
+    """Every line that a patch adds or removes is counted, and no other."""
     assert edit_size(call("apply_patch", "edit", given=PATCH)) == f"+2 {MINUS}2"
 
 
@@ -224,7 +224,7 @@ def test_size_of_a_patch_counts_its_changed_lines():
     "given", [None, {}, 5, [], {"edits": 5}, {"old_string": 1, "new_string": None}, {"edits": [5]}]
 )
 def test_edit_of_an_unknown_shape_has_no_size(given):
-    """An edit whose input says nothing about lines fails nothing."""
+    """An edit whose input has no lines raises nothing and has no size."""
     payload = call("Edit", "edit") | {"input": given}
     assert edit_size(payload) == ""
     assert label(payload, str) == "`Edit` npm test"
@@ -232,5 +232,5 @@ def test_edit_of_an_unknown_shape_has_no_size(given):
 
 
 def test_only_edits_have_a_size():
-    """Any other tool with lines in its input is no edit."""
+    """A tool that is not an edit has no size, even if its input looks like an edit."""
     assert edit_size(call(given={"new_string": "a"})) == ""

@@ -1,4 +1,4 @@
-"""Times as a transcript shows them."""
+"""Times as they are shown in a transcript."""
 
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
@@ -15,19 +15,19 @@ TIME = "2026-02-10T23:36:18.123Z"
 
 
 def test_time_is_shown_in_the_frozen_zone():
-    """Hour, day and offset are those of the recording's zone."""
+    """Hour, day and offset are those of the recording's time zone."""
     assert BERLIN.iso(TIME) == "2026-02-11T00:36:18+01:00"
     assert BERLIN.day(TIME) == "2026-02-11"
     assert BERLIN.stamp(TIME, "2026-02-11") == "00:36"
 
 
 def test_summer_time_is_kept():
-    """The offset is that of the day, not of today."""
+    """The offset is that of the given day, not of today."""
     assert BERLIN.iso("2026-07-10T12:00:00Z") == "2026-07-10T14:00:00+02:00"
 
 
 def test_date_stands_before_the_time_on_another_day():
-    """The date shows only where it is another one than the last that showed."""
+    """The date is shown only if it differs from the last one shown."""
     assert BERLIN.stamp(TIME, "2026-02-10") == "2026-02-11 00:36"
     assert BERLIN.stamp(TIME, "") == "2026-02-11 00:36"
 
@@ -43,34 +43,34 @@ def test_date_stands_before_the_time_on_another_day():
     ],
 )
 def test_forms_of_the_same_time_are_shown_alike(time):
-    """Fractions and offsets change nothing of what is shown."""
+    """Fractions and offsets make no difference to what is shown."""
     assert (BERLIN.iso(time), BERLIN.day(time), BERLIN.stamp(time, "")) == (
         "2026-02-11T00:36:18+01:00", "2026-02-11", "2026-02-11 00:36",
     )  # fmt: skip
 
 
 def test_time_without_a_zone_is_local():
-    """A time that names no zone is taken to be in the recording's."""
+    """A time without a zone is taken to be in the recording's zone."""
     assert BERLIN.iso("2026-02-10T23:36:18") == "2026-02-10T23:36:18+01:00"
 
 
 @each("time", ["", "yesterday", "2026-13-01T00:00:00Z", "1770766578", "2026-02-10T25:00:00Z", "Z", "\u0662026-02-10"])
 def test_time_that_cannot_be_read_shows_as_nothing(time):
-    """What is no time is left out, and nothing fails."""
+    """A time that cannot be parsed is shown as nothing, without an error."""
     assert (BERLIN.iso(time), BERLIN.day(time), BERLIN.stamp(time, "")) == ("", "", "")
 
 
 @each("time", ["0001-01-01T00:00:00Z", "9999-12-31T23:59:59Z", "0001-01-01T00:00:00", "9999-12-31T23:59:59-12:00"])
 @each("zone", ["America/New_York", "Asia/Tokyo", "UTC"])
 def test_time_at_the_edge_of_the_calendar_does_not_fail(time, zone):
-    """A zero time, as some programs write it where they know none, is shown or left out, but never an error."""
+    """A zero time, as some programs write for an unknown one, is shown or left out, but never an error."""
     when = When(zone)
     assert isinstance(when.iso(time) + when.day(time) + when.stamp(time, ""), str)
 
 
 @pytest.mark.parametrize("zone", ["", "Nowhere/Land", "../etc/passwd", "/etc/localtime", "\0"])
 def test_unknown_zone_is_utc(zone):
-    """A zone that this machine does not know is read as UTC rather than as nothing."""
+    """An unknown time zone is treated as UTC."""
     assert When(zone).iso("2026-02-10T23:36:18Z") == "2026-02-10T23:36:18+00:00"
 
 
@@ -81,7 +81,7 @@ def test_unknown_zone_is_utc(zone):
     st.sampled_from(["seconds", "milliseconds", "microseconds"]),
 )
 def test_day_and_stamp_are_those_of_the_whole_time(moment, zone, ending, precision):
-    """Day, clock and whole time never contradict each other, in any zone."""
+    """Day, stamp and full time agree in any zone."""
     when, time = When(zone), moment.isoformat(timespec=precision) + ending
     local = moment.replace(tzinfo=UTC).astimezone(ZoneInfo(zone))
     assert when.iso(time) == local.isoformat(timespec="seconds")
@@ -94,13 +94,13 @@ def test_day_and_stamp_are_those_of_the_whole_time(moment, zone, ending, precisi
     "time", ["20260210T233618Z", "2026-02-10T23Z", "2026-02-10T23:36Z", "2026-02-10", "2026-W07-2T23:36:18Z"]
 )
 def test_short_forms_give_the_same_day_as_the_whole_time(time):
-    """Whatever form of a time can be read, its day is the one that its whole form shows."""
+    """Every short form of a time gives the same day and stamp as its full form."""
     assert BERLIN.day(time) == BERLIN.iso(time)[:10]
     assert BERLIN.stamp(time, BERLIN.day(time)) == BERLIN.iso(time)[11:16]
 
 
 def test_day_does_not_depend_on_what_was_asked_before():
-    """The same question has the same answer in any order."""
+    """The results are the same in any order of calls."""
     times = [f"2026-02-10T{hour:02}:{minute:02}:00Z" for hour in range(24) for minute in range(0, 60, 7)]
     first = [BERLIN.day(time) for time in times]
     assert [When("Europe/Berlin").day(time) for time in reversed(times)] == first[::-1]
@@ -112,7 +112,7 @@ def test_day_does_not_depend_on_what_was_asked_before():
     "time", ["2026-02-10T22:36:99.000Z", "2026-02-10T22:36Z and more Z", "2026-02-10T22:36:18+14:00Z"]
 )
 def test_what_only_begins_like_a_time_has_no_day(time):
-    """The day of a text that is no time is none, whichever time was asked for before it."""
+    """Text that only begins like a time has no day, whatever was asked before."""
     when = When("Europe/Berlin")
     assert when.day("2026-02-10T22:36:18.000Z") == "2026-02-10"
     assert when.day(time) == When("Europe/Berlin").day(time) == ""
@@ -121,6 +121,6 @@ def test_what_only_begins_like_a_time_has_no_day(time):
 
 @pytest.mark.parametrize("time", ["0001-01-01T00:00:00.000Z", "9999-12-31T23:59:59.999Z", "0001-01-01T00:00:00+14:00"])
 def test_the_edge_of_the_calendar_is_no_error(time):
-    """A time that no zone can hold shows as nothing, or as the day that it says."""
+    """A time that is out of range in a zone is shown as nothing, or with the day in its text."""
     for zone in ("Pacific/Kiritimati", "America/Adak"):
         assert When(zone).day(time) in ("", time[:10])

@@ -1,4 +1,4 @@
-"""What the tests of one part of recording have in common."""
+"""What the tests of recording have in common."""
 
 import pytest
 
@@ -8,5 +8,5 @@ from tests.support.world import World
 
 @pytest.fixture
 def parts(tmp_path, monkeypatch) -> Parts:
-    """All parts of katod, in a home that was swept once while it was empty."""
+    """Return all parts of katod, with a home that was swept once while it was empty."""
     return Parts(World(tmp_path / "home", monkeypatch, seen_empty=False))

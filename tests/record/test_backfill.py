@@ -1,4 +1,4 @@
-"""Translating what was only scanned, up to the cursors; nothing is written."""
+"""Backfill: translating up to the cursors what was only scanned; nothing is written."""
 
 import pytest
 
@@ -7,14 +7,14 @@ from tests.support.records import Claude, GeminiDocument, says, user
 
 
 def scanned(source):
-    """Have a source scanned to its end, as that of a session which nobody records."""
+    """Scan a source to its end, as that of an unrecorded session."""
     with source.spec.open(source.path) as file:
         source.cursor = file.read(source.cursor, 1 << 20).cursor
 
 
 @pytest.fixture
 def long(parts):
-    """A session with many records, scanned to its end."""
+    """Return a session with many records, scanned to its end."""
     make = Claude()
     file = parts.world.claude().append(make.user("first words"), *(make.says("x" * 500) for _ in range(20)))
     source = parts.source()
@@ -27,7 +27,7 @@ def never(*_):
 
 
 def test_a_session_is_translated_up_to_its_cursor(long):
-    """Its metadata are those of a full read, and the live stream knows what it passed."""
+    """The metadata are those of a full read, and the live stream continues after the backfilled events."""
     parts, file, source = long
     file.append(Claude(start=90).says("after the cursor"))
     session = parts.load(source)
@@ -39,7 +39,7 @@ def test_a_session_is_translated_up_to_its_cursor(long):
 
 
 def test_each_slice_keeps_to_its_budget(long):
-    """A long session must not hold up all others: it comes slice by slice, and resumes where it was."""
+    """A long session is backfilled in slices, each resuming after the last, so that it does not block others."""
     parts, _, source = long
     session, backfill, slices = parts.load(source), Backfill(never), []
     while not backfill.advance(session, 3000):
@@ -51,7 +51,7 @@ def test_each_slice_keeps_to_its_budget(long):
 
 
 def test_a_session_is_backfilled_once(long):
-    """Afterwards nothing is read, whatever its sources say."""
+    """After the backfill nothing is read again, whatever the state of the sources."""
     parts, _, source = long
     session, backfill = parts.load(source), Backfill(never)
     backfill.finish(session, 1 << 20)
@@ -61,7 +61,7 @@ def test_a_session_is_backfilled_once(long):
 
 
 def test_commands_that_are_passed_count_as_applied(parts):
-    """They were scanned before, and were history, or acted then; a near miss was counted then, too."""
+    """Scanned commands were history or already obeyed, and scanned near misses are already counted."""
     make = Claude()
     parts.world.claude().append(make.user("::start notes\none"), make.user("::strat"))
     source = parts.source()
@@ -74,7 +74,7 @@ def test_commands_that_are_passed_count_as_applied(parts):
 
 
 def test_an_open_source_is_read_as_it_is_open(long):
-    """The step has verified it: it is not opened again."""
+    """A source that the step has already verified and opened is not opened again."""
     parts, file, source = long
     session = parts.load(source)
     with source.spec.open(source.path) as opened:
@@ -84,7 +84,7 @@ def test_an_open_source_is_read_as_it_is_open(long):
 
 
 def test_a_source_that_is_gone_holds_up_no_other(parts):
-    """What it held is unknown; the rest of the session is translated all the same."""
+    """A vanished source is skipped, and the rest of the session is translated."""
     gone = parts.world.claude().append(Claude().user("gone words"))
     parts.world.claude(folder="-home-me-other").append(Claude(start=50).user("words"))
     for source in parts.sweep():
@@ -96,7 +96,7 @@ def test_a_source_that_is_gone_holds_up_no_other(parts):
 
 
 def test_a_source_that_changed_is_resynced_first(long):
-    """What it holds now was never read, so none of it is passed over as history."""
+    """The new content of a changed source was never read, so it is resynced and not skipped as history."""
     parts, file, source = long
     file.path.write_bytes(file.path.read_bytes().replace(b"xxx", b"yyy"))
     changes = []
@@ -112,7 +112,7 @@ def test_a_source_that_changed_is_resynced_first(long):
 
 
 def test_a_document_is_passed_whole(parts):
-    """It is read in one piece: what the ledger does not know of it is left for the live stream."""
+    """A document is read in one piece; events that are not in the ledger are left for the live stream."""
     maker = GeminiDocument(parts.world).say(user("one"), says("two"))
     source = parts.source()
     scanned(source)

@@ -1,4 +1,4 @@
-"""Outputs with a stream of their own: they follow their session until they are where it is."""
+"""Catch-up: outputs with a stream of their own follow their session until they have reached its position."""
 
 import json
 
@@ -18,7 +18,7 @@ from tests.support.records import SESSION, Claude, CodexLegacy
 KEY = SessionKey("claude", SESSION)
 
 
-# -- what a follower has passed ----------------------------------------------------------------------
+# -- what a follower has seen ------------------------------------------------------------------------
 
 
 class Known:
@@ -39,7 +39,7 @@ def event(name):
 
 @pytest.fixture
 def ledger():
-    """A session of which `a` to `d` were seen: `c` in the second source, all others in the first."""
+    """Return a ledger with a session that has seen `a` to `d`: `c` in the second source, all others in the first."""
     found = memory_ledger()
     found.add_seen(SeenRow(1, id_hash(name), seq, 2 if name == "c" else 1) for seq, name in enumerate("abcd"))
     return found
@@ -50,7 +50,7 @@ def admitted(seen, source, names):
 
 
 def test_a_follower_passes_each_event_once(ledger):
-    """Numbers rise within a source, so the highest one tells; also in the next process."""
+    """Sequence numbers rise within a source, so the highest one suffices, also in the next process."""
     first = Known().sources[1]
     seen = SeenByFollower(1, ledger, Known(), {})
     assert admitted(seen, first, "abab") == "ab"
@@ -60,20 +60,20 @@ def test_a_follower_passes_each_event_once(ledger):
 
 
 def test_a_follower_leaves_what_the_session_has_not_seen(ledger):
-    """It never goes ahead of it."""
+    """A follower does not admit events that its session has not seen: it never gets ahead of it."""
     assert admitted(SeenByFollower(1, ledger, Known(), {}), Known().sources[1], "xa") == "a"
 
 
 @pytest.mark.parametrize(("gone", "expected"), [(False, ""), (True, "c")])
 def test_a_copy_is_read_where_it_was_first_seen(ledger, gone, expected):
-    """Unless that source no longer exists."""
+    """An event that is in two sources is read from where it was first seen, unless that source no longer exists."""
     catalog = Known(s2=gone)
     assert admitted(SeenByFollower(1, ledger, catalog, {}), catalog.sources[1], "c") == expected
     assert admitted(SeenByFollower(1, ledger, Known(), {}), Known().sources[2], "c") == "c"
 
 
 def test_a_rewritten_source_is_known_by_all_that_was_passed(ledger):
-    """Its events come in any order now."""
+    """After a rewrite, events may come in any order, so the follower keeps all that it has seen."""
     first = Known().sources[1]
     seen = SeenByFollower(1, ledger, Known(), {})
     assert admitted(seen, first, "a") == "a"
@@ -83,7 +83,7 @@ def test_a_rewritten_source_is_known_by_all_that_was_passed(ledger):
 
 
 def test_positions_are_all_admitted(ledger):
-    """No position comes twice."""
+    """Without native ids every event is admitted, as no position is read twice."""
     assert admitted(PassedByPosition(1, ledger, Known(), {}), Known().sources[1], "aax") == "aax"
 
 
@@ -91,7 +91,7 @@ def test_positions_are_all_admitted(ledger):
 
 
 class Behind:
-    """A session that was read to its end, and an output of all of it that has none of it yet."""
+    """A session that was read to its end, and an output of all of it that is still empty."""
 
     def __init__(self, parts, *rows, maker=None, ranges=None):
         self.parts = parts
@@ -109,7 +109,7 @@ class Behind:
         self.catch_up.add(self.row)
 
     def follow(self, budget=1 << 20, most=100):
-        """Take the output forward until nothing is left to do; return in how many steps."""
+        """Advance the output until nothing is left to do; return the number of steps."""
         for steps in range(1, most):
             if not self.catch_up.isolated_step(self.row.id, budget):
                 return steps
@@ -134,13 +134,13 @@ ALL = [f"word {number}" for number in range(10)]
 
 
 def test_an_output_catches_up_in_slices(behind):
-    """Each one a transaction and an append, so that a long session holds up no other."""
+    """Each slice is one transaction and one append, so that a long session does not block others."""
     assert behind.follow(budget=1500) > 3
     assert behind.words() == ALL
 
 
 def test_an_output_resumes_where_it_was_in_the_next_process(behind):
-    """All that it needs is in the ledger."""
+    """An output resumes in the next process from what is in the ledger."""
     for _ in range(2):
         behind.catch_up.step(behind.row.id, 1500)
         behind.delivery.settle()
@@ -155,7 +155,7 @@ def test_an_output_resumes_where_it_was_in_the_next_process(behind):
 
 
 def test_an_output_whose_ranges_have_ended_follows_no_longer(parts):
-    """An export holds what was there when it was asked for, and is done."""
+    """An export ends with the events that existed when it was requested, and is then complete."""
     found = Behind(parts, *said(Claude(), 10), ranges=[Range("", end="-", marked=False, end_mark="")])
     found.row.ranges[0].end = next(event.id for event in found.events if event.payload.get("text") == "word 4")
     found.parts.ledger.save_output(found.row)
@@ -167,7 +167,7 @@ def test_an_output_whose_ranges_have_ended_follows_no_longer(parts):
 
 
 def test_an_output_joins_its_session_when_it_is_where_the_session_is(behind):
-    """Not before, and not with an open intent; then it follows no longer."""
+    """An output goes live once it has reached its session's position and has no open intent."""
     assert behind.catch_up.arrived(behind.row.id) is None
     behind.follow()
     behind.row.intent = b"x"
@@ -179,14 +179,14 @@ def test_an_output_joins_its_session_when_it_is_where_the_session_is(behind):
 
 
 def test_an_output_never_reads_beyond_its_session(behind):
-    """What is not read there yet comes live."""
+    """Events that the session has not read yet are left for live recording."""
     behind.file.append(*said(Claude(start=50), 12, 10))
     behind.follow()
     assert behind.words() == ALL
 
 
 def test_a_parked_output_waits(behind):
-    """Its session is not read for it meanwhile."""
+    """The session is not read for a parked output."""
     behind.delivery.park(behind.row, OutputError("full"))
     assert behind.follow() == 1
     assert behind.row.behind == {}
@@ -196,7 +196,7 @@ def test_a_parked_output_waits(behind):
 
 
 def test_an_output_that_stays_behind_has_what_its_session_had_then(parts):
-    """Its states are copies: the session goes on without it, and what changes there does not reach it."""
+    """Its state is a copy: the session continues without it, and changes there do not affect the copy."""
     make = Claude()
     found = Behind(parts, make.says("word 0"), make.runs("t1", "ls"))
     found.catch_up.drop(found.row.id)
@@ -213,7 +213,7 @@ def test_an_output_that_stays_behind_has_what_its_session_had_then(parts):
 
 
 def test_a_source_that_is_gone_leaves_a_gap(behind):
-    """The output does not wait for what will not come back; a mark before the next text says so."""
+    """The output does not wait for a vanished source; a mark before the next text notes the gap."""
     behind.file.path.unlink()
     behind.follow()
     assert behind.row.printer["pending"]
@@ -221,7 +221,7 @@ def test_a_source_that_is_gone_leaves_a_gap(behind):
 
 
 def test_a_source_that_cannot_be_read_parks_the_output(behind, monkeypatch):
-    """It may be readable again: nothing is left out."""
+    """The output is parked until the source can be read again, and nothing is left out."""
 
     def fail(_):
         raise SourceError("cannot be opened: Permission denied")
@@ -236,7 +236,7 @@ def test_a_source_that_cannot_be_read_parks_the_output(behind, monkeypatch):
 
 
 def test_a_failure_of_katod_makes_only_this_output_wait(behind, monkeypatch):
-    """It goes back to what the ledger knows, and says only which kind of error it was."""
+    """The output is reset to what is in the ledger and parked; the problem has only the type of the error."""
     behind.catch_up.step(behind.row.id, 1500)
     behind.delivery.settle()
 
@@ -255,7 +255,7 @@ def test_a_failure_of_katod_makes_only_this_output_wait(behind, monkeypatch):
 
 
 def test_a_rewritten_source_is_read_again_without_doubling(behind):
-    """What was printed is known by its ids; the ledger knows it at once."""
+    """After a rewrite, written events are recognised by their ids, and the new position is stored at once."""
     behind.catch_up.step(behind.row.id, 3000)
     behind.delivery.settle()
     before = behind.words()
@@ -270,7 +270,7 @@ def test_a_rewritten_source_is_read_again_without_doubling(behind):
 
 
 def test_what_was_printed_before_an_output_stayed_behind_is_not_printed_again(parts):
-    """Also where its session is rewritten meanwhile: it had all that the session had seen."""
+    """An output had all that its session had seen, so nothing is written again, even if the session is rewritten."""
     found = Behind(parts, *said(Claude(), 2))
     found.catch_up.drop(found.row.id)
     found.row.printer = {"active": True, "headed": True}
@@ -283,7 +283,7 @@ def test_what_was_printed_before_an_output_stayed_behind_is_not_printed_again(pa
 
 
 def test_a_rewritten_source_without_ids_leaves_a_gap(parts):
-    """Nothing tells what was printed of it: the output resumes where its session is."""
+    """Without ids it is unknown what was written, so the output resumes at its session's position, with a mark."""
     make = CodexLegacy()
     found = Behind(parts, make.meta(), *(make.says(f"word {n}") for n in range(3)), maker=parts.world.codex())
     found.catch_up.resynced(found.source)
@@ -296,14 +296,14 @@ def test_a_rewritten_source_without_ids_leaves_a_gap(parts):
 
 
 def test_an_output_that_is_dropped_follows_no_longer(behind):
-    """The step that made it was undone."""
+    """A dropped output is no longer followed: the step that created it was undone."""
     behind.catch_up.drop(behind.row.id)
     behind.catch_up.drop(behind.row.id)
     assert behind.catch_up.rows() == {}
 
 
 def test_a_followers_position_is_plain_json(behind):
-    """Read back, it gives the same follower."""
+    """The state is plain JSON, and restores the same follower."""
     behind.catch_up.step(behind.row.id, 3000)
     state = behind.row.behind
     behind.row.behind = json.loads(json.dumps(state))
@@ -312,7 +312,7 @@ def test_a_followers_position_is_plain_json(behind):
 
 
 def test_a_follower_that_is_restarted_translates_from_the_beginning(behind):
-    """Neither its adapter nor its states are those of the file before."""
+    """A restarted follower uses neither the adapter nor the states of the old file."""
     behind.catch_up.step(behind.row.id, 3000)
     follower = Follower(behind.row, KEY, behind.parts.ledger, behind.parts.catalog, behind.parts.log)
     before = follower.stream.open(behind.source)

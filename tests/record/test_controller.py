@@ -1,4 +1,4 @@
-"""What each command does where the session stands, what is refused, and what is recorded without a command."""
+"""What each command does in each state of a session, what is refused, and what is auto-recorded."""
 
 import errno
 
@@ -16,7 +16,7 @@ TIME = "2026-02-10T23:00:00.000Z"
 
 
 class Chat:
-    """A session in which commands are typed, without a file behind it, and the controller that hears them."""
+    """A session without real content, in which commands are typed, and the controller that handles them."""
 
     def __init__(self, parts, session=SESSION, make=None):
         self.parts, self.make = parts, make or Claude(session=session)
@@ -32,7 +32,7 @@ class Chat:
         self.offset = 0
 
     def hear(self, *records):
-        """Take records through, as a step does."""
+        """Process records as a step does."""
         rows = lines(*records, at=self.offset)
         self.offset = rows[-1].end
         for event in self.session.stream.events(self.source, rows):
@@ -46,12 +46,12 @@ class Chat:
         self.hear(self.make.user(text))
 
     def ask(self, word, name=""):
-        """Ask from the shell; return why it is refused."""
+        """Request a command from the shell; return why it is refused."""
         last = self.session.metadata.last
         return self.controller.carry_out(self.session, Command(word, name), last, time=TIME, typed=False)
 
     def outputs(self):
-        """Return name, state and ranges of each output, a generated name as `*`."""
+        """Return name, state and ranges of each output; a generated name is `*`."""
         return {
             ("*" if row.path.stem.startswith("2026") else row.path.stem): _state(row)
             for row in self.session.outputs.values()
@@ -70,7 +70,7 @@ def chat(parts):
     return Chat(parts)
 
 
-# -- each command against each standing --------------------------------------------------------------
+# -- each command in each state ----------------------------------------------------------------------
 
 NOTHING, RECORDING, STOPPED = (), ("::start a",), ("::start a", "::stop")
 
@@ -101,7 +101,7 @@ NOTHING, RECORDING, STOPPED = (), ("::start a",), ("::start a", "::stop")
     ],
 )
 def test_a_command_acts_by_where_the_session_stands(chat, before, command, expected):
-    """Nothing is recorded, a recording runs, or one was stopped: the table of the commands, row by row."""
+    """Each command does what the table says, whether the session is idle, recorded or stopped."""
     for typed in before:
         chat.type(typed)
     chat.type(command)
@@ -112,7 +112,7 @@ def test_a_command_acts_by_where_the_session_stands(chat, before, command, expec
 
 
 def test_a_refused_capture_leaves_the_recording(chat):
-    """A capture needs a new file; nothing is ended before it is known that it can have one."""
+    """A capture needs a new file; the current recording is ended only if it can have one."""
     chat.type("::start a")
     chat.type("::capture a")
     assert chat.outputs() == {"a": "1 open live"}
@@ -120,13 +120,13 @@ def test_a_refused_capture_leaves_the_recording(chat):
 
 
 def test_several_commands_in_one_message_act_in_their_order(chat):
-    """Each from where it is."""
+    """Each command is handled in the state that the one before it left."""
     chat.type("::start a\n::stop\n::start b")
     assert chat.outputs() == {"a": "1 ended live", "b": "1 open live"}
 
 
 def test_a_typed_range_begins_and_ends_at_its_commands(chat):
-    """The commands are part of it, and it holds for the options that were typed."""
+    """The range includes its commands, and uses the options that were typed."""
     chat.type("::start a +tools")
     chat.type("::stop")
     [found] = chat.session.present.ranges
@@ -136,14 +136,14 @@ def test_a_typed_range_begins_and_ends_at_its_commands(chat):
 
 
 def test_a_stop_overrides_auto_recording(chat):
-    """Also where nothing is recorded yet: the person has decided."""
+    """A typed stop disables auto-recording, even before anything is recorded."""
     chat.session.row.auto = "wanted"
     chat.type("::stop")
     assert chat.session.row.auto == "off"
 
 
 def test_a_capture_is_marked_where_it_was_asked_for(chat):
-    """Its range begins with the session; an export has no marks."""
+    """A capture begins with the session and has a mark where it was requested; an export has no marks."""
     chat.type("words before")
     chat.type("::capture a -thinking")
     chat.type("::export b")
@@ -152,11 +152,11 @@ def test_a_capture_is_marked_where_it_was_asked_for(chat):
     assert (export.start, export.marked, export.end_mark, bool(export.end)) == ("", False, "", True)
 
 
-# -- once, and not of history ------------------------------------------------------------------------
+# -- once, and not in history ------------------------------------------------------------------------
 
 
 def test_a_command_acts_once(chat):
-    """In this step, and after it was stored."""
+    """A command is obeyed once, within a step and after it was stored."""
     row = chat.make.user("::export b")
     *_, event = chat.session.stream.events(chat.source, lines(row))
     for _ in range(2):
@@ -169,7 +169,7 @@ def test_a_command_acts_once(chat):
 
 
 def test_a_command_of_history_is_noted_and_does_nothing(chat):
-    """It never acts, in no copy of it either."""
+    """A command in history is stored as applied and ignored, so that no copy of it is obeyed either."""
     chat.source.baseline = 10_000
     chat.type("::start a")
     assert (chat.outputs(), len(chat.session.changes.applied)) == ({}, 1)
@@ -179,7 +179,7 @@ def test_a_command_of_history_is_noted_and_does_nothing(chat):
 
 
 def test_a_refusal_is_kept_logged_and_notified(chat):
-    """With the command and the reason, never with the line that was typed."""
+    """A refusal is stored, logged and notified with the command and the reason, but without the typed line."""
     chat.type("::start ../private")
     [(time, word, reason)] = chat.session.changes.refusals
     assert (time, word) == (chat.session.metadata.time, "start")
@@ -190,7 +190,7 @@ def test_a_refusal_is_kept_logged_and_notified(chat):
 
 
 def test_the_shell_is_told_why_it_is_refused(chat):
-    """With the path; what is carried out is no refusal."""
+    """The reason contains the path; a command that is carried out gives an empty reason."""
     chat.hear(chat.make.user("words"))
     (chat.parts.world.out / "app").mkdir(parents=True)
     path = chat.parts.world.out / "app" / "taken.md"
@@ -201,7 +201,7 @@ def test_the_shell_is_told_why_it_is_refused(chat):
 
 @pytest.mark.parametrize("word", ["start", "capture", "export"])
 def test_an_excluded_project_is_never_recorded(chat, word):
-    """Whatever is typed; a stop is obeyed all the same."""
+    """Every command that would record an excluded project is refused; a stop is obeyed."""
     chat.type("words")
     chat.parts.configure(exclude=[CWD])
     chat.controller.use(chat.parts.policy)
@@ -213,7 +213,7 @@ def test_an_excluded_project_is_never_recorded(chat, word):
 
 @pytest.mark.parametrize(("number", "passes"), [(errno.EMFILE, True), (errno.EIO, False)])
 def test_a_passing_trouble_of_the_machine_undoes_the_step(chat, monkeypatch, number, passes):
-    """It is raised, so that the command acts when the step is redone; any other is a refusal."""
+    """A temporary error is raised, so that the command is obeyed when the step is retried; any other is a refusal."""
 
     def fail(*_, **__):
         raise OSError(number, "trouble")
@@ -232,7 +232,7 @@ def test_a_passing_trouble_of_the_machine_undoes_the_step(chat, monkeypatch, num
 
 
 def test_a_command_from_the_shell_acts_after_the_last_event(chat):
-    """It is no part of the conversation: its marks are printed at once, with the time when it was asked for."""
+    """Its marks are not part of the conversation: they are written at once, with the time of the request."""
     chat.type("words")
     last = chat.session.metadata.last
     chat.ask("start", "a")
@@ -250,7 +250,7 @@ def test_a_command_from_the_shell_acts_after_the_last_event(chat):
 
 
 def test_a_stop_of_what_can_no_longer_be_read_ends_the_range_all_the_same(chat):
-    """After what nobody knows any more."""
+    """The range ends after an unknown event."""
     output = chat.parts.output(chat.session, "a")
     chat.controller.begin(chat.session, output, Range("gone"))
     assert chat.ask("stop") == ""
@@ -258,7 +258,7 @@ def test_a_stop_of_what_can_no_longer_be_read_ends_the_range_all_the_same(chat):
 
 
 def test_a_recording_is_announced_and_its_end_too(chat):
-    """To the log and to the desktop."""
+    """The start and end of a recording are logged and notified."""
     chat.type("::start a")
     chat.type("::stop")
     assert [note[0] for note in chat.notes] == ["katod: recording", "katod: stopped"]
@@ -267,7 +267,7 @@ def test_a_recording_is_announced_and_its_end_too(chat):
 
 
 def test_an_output_is_printed_to_once_whatever_begins_in_it(chat):
-    """Two printers would print everything twice."""
+    """An output started again has only one live printer: two would write everything twice."""
     for typed in ("::start a", "::stop", "::start a"):
         chat.type(typed)
     assert len(chat.session.live) == 1
@@ -286,7 +286,7 @@ def auto(parts, session=SESSION, make=None, **settings):
 
 
 def test_a_session_is_auto_recorded_from_its_beginning(parts):
-    """Once its project and its first words are known, and not before."""
+    """Auto-recording starts once the project and the first prompt are known, and includes the whole session."""
     chat = auto(parts, auto=True)
     chat.hear(chat.make.says("not the person"))
     chat.controller.auto_record(chat.session)
@@ -300,7 +300,7 @@ def test_a_session_is_auto_recorded_from_its_beginning(parts):
 
 @pytest.mark.parametrize("settings", [{"auto": ["/elsewhere"]}, {"auto": True, "exclude": [CWD]}, {"subagents": True}])
 def test_a_session_of_another_project_is_not_auto_recorded(parts, settings):
-    """That is decided once, and no refusal."""
+    """The decision is made once, and is not a refusal."""
     chat = auto(parts, **settings)
     chat.type("first words")
     chat.controller.auto_record(chat.session)
@@ -308,7 +308,7 @@ def test_a_session_of_another_project_is_not_auto_recorded(parts, settings):
 
 
 def test_a_session_that_is_recorded_already_is_not_auto_recorded(parts):
-    """Two recordings of one session would be one too many."""
+    """A session that is already recorded is not auto-recorded as well."""
     chat = auto(parts, auto=True)
     chat.type("::start a\nfirst words")
     chat.controller.auto_record(chat.session)
@@ -324,7 +324,7 @@ def test_a_session_that_is_recorded_already_is_not_auto_recorded(parts):
     ],
 )
 def test_an_auto_recording_that_has_no_place_is_refused(parts, monkeypatch, error, reason):
-    """It says so, and is not tried again; a passing trouble undoes the step."""
+    """The refusal is stored and not retried; a temporary error undoes the step."""
     chat = auto(parts, auto=True)
     chat.type("first words")
 
@@ -344,7 +344,7 @@ def test_an_auto_recording_that_has_no_place_is_refused(parts, monkeypatch, erro
 
 @pytest.mark.parametrize("settings", [{"auto": True}, {"subagents": True}, {}])
 def test_whether_a_session_may_be_auto_recorded_is_decided_once(parts, settings):
-    """When its source is found, and kept: settings that change later do not reach an old session."""
+    """The decision is stored when the source is found: later settings do not affect an old session."""
     parts.configure(**settings)
     chat = Chat(parts)
     assert chat.controller.wants(chat.source) is bool(settings)
@@ -356,7 +356,7 @@ def test_whether_a_session_may_be_auto_recorded_is_decided_once(parts, settings)
 
 @pytest.mark.parametrize(("recorded", "setting", "expected"), [(True, True, 1), (True, False, 0), (False, True, 0)])
 def test_a_sub_agent_goes_where_its_parent_goes(parts, recorded, setting, expected):
-    """It is recorded beside the parent's output, if the parent is recorded and the settings say so."""
+    """A sub-agent is recorded next to its parent's output if the parent is recorded and the settings allow it."""
     parts.configure(subagents=setting, auto=not setting)
     chat = Chat(parts)
     if recorded:
@@ -379,7 +379,7 @@ def test_a_sub_agent_goes_where_its_parent_goes(parts, recorded, setting, expect
 
 
 def test_what_is_recorded_of_a_project_that_is_excluded_now_is_ended(chat):
-    """With a mark that says why; a project that is not excluded goes on."""
+    """The recording of a newly excluded project ends with a mark that gives the reason; others continue."""
     chat.type("::start a\nwords")
     chat.controller.end_excluded(chat.session)
     assert chat.outputs() == {"a": "1 open live"}

@@ -1,4 +1,4 @@
-"""How intents come to their outputs, and what happens to those that cannot be written."""
+"""How intents are written to their outputs, and what happens to those that cannot be written."""
 
 from unittest import mock
 
@@ -13,7 +13,7 @@ from tests.support.records import Claude
 
 
 class Desk:
-    """One output, the delivery, and a clock of their own."""
+    """One output and its delivery, with a clock of their own."""
 
     def __init__(self, parts, monkeypatch):
         self.parts = parts
@@ -32,17 +32,17 @@ class Desk:
         self.path = self.row.path
 
     def write(self, text):
-        """Deliver a text as the step that printed it does."""
+        """Deliver a text as the step that rendered it does."""
         self.row.intent, self.row.bounds = text.encode(), [len(text.encode())]
         self.parts.ledger.save_output(self.row)
         return self.delivery.deliver(self.row)
 
     def fail(self):
-        """Have the disk refuse everything from now on."""
+        """Make every write fail from now on."""
         self.broken = True
 
     def mend(self):
-        """Have it take everything again."""
+        """Make writes succeed again."""
         self.broken = False
 
     def _wrapped(self, real):
@@ -54,7 +54,7 @@ class Desk:
         return call
 
     def printed(self):
-        """Return what a look at the output before the next text makes it print there."""
+        """Return the mark that a check before the next text adds to the output."""
         live = LiveOutput(self.row)
         self.delivery.check(live)
         return live.printer.state().get("pending", "")
@@ -73,7 +73,7 @@ def desk(parts, monkeypatch):
 
 
 def test_an_intent_is_appended_and_closed_with_the_next_commit(desk):
-    """After a crash in between it is still open, and is compared with the file."""
+    """After a crash before that commit, the intent is still open and is compared with the file."""
     assert desk.write("one\n")
     assert desk.write("two\n")
     assert desk.path.read_text() == "one\ntwo\n"
@@ -86,21 +86,21 @@ def test_an_intent_is_appended_and_closed_with_the_next_commit(desk):
 
 
 def test_what_the_ledger_was_told_need_not_be_settled(desk):
-    """The next step stored it already."""
+    """An output that the next step stored needs no settling."""
     desk.write("one\n")
     desk.delivery.saved([desk.row])
     assert not desk.delivery.unsettled
 
 
 def test_without_an_intent_nothing_is_written(desk):
-    """Not even an empty file is made."""
+    """Without an intent nothing is written, and no empty file is created."""
     assert desk.delivery.deliver(desk.row)
     assert desk.delivery.retry(desk.row)
     assert not desk.path.exists()
 
 
 def test_a_new_file_is_known_before_anything_is_in_it(desk):
-    """Whatever a crash leaves there is then known to be katod's."""
+    """A new file is in the ledger before it has content, so that after a crash it is known to be katod's."""
     desk.fail()
     assert not desk.write("one\n")
     assert desk.path.read_bytes() == b""
@@ -108,7 +108,7 @@ def test_a_new_file_is_known_before_anything_is_in_it(desk):
 
 
 def test_another_file_of_the_name_is_left_alone(desk):
-    """The output waits until the person moves it."""
+    """A file that is not katod's is not changed; the output is parked until the user moves it."""
     desk.path.parent.mkdir(parents=True)
     desk.path.write_text("dear diary")
     assert not desk.write("one\n")
@@ -118,11 +118,11 @@ def test_another_file_of_the_name_is_left_alone(desk):
     assert desk.path.read_text() == "one\n"
 
 
-# -- parked ------------------------------------------------------------------------------------------
+# -- parking -----------------------------------------------------------------------------------------
 
 
 def test_an_output_that_cannot_be_written_is_parked_with_its_intent(desk):
-    """`katod status` shows why, and nothing is lost."""
+    """A parked output keeps its intent and has a problem for `katod status`."""
     desk.fail()
     assert not desk.write("one\n")
     assert desk.delivery.is_parked(desk.row.id)
@@ -133,7 +133,7 @@ def test_an_output_that_cannot_be_written_is_parked_with_its_intent(desk):
 
 
 def test_the_pauses_between_tries_grow(desk):
-    """They double up to five minutes, and an output is due when its pause is over."""
+    """Pauses double up to five minutes, and an output is due when its pause is over."""
     desk.fail()
     desk.write("one\n")
     pauses = []
@@ -148,7 +148,7 @@ def test_the_pauses_between_tries_grow(desk):
 
 
 def test_an_output_that_can_be_written_again_is_parked_no_longer(desk):
-    """It begins with the shortest pause when it fails the next time."""
+    """After a successful retry the output is no longer parked, and its next pause is the shortest one again."""
     desk.fail()
     desk.write("one\n")
     desk.delivery.retry(desk.row)
@@ -163,7 +163,7 @@ def test_an_output_that_can_be_written_again_is_parked_no_longer(desk):
 
 
 def test_an_output_that_waited_without_an_intent_goes_on(desk):
-    """Its session could not be read: there is nothing to complete."""
+    """An output parked because its session could not be read has nothing to write, and resumes."""
     desk.delivery.park(desk.row, OutputError("its session cannot be read"))
     assert desk.delivery.retry(desk.row)
     assert not desk.delivery.is_parked(desk.row.id)
@@ -171,7 +171,7 @@ def test_an_output_that_waited_without_an_intent_goes_on(desk):
 
 
 def test_an_output_whose_step_was_undone_is_forgotten(desk):
-    """The ledger has what was true before."""
+    """The output is neither parked nor unsettled: the ledger has its state before the step."""
     desk.write("one\n")
     desk.delivery.park(desk.row, OutputError("x"))
     desk.delivery.forget(desk.row.id)
@@ -184,7 +184,7 @@ def test_an_output_whose_step_was_undone_is_forgotten(desk):
 
 @pytest.mark.parametrize("there", ["", "tw", "two\n"])
 def test_an_intent_that_was_written_in_part_is_completed(desk, there):
-    """Nothing is written twice, whatever a crash left of it."""
+    """Nothing is written twice, whatever part of the intent is in the file after a crash."""
     desk.write("one\n")
     desk.row.intent, desk.row.bounds = b"two\n", [4]
     with desk.path.open("a") as file:
@@ -197,7 +197,7 @@ def test_an_intent_that_was_written_in_part_is_completed(desk, there):
 
 
 def test_what_a_person_wrote_after_a_crash_stays_and_is_marked_once(desk):
-    """The mark comes before the next text, for the person's is no part of the conversation."""
+    """A mark before the next text notes the user's edit, as it is not part of the conversation."""
     desk.write("one\n")
     desk.row.intent, desk.row.bounds = b"two\n", [4]
     with desk.path.open("a") as file:
@@ -209,7 +209,7 @@ def test_what_a_person_wrote_after_a_crash_stays_and_is_marked_once(desk):
 
 
 def test_an_intent_whose_file_went_away_begins_the_next_one(desk):
-    """Below a head, and a mark that says that the file before is gone; the bounds move with it."""
+    """The new file has a head, a mark that the old file is gone, and the intent; its bounds are shifted."""
     desk.write("one\n")
     desk.row.intent, desk.row.bounds = b"two\nthree\n", [4, 10]
     desk.path.unlink()
@@ -226,7 +226,7 @@ def test_an_intent_whose_file_went_away_begins_the_next_one(desk):
 
 
 def test_a_file_in_which_nothing_stood_yet_is_made_again_without_a_mark(desk):
-    """The disk had not kept that it was made: nobody has lost anything."""
+    """An empty file that did not survive a crash is created again without a mark: nothing was lost."""
     desk.fail()
     desk.write("one\n")
     desk.path.unlink()
@@ -235,18 +235,18 @@ def test_a_file_in_which_nothing_stood_yet_is_made_again_without_a_mark(desk):
     assert desk.path.read_text() == "one\n"
 
 
-# -- looking before printing -------------------------------------------------------------------------
+# -- checks before writing ---------------------------------------------------------------------------
 
 
 def test_an_output_as_it_was_left_gets_no_mark(desk):
-    """Nor does one that was never made."""
+    """An unchanged output gets no mark, nor does one that was never created."""
     assert desk.printed() == ""
     desk.write("one\n")
     assert desk.printed() == ""
 
 
 def test_an_edited_output_is_adopted_with_a_mark(desk):
-    """What the person wrote is the output now."""
+    """The content that the user edited is the output from now on."""
     desk.write("one\n")
     desk.path.write_text("ONE, my note\n")
     assert "changed by hand" in desk.printed()
@@ -256,7 +256,7 @@ def test_an_edited_output_is_adopted_with_a_mark(desk):
 
 
 def test_a_deleted_output_is_begun_again(desk):
-    """With a head, and a mark that says so."""
+    """The new file gets a head, and a mark that the old one is gone."""
     desk.write("one\n")
     desk.path.unlink()
     live = LiveOutput(desk.row)
@@ -267,7 +267,7 @@ def test_a_deleted_output_is_begun_again(desk):
 
 
 def test_an_output_with_an_open_intent_is_not_looked_at(desk):
-    """What is in the file then is for its recovery to judge."""
+    """While an intent is open, only recovery decides about the content of the file."""
     desk.write("one\n")
     desk.path.write_text("edited\n")
     desk.row.intent = b"two\n"
@@ -276,7 +276,7 @@ def test_an_output_with_an_open_intent_is_not_looked_at(desk):
 
 
 def test_an_output_that_cannot_be_opened_is_left_to_the_append(desk):
-    """It fails in the same way there, and is parked."""
+    """The check ignores the error; the append fails in the same way, and parks the output."""
     desk.write("one\n")
     desk.path.unlink()
     desk.path.symlink_to(desk.parts.world.home)
@@ -289,7 +289,7 @@ def test_an_output_that_cannot_be_opened_is_left_to_the_append(desk):
 
 
 def test_attachments_are_saved_beside_the_output(desk):
-    """Under their hashes, once; then they are forgotten."""
+    """Attachments are saved once, named after their hashes, and then dropped from memory."""
     live = LiveOutput(desk.row)
     live.assets = [("image/png", "aGk="), ("image/png", "aGk=")]
     desk.delivery.save_assets(live)
@@ -300,7 +300,7 @@ def test_attachments_are_saved_beside_the_output(desk):
 
 
 def test_an_attachment_that_cannot_be_saved_is_logged(desk):
-    """The text that links it is written all the same."""
+    """An attachment that cannot be saved does not prevent the text that links it from being written."""
     desk.path.parent.mkdir(parents=True)
     (desk.path.parent / "n.assets").write_text("in the way")
     live = LiveOutput(desk.row)

@@ -1,4 +1,4 @@
-"""Whole sessions read from their beginning: exports, and recordings derived again."""
+"""Whole sessions read from their beginning: exports, and recordings that are derived again."""
 
 from pathlib import Path
 
@@ -38,7 +38,7 @@ def texts(events):
 
 
 def test_a_session_of_several_sources_is_replayed_in_their_order(tmp_path):
-    """A record that was copied from one to the other comes once."""
+    """A record that is copied from one source to another is replayed once."""
     make = Claude()
     one, two, three = make.user("one"), make.says("two"), make.says("three")
     stretches = [stretch(tmp_path, one, two), stretch(tmp_path, one, two, three, name="b.jsonl")]
@@ -46,21 +46,21 @@ def test_a_session_of_several_sources_is_replayed_in_their_order(tmp_path):
 
 
 def test_without_native_ids_words_are_replayed_each_time(tmp_path):
-    """They were said each time."""
+    """Without native ids, repeated text is replayed each time."""
     make = CodexLegacy()
     rows = [make.meta(), make.says("ok"), make.says("ok")]
     assert texts(replay(THREAD_KEY, [stretch(tmp_path, *rows, key=THREAD_KEY)], LOG)) == ["ok", "ok"]
 
 
 def test_each_event_comes_with_the_metadata_of_then(tmp_path):
-    """The last event of the metadata is the one that is out."""
+    """The metadata include all events up to the one that is yielded."""
     make = Claude()
     for event, metadata in replay(KEY, [stretch(tmp_path, make.user("one"), make.says("two"))], LOG):
         assert metadata.last == event.id
 
 
 def test_a_limit_ends_a_stretch(tmp_path):
-    """What comes after it was not read by the recording; neither was an open line, or text that is held back."""
+    """Nothing after the limit is read; an open line and held-back text are read only without a limit."""
     make = Claude()
     first = line(make.user("one"))
     rest = [QUEUED | {"operation": "enqueue", "content": "held"}, QUEUED | {"operation": "remove"}]
@@ -71,21 +71,21 @@ def test_a_limit_ends_a_stretch(tmp_path):
 
 
 def test_an_open_line_belongs_to_an_export(tmp_path):
-    """The agent has ended without its last newline."""
+    """An open last line is exported, as the agent may have exited without writing its newline."""
     make = Claude()
     found = stretch(tmp_path, make.user("one"), line(make.says("two"))[:-1])
     assert texts(replay(KEY, [found], LOG)) == ["one", "two"]
 
 
 def test_a_long_source_is_read_in_pieces(tmp_path, monkeypatch):
-    """Nothing is lost or doubled between them."""
+    """Nothing is lost or read twice between the pieces."""
     monkeypatch.setattr(export, "_READ_BYTES", 700)
     make, said = Claude(), [str(number) for number in range(20)]
     assert texts(replay(KEY, [stretch(tmp_path, *map(make.says, said))], LOG)) == said
 
 
 def test_a_source_that_is_gone_is_an_error_or_passed_over(tmp_path):
-    """An export fails; states after an upgrade are made of what is left."""
+    """A vanished source fails an export; a replay after an upgrade may skip it."""
     stretches = [Stretch(str(tmp_path / "gone.jsonl"), Identity(KEY)), stretch(tmp_path, Claude().user("one"))]
     with pytest.raises(SourceGone):
         list(replay(KEY, stretches, LOG))
@@ -96,7 +96,7 @@ def test_a_source_that_is_gone_is_an_error_or_passed_over(tmp_path):
 
 
 def test_the_head_looks_ahead(tmp_path):
-    """It knows title and model, which the first events do not tell yet."""
+    """The head has the title and model, which are known only after the first events."""
     make = Claude()
     events = replay(KEY, [stretch(tmp_path, make.user("the title"), make.says("two"), make.user("three"))], LOG)
     head, *rest = render_all(events, "markdown", Options())
@@ -106,7 +106,7 @@ def test_the_head_looks_ahead(tmp_path):
 
 
 def test_the_head_does_not_look_for_ever(monkeypatch):
-    """A session without a title is not read whole before the first text."""
+    """The look-ahead is limited, so a session without a title is not read to its end first."""
     monkeypatch.setattr(export, "_LOOK_AHEAD", 3)
     metadata, taken = SessionMetadata(KEY), []
 
@@ -124,7 +124,7 @@ def test_the_head_does_not_look_for_ever(monkeypatch):
 
 
 def test_what_the_head_looked_at_is_printed_as_if_it_had_not(tmp_path):
-    """A result is shown as that of its call, though the look ahead has closed the call already."""
+    """The look-ahead does not change how events are rendered, although it has already closed their calls."""
     make = Claude()
     rows = [
         make.calls("t1", "AskUserQuestion", questions=[]), make.result("t1", "declined", error=True),
@@ -141,7 +141,7 @@ def test_what_the_head_looked_at_is_printed_as_if_it_had_not(tmp_path):
 
 
 def test_an_empty_session_gives_nothing():
-    """Not even a head."""
+    """An empty session gives no text, and no head either."""
     assert list(render_all([], "markdown", Options())) == []
 
 
@@ -161,7 +161,7 @@ def ids(found):
 
 
 def test_a_recording_is_derived_from_its_ranges(tmp_path):
-    """What lies between them is not in it."""
+    """Events between the ranges are not in the recording."""
     make = Claude()
     found = stretch(tmp_path, *(make.says(f"word {n}") for n in range(5)))
     known = ids(found)
@@ -171,14 +171,14 @@ def test_a_recording_is_derived_from_its_ranges(tmp_path):
 
 
 def test_a_recording_whose_beginning_is_gone_is_an_error(tmp_path):
-    """An empty transcript would look like the truth."""
+    """A missing range start raises an error: an empty transcript would look correct."""
     found = stretch(tmp_path, Claude().says("one"))
     with pytest.raises(SourceError, match="no longer contain the start of this recording"):
         list(render_recording(recording(Range("gone")), KEY, [found], LOG))
 
 
 def played(output, found):
-    """Return the state of a printer that has printed a whole stretch."""
+    """Return the state of a printer that has rendered a whole stretch."""
     printer = RangePrinter.of(output, None)
     for event, metadata in replay(KEY, [found], LOG):
         printer.take(event, metadata)
@@ -191,7 +191,7 @@ def source_of(found, offset=None):
 
 
 def test_a_format_is_printed_again_up_to_where_it_was(tmp_path):
-    """Its state is that of a printer which was never interrupted."""
+    """The state is that of a printer that was never interrupted."""
     make = Claude()
     found = stretch(tmp_path, make.user("one"), make.says("two"))
     state = played(recording(Range("")), found)
@@ -200,7 +200,7 @@ def test_a_format_is_printed_again_up_to_where_it_was(tmp_path):
 
 
 def test_only_what_was_printed_is_printed_again(tmp_path):
-    """An output that is behind its session has come less far than the session."""
+    """For an output that is behind its session, only the part already written is rendered."""
     make = Claude()
     first = line(make.user("one"))
     found = stretch(tmp_path, first, make.says("two"))
@@ -211,7 +211,7 @@ def test_only_what_was_printed_is_printed_again(tmp_path):
 
 
 def test_a_format_is_begun_again_where_the_sources_no_longer_tell(tmp_path):
-    """What is left would lead to another place among the ranges."""
+    """If a range is missing from the sources, the format starts over with an empty state."""
     found = stretch(tmp_path, Claude().says("one"))
     state = {"index": 0, "active": True, "headed": True, "format": {}}
     assert reprint(recording(Range("gone"), printer=state), KEY, [source_of(found)], LOG) == {}
@@ -226,7 +226,7 @@ def test_a_format_is_begun_again_where_the_sources_no_longer_tell(tmp_path):
 
 
 def test_a_katod_file_gives_its_events_back(tmp_path):
-    """With the metadata of a first reading: any other format can be made of it."""
+    """A katod JSONL file gives the same events and metadata as the first read, so it can be converted."""
     make = Claude()
     rows = [make.user("the title"), make.runs("t1", "ls"), make.result("t1", "a"), make.says("done")]
     first = [(event, metadata.state()) for event, metadata in replay(KEY, [stretch(tmp_path, *rows)], LOG)]
@@ -239,7 +239,7 @@ def test_a_katod_file_gives_its_events_back(tmp_path):
 
 @each("bad", [b"{not json", b"[]", b"7", b"{}", b'{"id":"a","kind":"x","session":{},"payload":{}}', b'{"session":[]}'])
 def test_a_line_that_is_no_event_is_named(bad):
-    """By its number, with the file."""
+    """The error has the file and the number of the line."""
     good = orjson.dumps(ev.to_json(Event("a", ev.USER_MESSAGE, SessionRef(*KEY), {"text": "one"}, {})))
     with pytest.raises(SourceError, match=r"^/x\.jsonl: line 3 is not a katod event$"):
         list(read_katod([good, b"", bad, good], Path("/x.jsonl")))

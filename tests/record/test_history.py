@@ -1,4 +1,4 @@
-"""Which commands are history: those before the baseline, those of a rewritten file, and copies of them in forks."""
+"""Which commands are history: those before the baseline, those in rewritten files, and their copies in forks."""
 
 import os
 from datetime import datetime
@@ -14,14 +14,14 @@ from tests.support.records import OTHER, SESSION, Claude, GeminiDocument, says, 
 
 
 def fork(source, world):
-    """A new file with the records of another one, ids and times as they were, and a session id of its own."""
+    """Write a file with the records of another one, with equal ids and times but its own session id."""
     records = source.path.read_bytes().replace(SESSION.encode(), OTHER.encode())
     same_ids = records.replace(f'"uuid":"{OTHER[:8]}'.encode(), f'"uuid":"{SESSION[:8]}'.encode())
     return world.claude(OTHER).append(same_ids, Claude(session=OTHER, start=50).says("of the fork"))
 
 
 def test_a_command_of_history_does_not_act_in_a_fork(world):
-    """Typed before katod looked, it never commands, wherever it is copied to."""
+    """A command that predates katod is ignored wherever it is copied."""
     make, source = Claude(), world.claude()
     source.append(make.user("::start notes.md\none"), make.says("two"))
     os.utime(source.path, (1, 1))
@@ -32,14 +32,14 @@ def test_a_command_of_history_does_not_act_in_a_fork(world):
 
 
 def test_an_old_time_alone_is_no_proof(world):
-    """A clock may be wrong: what stands in no other file acts."""
+    """An old command that is in no other file is obeyed: the clock may be wrong."""
     world.claude().append(Claude().user("::start notes.md\none"))
     world.once()
     assert list(world.written()) == ["notes.md"]
 
 
 def test_a_fork_whose_origin_is_gone_is_taken_as_it_is(world):
-    """Without the file that was copied there is no proof."""
+    """Without the original file, a copied command cannot be recognised and is obeyed."""
     make, source = Claude(), world.claude()
     source.append(make.user("::start notes.md\none"))
     os.utime(source.path, (1, 1))
@@ -66,28 +66,28 @@ def nanoseconds(time):
 
 @pytest.fixture
 def source(parts):
-    """A source that came while katod ran."""
+    """Return a source that appeared while katod was running."""
     parts.world.claude().append("{}\n")
     return parts.source()
 
 
 @pytest.mark.parametrize(("at", "history"), [(0, True), (99, True), (100, False)])
 def test_a_command_before_the_baseline_is_history(parts, source, at, history):
-    """The baseline is where katod's watch begins."""
+    """A command before the baseline, from which on katod watches the file, is history."""
     source.baseline = 100
     assert is_history(typed(parts, source, Claude().user("::start"), at), source, parts.catalog) is history
 
 
 @pytest.mark.parametrize(("later", "history"), [(-1, False), (0, True), (1, True)])
 def test_a_command_of_a_rewritten_file_is_history_by_its_time(parts, source, later, history):
-    """Nothing tells what was in the file before, only when it was last read."""
+    """In a rewritten file, a command typed before the last read is history."""
     event = typed(parts, source, Claude().user("::start"))
     source.after_ns = nanoseconds(event.time) + later
     assert is_history(event, source, parts.catalog) is history
 
 
 def test_a_command_without_a_time_counts_as_typed_before(parts, source):
-    """A rewritten file may hold anything."""
+    """In a rewritten file, a command without a time is history."""
     event = typed(parts, source, Claude().user("::start", timestamp=None))
     assert not is_history(event, source, parts.catalog)
     source.after_ns = 1
@@ -99,7 +99,7 @@ def test_a_command_without_a_time_counts_as_typed_before(parts, source):
     [("-home-me-app", 61, True), ("-home-me-app", 59, False), ("-home-me-other", 61, False)],
 )
 def test_a_copy_of_history_is_known_by_the_file_beside_it(parts, folder, older, history):
-    """If the command is older than its own file, by more than agents take to write it down."""
+    """A command is a copy if it is much older than its file and is in the history of a file in the same folder."""
     make = Claude()
     record = make.user("::start")
     parts.world.claude(folder=folder).append(record).age()
@@ -125,7 +125,7 @@ def read(parts, source, act):
 
 
 def test_the_commands_of_a_document_that_is_history_count_as_applied(parts):
-    """It is rewritten whole, so no offset tells them from new ones; their ids do."""
+    """A document is rewritten as a whole, so its commands are known by their ids and not by offset."""
     maker, source = document(parts, user("::start"), says("one"))
 
     def is_new(source, file):
@@ -141,7 +141,7 @@ def test_the_commands_of_a_document_that_is_history_count_as_applied(parts):
 
 
 def test_a_document_without_commands_leaves_no_trace(parts):
-    """It is searched, and not translated."""
+    """A document without commands is searched but not translated, and nothing is stored."""
     _, source = document(parts, user("one"), says("two"))
     before = parts.ledger.db.total_changes
     read(parts, source, lambda source, file: note_document(source, file, parts.ledger, parts.log))
@@ -149,7 +149,7 @@ def test_a_document_without_commands_leaves_no_trace(parts):
 
 
 def test_a_document_that_is_being_written_is_tried_again(parts):
-    """What it holds cannot be told yet."""
+    """An incomplete document raises an error and is retried."""
     maker, source = document(parts, user("::start"))
     maker.path.write_bytes(maker.path.read_bytes()[:-10])
     with pytest.raises(SourceError, match="still being written"):

@@ -1,4 +1,4 @@
-"""Which output a command means, and how a new one is made."""
+"""Which output a command refers to, and how a new one is created."""
 
 from pathlib import Path
 
@@ -26,7 +26,7 @@ def metadata(key=KEY, **changes):
 
 
 class Home:
-    """A ledger, a session, and naming by some settings."""
+    """A ledger, a session, and naming with given settings."""
 
     def __init__(self, world):
         self.world = world
@@ -43,7 +43,7 @@ class Home:
         return str(target.path.relative_to(self.world.out))
 
     def put(self, name, text="x"):
-        """Have a file in the project's folder."""
+        """Write a file to the project's folder."""
         path = self.world.out / "app" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
@@ -72,19 +72,19 @@ def home(tmp_path, monkeypatch):
     ],
 )
 def test_a_generated_name_fills_the_template(home, template, changes, expected):
-    """With what is known of the session; the day is that of the recording's zone."""
+    """The template is filled with the session's metadata; the day is in the recording's time zone."""
     naming = home.use(**({"filename": template} if template else {}))
     assert home.below(naming.generated(metadata(**changes))) == expected
 
 
 def test_a_session_of_a_sub_agent_is_named_by_it(home):
-    """Its session's id is that of its parent."""
+    """The name has the sub-agent's id, as its session id is that of the parent."""
     name = home.naming.generated(metadata(KEY._replace(subagent="abcdefghijk"))).parts[-1]
     assert name.endswith("-abcdefgh.md")
 
 
 def test_a_generated_name_that_is_taken_gets_a_number(home):
-    """By an output, made or not, or by a file of somebody else; an empty file is free."""
+    """A name is taken by an output, created or not, or by a file that is not katod's; an empty file is free."""
     generated, names = home.naming.generated, []
     for _ in range(2):
         target = generated(metadata())
@@ -97,7 +97,7 @@ def test_a_generated_name_that_is_taken_gets_a_number(home):
 
 
 def test_a_name_is_refused_when_all_numbers_are_taken(home, monkeypatch):
-    """It is not looked for for ever."""
+    """The search for a free name is limited, and then refused."""
     monkeypatch.setattr("katod.record.naming._MOST_NUMBERS", 3)
     for _ in range(2):
         home.naming.make(home.session, home.naming.generated(metadata()), metadata())
@@ -106,7 +106,7 @@ def test_a_name_is_refused_when_all_numbers_are_taken(home, monkeypatch):
 
 
 def test_a_typed_name_lies_in_the_projects_folder(home):
-    """Its suffix chooses the format."""
+    """A typed name is in the project's folder, and its suffix chooses the format."""
     assert home.below(home.naming.named("auth", metadata())) == "app/auth.md"
     assert home.naming.named("auth.jsonl", metadata()).format == "jsonl"
     with pytest.raises(TargetRefused):
@@ -114,7 +114,7 @@ def test_a_typed_name_lies_in_the_projects_folder(home):
 
 
 def test_a_sub_agent_is_recorded_beside_its_parent(home):
-    """In a folder that belongs to the parent's output, in its format."""
+    """A sub-agent's output is in a folder next to the parent's output, in the same format."""
     parent = home.naming.make(home.session, home.naming.named("notes.jsonl", metadata()), metadata())
     for expected in ("app/notes.agents/agent-abc.jsonl", "app/notes.agents/agent-abc-2.jsonl"):
         target = home.naming.of_subagent(parent, "abc")
@@ -126,7 +126,7 @@ def test_a_sub_agent_is_recorded_beside_its_parent(home):
 
 
 def test_the_sessions_own_output_is_claimed(home):
-    """Where a new file is asked for, not even that one will do."""
+    """The session's own output is returned, or refused if a new file is required."""
     target = home.naming.named("auth", metadata())
     assert home.naming.claim(home.session, target, fresh=False) is None
     made = home.naming.make(home.session, target, metadata())
@@ -138,7 +138,7 @@ def test_the_sessions_own_output_is_claimed(home):
 
 @pytest.mark.parametrize("fresh", [True, False])
 def test_another_sessions_output_is_refused(home, fresh):
-    """A file belongs to one session for life."""
+    """A file belongs to one session permanently."""
     target = home.naming.named("auth", metadata())
     home.naming.make(home.ledger.add_session(SessionKey("codex", "t")), target, metadata())
     with pytest.raises(TargetRefused, match="belongs to another session"):
@@ -146,7 +146,7 @@ def test_another_sessions_output_is_refused(home, fresh):
 
 
 def test_a_persons_file_is_refused_and_an_empty_one_is_taken(home):
-    """People make the file first, and then say its name."""
+    """A file with content is refused; an empty one is accepted, as users may create the file first."""
     home.put("mine.md", "dear diary")
     home.put("empty.md", "")
     with pytest.raises(TargetRefused, match="already exists"):
@@ -155,7 +155,7 @@ def test_a_persons_file_is_refused_and_an_empty_one_is_taken(home):
 
 
 def test_a_session_is_recorded_to_its_open_output(home):
-    """Nothing is, of a session that is unknown, has ended, or was never recorded."""
+    """Only an open output is returned: none for a session that is unknown, ended or never recorded."""
     row = home.naming.make(home.session, home.naming.named("auth", metadata()), metadata())
     assert home.naming.recorded(KEY) is None
     row.ranges.append(Range("a"))
@@ -171,7 +171,7 @@ def test_a_session_is_recorded_to_its_open_output(home):
 
 
 def test_a_new_output_freezes_options_and_head(home):
-    """What the head shows is what was known then; nothing else that was said is in it."""
+    """The head has the metadata known at creation, and nothing else from the session."""
     known = metadata(branch="main", calls={"t": "Bash"}, last="e9", time="2026-02-10T22:40:00.000Z")
     row = home.use(tools="full").make(home.session, home.naming.named("auth", known), known)
     assert row == home.ledger.output_at(row.path)
@@ -182,7 +182,7 @@ def test_a_new_output_freezes_options_and_head(home):
 
 
 def test_a_project_has_its_folder_from_its_first_output_on(home):
-    """A second project of the same name has another one, from the first look on."""
+    """A project keeps the folder of its first output; another project of the same name gets a different one."""
     other = metadata(cwd="/elsewhere/app")
     assert home.below(home.naming.named("a", other)) == "app/a.md"
     home.naming.make(home.session, home.naming.named("a", metadata()), metadata())
@@ -193,7 +193,7 @@ def test_a_project_has_its_folder_from_its_first_output_on(home):
 
 
 def test_a_look_up_writes_nothing(home):
-    """Neither a row nor a folder: a command that is refused later leaves no trace."""
+    """A lookup writes neither a row nor a folder, so a command that is refused later leaves no trace."""
     parent = OutputRow(
         0, 1, home.world.out, home.world.out / "app" / "n.md", "markdown", 1, Options(agents="n.agents"), {}
     )
@@ -209,7 +209,7 @@ def test_a_look_up_writes_nothing(home):
 
 
 def test_outputs_lie_in_the_configured_places(home):
-    """The output directory, the project, and what is allowed beside them; tildes are the home."""
+    """The places are the output directory, the project and the allowed roots, with `~` expanded."""
     places = home.use(directory="~/notes", allowed_roots=["~/vault"], format="jsonl").scope(metadata())
     assert (places.output, places.allowed) == (home.world.home / "notes", (home.world.home / "vault",))
     assert (places.project, places.project_folder, places.format) == (Path(CWD), "app", "jsonl")

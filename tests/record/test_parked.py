@@ -1,4 +1,4 @@
-"""Outputs that cannot be written for a while, and sessions in which something odd happens meanwhile."""
+"""Outputs that are parked for a while, and what happens to their sessions in the meantime."""
 
 import errno
 import os
@@ -18,7 +18,7 @@ from tests.support.records import SESSION, Claude, Codex, CodexLegacy, line
 
 @pytest.fixture
 def full(monkeypatch):
-    """A disk that takes nothing until the returned function is called."""
+    """Make every write fail until the returned function is called."""
     real = delivery.append
 
     def refuse(place, *_):
@@ -29,7 +29,7 @@ def full(monkeypatch):
 
 
 def test_a_capture_that_waits_and_goes_on_loses_nothing(world, full):
-    """A capture that ended while its file could not be written, and a later start to the same file, all stand there."""
+    """A capture that ended while its file could not be written, and a later start to the same file, are complete."""
     make, source = Claude(), world.claude()
     run = InProcess(world)
     source.append(make.user("one"), make.says("two"), make.user("::capture n\nthree\n::stop"))
@@ -46,7 +46,7 @@ def test_a_capture_that_waits_and_goes_on_loses_nothing(world, full):
 
 
 def test_what_changes_meanwhile_does_not_reach_a_waiting_output_early(world, full):
-    """A parked output follows with states of its own: its text is that of the export."""
+    """A parked output follows with states of its own, so its text equals that of the export."""
     make, source = Claude(), world.claude()
     run = InProcess(world)
     source.append(make.user("::start n.jsonl\none"), make.calls("t1", "Bash", command="ls"))
@@ -62,7 +62,7 @@ def test_what_changes_meanwhile_does_not_reach_a_waiting_output_early(world, ful
 
 
 def test_a_waiting_output_survives_a_rewrite_of_its_session(world):
-    """A session that is compacted while its output waits: what is left of it is printed, once."""
+    """If a session is compacted while its output is parked, what is left of it is written once."""
     make, source = Claude(), world.claude()
     source.append(make.user("::start n\none"))
     world.once()
@@ -83,7 +83,7 @@ def test_a_waiting_output_survives_a_rewrite_of_its_session(world):
 
 
 def test_a_waiting_export_costs_nothing_while_it_waits(world, full, monkeypatch):
-    """An export that cannot be written does not have its session translated again at each append."""
+    """The session of a parked export is not translated again at each append."""
     make, source = Claude(), world.claude()
     run = InProcess(world)
     source.append(*(make.says("x" * 1000) for _ in range(300)), make.user("::export e"))
@@ -104,7 +104,7 @@ def test_a_waiting_export_costs_nothing_while_it_waits(world, full, monkeypatch)
 
 
 def test_a_capture_of_two_files_of_one_session_holds_both(world):
-    """Where two files of a session grew in turns, a capture reads one after the other and leaves nothing out."""
+    """A capture reads two files of a session one after the other, even if they grew in turns."""
     make = Claude()
     first, second = world.claude(), world.claude(folder="-home-me-other")
     first.append(make.user("::start live\na1"))
@@ -119,7 +119,7 @@ def test_a_capture_of_two_files_of_one_session_holds_both(world):
 
 
 def test_words_said_again_after_a_rewrite_are_new(world):
-    """Reading a session without ids again notes nothing twice, so that repeated words stay new ones."""
+    """Reading a session without ids again stores no text twice, so that repeated text still counts as new."""
     make, source = CodexLegacy(), world.codex()
     rows = [make.meta(), make.user("::start n\none"), make.says("ok"), make.user("::stop"), make.says("mid")]
     records = [line(row) for row in rows]
@@ -135,7 +135,7 @@ def test_words_said_again_after_a_rewrite_are_new(world):
 
 
 def test_a_queued_command_acts_after_a_restart(world):
-    """A `::start` taken from the queue acts when its next record comes, though katod was restarted between."""
+    """A queued `::start` is obeyed with the next record, even if katod was restarted in between."""
     make, source = Claude(), world.claude()
     queued = {"type": "queue-operation", "sessionId": SESSION, "timestamp": "2026-02-10T22:50:00.000Z"}
     source.append(make.user("one"), queued | {"operation": "enqueue", "content": "::start"})
@@ -147,7 +147,7 @@ def test_a_queued_command_acts_after_a_restart(world):
 
 
 def test_a_sub_agent_that_ended_while_katod_was_down_is_recorded(world):
-    """The parent is read first, whichever file is older: its recording is what the sub-agent belongs to."""
+    """The parent is read first, whichever file is older, as its recording decides about the sub-agent."""
     world.config.write_text("[recording]\nsubagents = true\n")
     make, source, agent = Claude(), world.claude(), Claude()
     source.append(make.user("::start notes\ngo"), make.calls("t1", "Task", description="look"))
@@ -160,7 +160,7 @@ def test_a_sub_agent_that_ended_while_katod_was_down_is_recorded(world):
 
 
 def test_one_bad_session_stops_no_other(world):
-    """Where the automatic output cannot be placed, images are no base64 and a path holds NUL, katod goes on."""
+    """An output that cannot be placed, invalid base64 or NUL in a path does not affect other sessions."""
     world.config.write_text('[recording]\nauto = true\n[content]\nattachments = "save"\n')
     (world.home / "katod").mkdir()
     (world.home / "katod" / "app").symlink_to(world.home)
@@ -175,7 +175,7 @@ def test_one_bad_session_stops_no_other(world):
 
 
 def test_history_that_is_rewritten_is_not_recorded_by_rule(world):
-    """An old session that its agent rewrites is still an old one."""
+    """An old session is not auto-recorded when its agent rewrites it."""
     make, source = Claude(), world.claude()
     source.append(make.user("old one"), make.says("old two"), make.says("old three"))
     os.utime(source.path, (1, 1))
@@ -188,7 +188,7 @@ def test_history_that_is_rewritten_is_not_recorded_by_rule(world):
 
 
 def test_a_request_for_a_session_that_was_not_swept_begins_at_its_end(world):
-    """`katod record start` records what comes from then on, however new the session's file is."""
+    """`katod record start` records what is written from then on, however new the session's file is."""
     make, source = Claude(), world.claude()
     run = InProcess(world)
     source.append(make.user("private"))
@@ -201,7 +201,7 @@ def test_a_request_for_a_session_that_was_not_swept_begins_at_its_end(world):
 
 
 def test_a_request_is_carried_out_once(world):
-    """A request that is found again after a crash is answered and not carried out again."""
+    """A request that is found again after a crash is answered, but not carried out again."""
     make = Claude()
     world.claude().append(make.user("one"))
     world.once()
@@ -217,7 +217,7 @@ def test_a_request_is_carried_out_once(world):
 
 
 def test_a_file_that_is_gone_is_no_problem(world):
-    """Agents delete their files: a vanished one, read to its end or not, shows nowhere as an error."""
+    """Agents delete their files: a vanished one is not an error, whether or not it was read to its end."""
     source = world.claude().append(Claude().user("one"), b'{"partial')
     world.once()
     source.path.unlink()
@@ -226,13 +226,13 @@ def test_a_file_that_is_gone_is_no_problem(world):
 
 
 def test_a_damaged_ledger_is_named_by_status(world):
-    """`katod status` says in one line that the ledger cannot be read."""
+    """`katod status` fails if the ledger cannot be read."""
     (world.state / "ledger.db").write_bytes(b"garbage" * 1000)
     world.cli("status", code=1)
 
 
 def test_an_output_deleted_while_words_wait_for_it_is_begun_anew(world, monkeypatch):
-    """What could not be written to a file that then went away stands in the next one, below a head and a mark."""
+    """The text that was waiting is written to a new file, after a head and a mark."""
     make, source = Claude(), world.claude()
     source.append(make.user("::start notes\none"))
     run = InProcess(world)
@@ -258,7 +258,7 @@ def test_an_output_deleted_while_words_wait_for_it_is_begun_anew(world, monkeypa
 
 
 def test_a_recording_that_the_settings_end_equals_its_export(world):
-    """The mark of an exclusion tells when, live as in the export."""
+    """The mark of an exclusion has the same time in the recording and in its export."""
     make, source = Claude(), world.claude()
     source.append(make.user("::start n\none"))
     world.once()
@@ -271,7 +271,7 @@ def test_a_recording_that_the_settings_end_equals_its_export(world):
 
 
 def test_a_capture_of_copied_records_survives_a_restart(world, monkeypatch):
-    """A record that stands in two files of a session is captured once, also when katod ends in between."""
+    """A record in two files of a session is captured once, even if katod is restarted in between."""
     make = Claude()
     first, second = world.claude(), world.claude(folder="-home-me-other")
     first.append(make.user("a1"), make.says("a2"))
@@ -291,7 +291,7 @@ def test_a_capture_of_copied_records_survives_a_restart(world, monkeypatch):
 
 
 def test_recording_by_rule_outlives_a_restart_before_the_first_words(world):
-    """A session that began while katod ran is recorded though its first words came after a restart."""
+    """A session that began while katod ran is auto-recorded, even if its first prompt came after a restart."""
     world.config.write_text("[recording]\nauto = true\n")
     make, source = Codex(), world.codex()
     source.append(make.meta())
@@ -302,7 +302,7 @@ def test_recording_by_rule_outlives_a_restart_before_the_first_words(world):
 
 
 def test_a_restored_file_gives_its_new_turns(world):
-    """Codex went back to a backup and on from there: new turns are no old ones because a turn begins like any other."""
+    """After Codex restores a backup, new turns are recorded, although a turn begins like any other."""
     make, source = CodexLegacy(), world.codex()
 
     def turn(number, said, answer):
@@ -320,7 +320,7 @@ def test_a_restored_file_gives_its_new_turns(world):
 
 
 def test_without_its_file_the_configuration_stays(world):
-    """A reload that finds no file any more changes nothing: an exclusion holds."""
+    """A reload without a configuration file keeps the current settings, so an exclusion still applies."""
     world.config.write_text('[recording]\nexclude = ["/home/me/app"]\n')
     run = InProcess(world)
     world.config.unlink()
@@ -332,7 +332,7 @@ def test_without_its_file_the_configuration_stays(world):
 
 
 def test_a_command_to_a_disk_that_fails_is_refused_and_its_session_goes_on(world, monkeypatch):
-    """An error that tells of the path, and may last, is the command's alone."""
+    """A disk error for one path refuses only that command, and the recording continues."""
     make, source = Claude(), world.claude()
     source.append(make.user("::start n\none"))
     world.once()
@@ -351,7 +351,7 @@ def test_a_command_to_a_disk_that_fails_is_refused_and_its_session_goes_on(world
 
 
 def test_a_recording_of_a_newer_katod_is_left_as_it_is(world):
-    """Options that this katod does not know are no damage: it refuses, and sets nothing aside."""
+    """Options of a newer katod are not damage: katod refuses to start, and quarantines nothing."""
     world.claude().append(Claude().user("::start n\none"))
     world.once()
     ledger = sqlite3.connect(world.state / "ledger.db")

@@ -29,7 +29,7 @@ GLOBS = [
 
 @each(("glob", "cwd", "expected"), GLOBS)
 def test_a_glob_matches_a_project_and_all_below_it(monkeypatch, glob, cwd, expected):
-    """The same way for projects that are excluded and for those that are auto-recorded; none without a directory."""
+    """Globs work the same for exclusion and auto-recording; without a directory nothing matches."""
     monkeypatch.setenv("HOME", "/home/me")
     assert policy(exclude=("/elsewhere", glob)).excludes(cwd) is expected
     assert policy(auto=("/elsewhere", glob)).auto_records(cwd) is expected
@@ -47,19 +47,19 @@ def test_a_glob_matches_a_project_and_all_below_it(monkeypatch, glob, cwd, expec
     ],
 )
 def test_a_session_is_auto_recorded_where_the_settings_say_so(recording, records, may):
-    """Where no session may be, none has to be translated to find out its project."""
+    """If no session may be auto-recorded, none has to be translated to find its project."""
     found = policy(**recording)
     assert (found.auto_records("/app"), found.may_auto_record()) == (records, may)
 
 
 def test_a_project_that_is_excluded_is_no_matter_of_auto_recording():
-    """The two settings are asked one by one."""
+    """Exclusion and auto-recording are independent settings."""
     assert not policy(auto=True).excludes("/app")
     assert policy(auto=True, exclude=("/app",)).auto_records("/app")
 
 
 def test_a_recording_freezes_the_options_of_its_time():
-    """They name the katod that began it, and the rules by which it redacts."""
+    """The options include the version of katod and of its redaction rules."""
     content = Content(thinking=True, tools="full", attachments="save", redact=False)
     settings = Settings(Output(time_zone="Asia/Tokyo"), Recording(subagents=True), content)
     assert Policy.of(settings, ()).options() == Options(
@@ -70,7 +70,7 @@ def test_a_recording_freezes_the_options_of_its_time():
 
 @pytest.mark.parametrize("zone", ["Europe/Berlin", "UTC"])
 def test_the_local_zone_is_resolved_once(monkeypatch, zone):
-    """A machine that is moved later does not change a recording."""
+    """A later change of the system's time zone does not affect a recording."""
     monkeypatch.setenv("TZ", zone)
     found = Policy.of(Settings(), ())
     monkeypatch.setenv("TZ", "Asia/Tokyo")

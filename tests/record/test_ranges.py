@@ -1,4 +1,4 @@
-"""Which events of a session an output prints, and the marks between them."""
+"""Which events of a session an output contains, and the marks between them."""
 
 import json
 from unittest import mock
@@ -18,7 +18,7 @@ KEY = SessionKey("claude", "s")
 
 
 class Plain:
-    """A format that shows what it was asked for: `H`, an event's id, `<mark>`; ids with a dash do not print."""
+    """A format that shows `H` for the head, an event's id, and `<mark>`; ids with a dash are not shown."""
 
     def __init__(self, _options, state=None):
         self.printed = (state or {}).get("printed", 0)
@@ -61,24 +61,24 @@ def play(printer, names, time=""):
 
 
 def test_events_before_the_range_do_not_print():
-    """An output holds what lies in its range, from its first event on."""
+    """Events before a range are not written."""
     assert play(begun(Range("c")), "abcde") == "H() <started> c d e"
 
 
 def test_range_without_a_start_begins_with_the_session():
-    """A recording that was not typed holds the conversation from its first event on."""
+    """A range without a start begins with the first event of the session."""
     assert play(begun(Range("")), "abc") == "H() <started> a b c"
 
 
 def test_range_ends_with_its_last_event():
-    """The mark of the end stands behind the last event of a range, and nothing follows it."""
+    """The stop mark is after the last event of a range, and nothing follows it."""
     printer = begun(Range("b", end="d"))
     assert play(printer, "abcdefg") == "H() <started> b c d <stopped>"
     assert printer.done
 
 
 def test_recording_goes_on_in_the_same_output():
-    """A second range follows the first; the head stands once."""
+    """A second range follows the first, without a second head."""
     printer = begun(Range("b", end="c"), Range("e"))
     assert play(printer, "abcdef") == "H() <started> b c <stopped> <started> e f"
     assert not printer.done
@@ -90,19 +90,19 @@ def test_range_within_one_event():
 
 
 def test_range_from_the_shell_begins_behind_its_event():
-    """A command that was not typed begins behind the event that was last, with its mark there."""
+    """A range requested from the shell begins after the last event, with its mark there."""
     assert play(begun(Range("b", inclusive=False, start_time="9")), "abcd") == "H(9) <started9> c d"
 
 
 def test_ranges_from_the_shell_end_and_begin_at_one_event():
-    """What the shell ends and begins between two events is marked there in its order."""
+    """Ranges that the shell ends and begins between two events are marked there, in order."""
     ranges = [Range("a", inclusive=False, end="c"), Range("c", inclusive=False, end="c"), Range("c", inclusive=False)]
     shown = "H() <started> b c <stopped> <started> <stopped> <started> d"
     assert play(begun(*ranges), "abcd") == shown
 
 
 def test_range_that_ended_is_not_begun_again():
-    """An event of a range that has passed opens nothing when its id comes again."""
+    """An event of a range that has ended does not reopen it when its id appears again."""
     assert play(begun(Range("b", end="c")), "abcbc") == "H() <started> b c <stopped>"
 
 
@@ -110,35 +110,35 @@ def test_range_that_ended_is_not_begun_again():
 
 
 def test_unmarked_range_prints_no_mark():
-    """An export is a copy: neither its beginning nor its end is marked."""
+    """An export is a copy: its start and end have no marks."""
     assert play(begun(Range("", marked=False, end="c", end_mark="")), "abcd") == "H() a b c"
 
 
 def test_capture_is_marked_where_it_was_asked_for():
-    """A capture begins with the session, but its mark stands before the event that asked for it."""
+    """A capture begins with the session, but its mark is before the event that requested it."""
     shown = play(begun(Range("", mark_at="c", switches=(("tools", True),))), "abcd", time="7")
     assert shown == "H(7) a b <started7+tools> c d"
 
 
 def test_marks_carry_times_and_switches():
-    """The mark has the time of its event, or the one that the range was given."""
+    """A mark has the time of its event, or the one given for the range."""
     ranges = [Range("a", end="b", switches=(("thinking", True),)), Range("c", start_time="8", end="d", end_time="9")]
     shown = "H(5) <started5+thinking> a b <stopped5> <started8> c d <stopped9>"
     assert play(begun(*ranges), "abcd", time="5") == shown
 
 
 def test_exclusion_has_a_mark_of_its_own():
-    """A recording that the settings end says so."""
+    """A recording ended by the settings has a mark of its own."""
     assert play(begun(Range("a", end="b", end_mark="excluded")), "abc") == "H() <started> a b <excluded>"
 
 
 def test_event_that_does_not_print_opens_and_closes_ranges_all_the_same():
-    """Commands do not print, but ranges begin and end at them."""
+    """Commands are not shown, but ranges begin and end at them."""
     assert play(begun(Range("b-", end="d-")), ["a", "b-", "c", "d-", "e"]) == "H() <started> c <stopped>"
 
 
 def test_head_shows_the_facts_of_when_the_output_was_made():
-    """The head is that of the facts that were frozen with the output."""
+    """The head uses the metadata that were frozen with the output."""
     printer = begun(Range(""))
     printer.head_metadata = SessionMetadata(KEY, {"title": "frozen"})
     assert play(printer, "a").startswith("H(frozen)")
@@ -149,7 +149,7 @@ def test_head_shows_the_facts_of_when_the_output_was_made():
 
 @pytest.mark.parametrize("kind", ["edited", "gap"])
 def test_interruption_is_marked_before_the_next_text(kind):
-    """A mark about foreign words stands where the recording continues, once."""
+    """The mark of an interruption is written once, where the recording continues."""
     printer = begun(Range("a"))
     shown = play(printer, "a")
     printer.interrupt(kind)
@@ -157,7 +157,7 @@ def test_interruption_is_marked_before_the_next_text(kind):
 
 
 def test_interruption_is_marked_before_the_next_mark():
-    """Where nothing but a stop comes, it stands behind the interruption's mark."""
+    """If only a stop follows, its mark is after that of the interruption."""
     printer = begun(Range("a", end="b-"))
     play(printer, "a")
     printer.interrupt("edited")
@@ -165,7 +165,7 @@ def test_interruption_is_marked_before_the_next_mark():
 
 
 def test_new_file_after_a_lost_one_has_a_head():
-    """A file that continues a lost one begins with the head and says so."""
+    """A file that continues a lost one begins with a head and a mark."""
     printer = begun(Range("a"))
     play(printer, "a")
     printer.interrupt("continued")
@@ -173,7 +173,7 @@ def test_new_file_after_a_lost_one_has_a_head():
 
 
 def test_new_file_after_a_lost_one_has_a_head_also_when_the_recording_stops():
-    """A file that holds nothing but the end of a recording begins with the head, too."""
+    """A file that contains only the end of a recording also begins with a head."""
     printer = begun(Range("a", end="b-"))
     play(printer, "a")
     printer.interrupt("continued")
@@ -192,7 +192,7 @@ RANGES = st.lists(
 
 
 def ranges_of(drawn):
-    """Ranges that follow each other, the last one open."""
+    """Return consecutive ranges; the last one is open."""
     at, made = 0, []
     for start, length, inclusive, marked in drawn:
         at += start
@@ -205,7 +205,7 @@ def ranges_of(drawn):
 
 @given(RANGES, st.integers(0, 20), st.sampled_from(["", "edited", "continued"]))
 def test_recorder_goes_on_from_its_state(drawn, cut, interruption):
-    """Stored as JSON and opened again between any two events, a printer prints what it would have printed."""
+    """A printer restored from JSON between any two events writes the same as one that was not interrupted."""
 
     def run(*, reopened):
         printer = begun(*ranges_of(drawn))
@@ -221,7 +221,7 @@ def test_recorder_goes_on_from_its_state(drawn, cut, interruption):
 
 @given(RANGES)
 def test_events_in_ranges_print_once_and_no_others_do(drawn):
-    """Each event of a range prints once and in order, every other one not at all."""
+    """Each event of a range is written once and in order, and no other event is."""
     ranges = ranges_of(drawn)
     inside = {n for r in ranges for n in range(int(r.start) + (not r.inclusive), int(r.end or 29) + 1)}
     words = play(begun(*ranges), map(str, range(30))).split()

@@ -1,4 +1,4 @@
-"""Where reading resumes in a source whose earlier bytes changed."""
+"""Resync: where reading resumes in a source whose earlier bytes changed."""
 
 import pytest
 from hypothesis import given
@@ -28,7 +28,7 @@ def read_to_the_end(source):
 
 
 def recorded(parts, source):
-    """Return the session of a source, all of it recorded and read."""
+    """Return the session of a source, recorded and read to its end."""
     session = parts.load(source)
     output = parts.output(session)
     output.ranges.append(Range(""))
@@ -38,11 +38,11 @@ def recorded(parts, source):
     return session
 
 
-# -- sessions that nobody records --------------------------------------------------------------------
+# -- unrecorded sessions -----------------------------------------------------------------------------
 
 
 def test_an_unread_session_with_times_is_scanned_again(parts):
-    """What was typed before the file was last read is history; what was typed later may command."""
+    """It is scanned from its beginning; commands older than the last read are history, newer ones are not."""
     parts.world.claude().append(Claude().user("one"))
     source = parts.source()
     read_to_the_end(source)
@@ -52,7 +52,7 @@ def test_an_unread_session_with_times_is_scanned_again(parts):
 
 
 def test_an_unread_document_is_scanned_again_without_a_time(parts):
-    """It is rewritten with each thing said, and its commands are known by their ids."""
+    """A document is rewritten with each message, so no time is needed: its commands are known by their ids."""
     GeminiDocument(parts.world).say(user("one"), says("two"))
     source = parts.source()
     read_to_the_end(source)
@@ -61,7 +61,7 @@ def test_an_unread_document_is_scanned_again_without_a_time(parts):
 
 
 def test_an_unread_session_without_times_resumes_at_its_end(parts):
-    """All that is in it now may be old: new is what comes next. A line that is still being written is next."""
+    """Without times, everything up to the last complete line counts as old, and reading resumes after it."""
     maker = CursorAgent(parts.world).say(user("one"), says("two"))
     size = maker.path.stat().st_size
     maker.append(b'{"half')
@@ -73,11 +73,11 @@ def test_an_unread_session_without_times_resumes_at_its_end(parts):
         file.verify_anchor(source.cursor)
 
 
-# -- sessions that are recorded ----------------------------------------------------------------------
+# -- recorded sessions -------------------------------------------------------------------------------
 
 
 def test_with_native_ids_all_is_read_again(parts):
-    """What is known is skipped by its id, wherever it is now."""
+    """The file is read from its beginning, and known events are skipped by their ids, wherever they are."""
     make = Claude()
     file = parts.world.claude().append(make.user("one"), make.says("two"))
     source = parts.source()
@@ -93,14 +93,14 @@ def test_with_native_ids_all_is_read_again(parts):
 
 
 def legacy(parts, *rows):
-    """A recorded session without native ids, and its file."""
+    """Return a recorded session without native ids, its source and its file."""
     file = parts.world.codex().append(*rows)
     source = parts.source()
     return file, source, recorded(parts, source)
 
 
 def test_with_positions_reading_resumes_after_the_last_known_words(parts):
-    """Up to there the session is translated without being printed again."""
+    """The session is translated up to that position without being written again."""
     make = CodexLegacy()
     rows = [make.meta(), make.user("one"), make.says("two")]
     file, source, session = legacy(parts, *rows)
@@ -114,7 +114,7 @@ def test_with_positions_reading_resumes_after_the_last_known_words(parts):
 
 
 def test_where_nothing_is_known_reading_resumes_at_the_end_with_a_mark(parts):
-    """What was said meanwhile cannot be told from what was said before: the transcript says so."""
+    """If no event is recognised, reading resumes at the end, and a mark notes the gap."""
     file, source, session = legacy(parts, CodexLegacy().meta(), CodexLegacy().user("one"))
     file.path.write_bytes(line(CodexLegacy().meta(cli_version="9")) + line(CodexLegacy().says("never heard")))
     size = file.path.stat().st_size
@@ -125,7 +125,7 @@ def test_where_nothing_is_known_reading_resumes_at_the_end_with_a_mark(parts):
 
 
 def test_a_file_that_is_empty_now_is_read_from_its_beginning(parts):
-    """Whatever comes next in it is new."""
+    """An empty file has nothing old in it, so it is read from its beginning."""
     file, source, session = legacy(parts, CodexLegacy().meta(), CodexLegacy().user("one"))
     file.path.write_bytes(b"")
     resynced(parts, source, session)
@@ -134,7 +134,7 @@ def test_a_file_that_is_empty_now_is_read_from_its_beginning(parts):
 
 @pytest.mark.parametrize("again", ["one", "two"])
 def test_known_words_that_do_not_follow_are_new(parts, again):
-    """Only what comes in the order in which it was said, and as often, repeats what was said."""
+    """Text counts as known only in its original order, and as often as it was recorded."""
     make = CodexLegacy()
     file, source, session = legacy(parts, make.meta(), make.says("one"), make.says("two"), make.says("three"))
     kept = line(make.says("two"))
@@ -149,7 +149,7 @@ WORDS = st.lists(st.sampled_from(["ok", "yes", "go on"]), min_size=1, max_size=8
 @examples(6, 200)
 @given(WORDS, st.integers(1, 8), st.lists(st.booleans(), max_size=4))
 def test_what_is_kept_of_a_session_is_never_printed_again(tmp_path_factory, said, kept, new):
-    """However often words repeat: reading resumes exactly after the part of the session that is still there."""
+    """Reading resumes exactly after the part of the session that is still there, however often text repeats."""
     with pytest.MonkeyPatch.context() as patch:
         parts = Parts(World(tmp_path_factory.mktemp("home"), patch, seen_empty=False))
         make = CodexLegacy()
@@ -164,7 +164,7 @@ def test_what_is_kept_of_a_session_is_never_printed_again(tmp_path_factory, said
 
 
 def test_the_ledger_is_not_changed_by_a_resync(parts):
-    """It is stored with the step that reads on."""
+    """A resync changes nothing in the ledger; it is stored with the next step."""
     file, source, session = legacy(parts, CodexLegacy().meta(), CodexLegacy().user("one"))
     before = parts.ledger.db.total_changes
     file.path.write_bytes(file.path.read_bytes()[1:])

@@ -1,4 +1,4 @@
-"""One session while it is translated: what it prints, what it stores, and with what it is taken up again."""
+"""One session while it is recorded: what is written, what is stored, and what it is loaded from."""
 
 import json
 
@@ -20,7 +20,7 @@ QUEUED = {"type": "queue-operation", "sessionId": SESSION, "timestamp": "2026-02
 
 
 def row(world, **options):
-    """Return an output that holds all of a session."""
+    """Return an output with all of a session."""
     head = {"key": list(KEY), "metadata": {}}
     found = OutputRow(0, 1, world.out, world.out / "n.jsonl", "jsonl", 1, Options(**options), head)
     found.ranges.append(Range(""))
@@ -32,18 +32,18 @@ def message(text, **fields):
 
 
 def recorded(parts, session):
-    """Have a session recorded from here on; return its output."""
+    """Record a session from here on; return its output."""
     output = parts.output(session)
     output.ranges.append(Range(""))
     session.live.append(LiveOutput(output))
     return output
 
 
-# -- what is printed ---------------------------------------------------------------------------------
+# -- what is written ---------------------------------------------------------------------------------
 
 
 def test_a_step_becomes_the_intent_with_the_ends_of_its_events(parts):
-    """The bounds tell, after a crash, which events were written; the next step begins with nothing."""
+    """The bounds show, after a crash, which events were written; the next step begins with an empty intent."""
     live, metadata = LiveOutput(row(parts.world)), SessionMetadata(KEY)
     live.take(message("one"), metadata)
     live.take(message("zwölf"), metadata)
@@ -57,7 +57,7 @@ def test_a_step_becomes_the_intent_with_the_ends_of_its_events(parts):
 
 
 def test_an_intent_that_is_not_written_yet_is_never_replaced(parts):
-    """Its words would be lost."""
+    """Staging with an open intent is an error: its text would be lost."""
     live = LiveOutput(row(parts.world))
     live.add("one")
     live.stage()
@@ -68,7 +68,7 @@ def test_an_intent_that_is_not_written_yet_is_never_replaced(parts):
 
 
 def test_a_staged_output_knows_where_its_printer_is(parts):
-    """The next process goes on from there."""
+    """The printer's state is stored with the intent, so that the next process resumes from there."""
     live = LiveOutput(row(parts.world))
     live.take(message("one"), SessionMetadata(KEY))
     live.stage()
@@ -77,7 +77,7 @@ def test_a_staged_output_knows_where_its_printer_is(parts):
 
 
 def test_redactions_are_counted(parts):
-    """`katod status` shows how many there were."""
+    """Redactions are counted per output, for `katod status`."""
     live = LiveOutput(row(parts.world))
     live.add(f"{REDACTED}x {REDACTED}y {REDACTED}z")
     live.add("nothing")
@@ -86,7 +86,7 @@ def test_redactions_are_counted(parts):
 
 @pytest.mark.parametrize(("attachments", "start", "saved"), [("save", "", 1), ("name", "", 0), ("save", "later", 0)])
 def test_attachments_are_gathered_where_they_are_to_be_saved(parts, attachments, start, saved):
-    """Not those of what the output does not hold."""
+    """Attachments are collected only if they are to be saved and their event is in the output."""
     output = row(parts.world, attachments=attachments)
     output.ranges[0].start = start
     live = LiveOutput(output)
@@ -95,7 +95,7 @@ def test_attachments_are_gathered_where_they_are_to_be_saved(parts, attachments,
 
 
 def test_the_changes_of_a_step_are_stored_with_it(parts):
-    """Commands in their order, refusals without the line that was typed, outputs with their ranges."""
+    """Applied commands, refusals without the typed line, and outputs with their ranges are stored together."""
     parts.world.claude().append(Claude().user("one"))
     session = parts.load(parts.source())
     changes, output = Changes(), parts.output(session)
@@ -114,7 +114,7 @@ def test_the_changes_of_a_step_are_stored_with_it(parts):
 
 
 def test_a_session_is_wanted_while_it_is_recorded_or_may_be_soon(parts):
-    """Or while it holds text back, whose next record decides."""
+    """A session is wanted while it is recorded, may be auto-recorded, or holds text back."""
     source = parts.world.claude().append(Claude().user("one"))
     found = parts.source()
     session = parts.load(found)
@@ -132,7 +132,7 @@ def test_a_session_is_wanted_while_it_is_recorded_or_may_be_soon(parts):
 
 
 def test_the_present_output_is_the_sessions_own_recorded_to_or_not(parts):
-    """`recording` is the one that is open."""
+    """`present` is the session's current output, recorded to or not; `recording` is the open one."""
     parts.world.claude().append(Claude().user("one"))
     session = parts.load(parts.source())
     assert (session.recording, session.present) == (None, None)
@@ -143,7 +143,7 @@ def test_the_present_output_is_the_sessions_own_recorded_to_or_not(parts):
 
 
 def test_an_output_that_is_kept_is_stored_with_the_step(parts):
-    """It is one of the session's outputs from then on."""
+    """A kept output belongs to the session, and is stored with the step."""
     parts.world.claude().append(Claude().user("one"))
     session = parts.load(parts.source())
     output = parts.output(session)
@@ -157,7 +157,7 @@ def test_an_output_that_is_kept_is_stored_with_the_step(parts):
 
 
 def test_a_source_that_is_found_later_is_backfilled(parts):
-    """One that is known already changes nothing."""
+    """A new source makes the session need a backfill; a known one changes nothing."""
     parts.world.claude().append(Claude().user("one"))
     first = parts.source()
     session = parts.load(first)
@@ -175,7 +175,7 @@ def everything(parts):
 
 
 def test_of_an_unrecorded_session_nothing_that_was_said_is_stored(parts):
-    """Neither its title nor a call nor a state; its project is, for `katod sessions`."""
+    """Title, calls and states of an unrecorded session are not stored; its project is, for `katod sessions`."""
     make = Claude()
     parts.world.claude().append(make.user("private words"), make.runs("t1", "private call"))
     source = parts.source()
@@ -188,7 +188,7 @@ def test_of_an_unrecorded_session_nothing_that_was_said_is_stored(parts):
 
 
 def test_a_recorded_session_is_stored_with_its_states(parts):
-    """And forgotten again by the step after its recording has ended."""
+    """States are stored while the session is recorded, and removed by the first step after its end."""
     make = Claude()
     file = parts.world.claude().append(make.user("kept words"))
     source = parts.source()
@@ -205,12 +205,12 @@ def test_a_recorded_session_is_stored_with_its_states(parts):
     assert parts.ledger.sources_of(session.row.id)[0].state is None
 
 
-# -- taking up again ---------------------------------------------------------------------------------
+# -- loading -----------------------------------------------------------------------------------------
 
 
 @pytest.fixture
 def two(parts):
-    """A recorded session of two sources, read to their ends and stored."""
+    """Return a recorded session with two sources, read to their ends and stored."""
     make = Claude()
     parts.world.claude().append(make.user("one"))
     parts.world.claude(folder="-home-me-other").append(make.says("two"))
@@ -225,7 +225,7 @@ def two(parts):
 
 
 def test_a_session_is_taken_up_with_the_states_of_all_sources(two):
-    """Nothing has to be translated again."""
+    """A session is loaded with the states of all its sources, so that nothing is translated again."""
     parts, session = two
     again = parts.load(session.sources[0])
     assert [source.translated for source in again.sources] == [source.cursor.offset for source in session.sources]
@@ -256,7 +256,7 @@ def metadata_dropped(parts, session, monkeypatch):
 
 @pytest.mark.parametrize("change", [other_version, cursor_moved, cursor_scanned_past, metadata_dropped])
 def test_states_are_used_only_if_all_sources_agree(two, monkeypatch, change):
-    """Where one is of no use, all are translated from their beginnings: they share the metadata."""
+    """If one state cannot be used, all sources are translated again, as they share the metadata."""
     parts, session = two
     change(parts, session, monkeypatch)
     again = parts.load(session.sources[0])
@@ -265,7 +265,7 @@ def test_states_are_used_only_if_all_sources_agree(two, monkeypatch, change):
 
 
 def test_an_output_with_its_own_stream_is_taken_as_it_is(two):
-    """Its row is in use, and it is not printed to live."""
+    """Its row is shared, and it gets no live printer."""
     parts, session = two
     [output] = parts.ledger.outputs()
     output.behind = {}
@@ -276,7 +276,7 @@ def test_an_output_with_its_own_stream_is_taken_as_it_is(two):
 
 
 def test_after_an_upgrade_an_outputs_format_is_brought_up_to_date(two, monkeypatch):
-    """Its state is what the present version has after all that was printed; nothing is written."""
+    """The state is what the current version has after the same events; nothing is written."""
     parts, session = two
     [before] = parts.ledger.outputs()
     before.printer["format"] = {"of": "an older version"}
@@ -290,7 +290,7 @@ def test_after_an_upgrade_an_outputs_format_is_brought_up_to_date(two, monkeypat
 
 
 def test_a_session_that_nobody_records_is_released(two):
-    """Its states are dropped from memory; one that is recorded stays."""
+    """The states of an unrecorded session are dropped from memory; a recorded session stays."""
     parts, session = two
     session = parts.load(session.sources[0])
     parts.sessions.release(session)
@@ -302,7 +302,7 @@ def test_a_session_that_nobody_records_is_released(two):
 
 
 def test_a_session_that_is_dropped_goes_back_to_what_the_ledger_holds(two):
-    """Its step failed: whatever it changed in memory is not true."""
+    """After a failed step, all changes in memory are discarded."""
     parts, session = two
     session = parts.load(session.sources[0])
     source = session.sources[0]

@@ -1,4 +1,4 @@
-"""One pass over the events of a session: each once, in order, with the metadata as it is then."""
+"""One pass over the events of a session: each once, in order, with the metadata at that point."""
 
 import json
 
@@ -33,7 +33,7 @@ def texts(events):
 
 
 class Live:
-    """A session in the ledger and its live policy; `again` is that of the next process."""
+    """A session in the ledger with its live policy."""
 
     def __init__(self, source):
         self.ledger = memory_ledger()
@@ -50,13 +50,13 @@ class Live:
 
 
 def test_a_pass_in_which_nothing_comes_twice_admits_everything():
-    """`NeverSeen` looks at no id."""
+    """`NeverSeen` admits every event, whatever its id."""
     row = Claude().user("one")
     assert texts(stream().events(CLAUDE, lines(row, row))) == ["one", "one"]
 
 
 def test_a_replay_admits_each_id_once():
-    """`SeenHere` knows what it has passed itself, and another pass does not."""
+    """`SeenHere` knows only the events of its own pass."""
     make = Claude()
     rows = [make.user("one"), make.says("two")]
     assert texts(stream(SeenHere()).events(CLAUDE, lines(*rows, *rows))) == ["one", "two"]
@@ -64,7 +64,7 @@ def test_a_replay_admits_each_id_once():
 
 
 def test_live_a_native_id_is_admitted_once_for_ever():
-    """Within a step, after it was stored, and in the next process."""
+    """An id is admitted once: within a step, after it was stored, and in the next process."""
     make, live = Claude(), Live(CLAUDE)
     rows = [make.user("one"), make.says("two")]
     assert texts(live.stream().events(live.source, lines(*rows, rows[0]))) == ["one", "two"]
@@ -75,7 +75,7 @@ def test_live_a_native_id_is_admitted_once_for_ever():
 
 
 def test_live_events_are_numbered_in_their_order():
-    """The ledger holds when each was first seen and in which source; a step that is not stored leaves nothing."""
+    """The ledger stores the order of first occurrences; a step that is not saved leaves nothing."""
     make, live = Claude(), Live(CLAUDE)
     found = list(live.stream().events(live.source, lines(make.user("one"), make.says("two"))))
     assert live.ledger.places(live.session.id) == {}
@@ -88,7 +88,7 @@ def test_live_events_are_numbered_in_their_order():
 
 
 def test_live_a_position_is_admitted_each_time():
-    """Without native ids the words are remembered, for a resync, and the same words may be said again."""
+    """Without native ids the same text may occur again; each occurrence is stored for a resync."""
     make, live = CodexLegacy(), Live(CODEX)
     rows = [make.meta(), make.says("ok"), make.says("ok")]
     assert texts(live.stream().events(live.source, lines(*rows))) == ["ok", "ok"]
@@ -97,7 +97,7 @@ def test_live_a_position_is_admitted_each_time():
 
 
 def test_a_backfill_admits_and_notes_what_was_only_scanned():
-    """The live stream does not meet it again."""
+    """A backfill admits scanned events, and the live stream does not admit them again."""
     make, live = Claude(), Live(CLAUDE)
     rows = [make.user("one"), make.says("two")]
     backfill = SeenWhenScanned(live.seen, known_only=False)
@@ -107,7 +107,7 @@ def test_a_backfill_admits_and_notes_what_was_only_scanned():
 
 
 def test_a_backfill_notes_what_is_older_than_what_is_known():
-    """One source was live already, and another one was only scanned."""
+    """A backfill of a source that was only scanned also stores events older than those already live."""
     make, live = Claude(), Live(CLAUDE)
     old, new = make.user("one"), make.says("two")
     list(live.stream().events(live.source, lines(new, make.says("three"))))
@@ -117,7 +117,7 @@ def test_a_backfill_notes_what_is_older_than_what_is_known():
 
 
 def test_a_second_backfill_notes_no_position_twice():
-    """Words would count as said twice, and a resync would take new ones for old."""
+    """A second backfill stores no event again: repeated text would make a resync skip new text."""
     make, live = CodexLegacy(), Live(CODEX)
     rows = lines(make.meta(), make.user("one"), make.says("two"))
     for _ in range(2):
@@ -128,7 +128,7 @@ def test_a_second_backfill_notes_no_position_twice():
 
 
 def test_a_backfill_of_a_document_leaves_what_is_new():
-    """It is read whole: what the ledger does not know came since, and is left for the live stream."""
+    """Events of a document that are not in the ledger are new, and are left for the live stream."""
     make, live = Claude(), Live(CLAUDE)
     old, new = make.user("one"), make.says("two")
     list(live.stream().events(live.source, lines(old)))
@@ -142,7 +142,7 @@ def test_a_backfill_of_a_document_leaves_what_is_new():
 
 
 def test_an_event_is_part_of_the_metadata_while_it_is_out():
-    """Whoever prints it sees it as the last one, and as nothing more than it."""
+    """While an event is yielded, the metadata include it and nothing after it."""
     make, reading = Claude(), stream()
     for event in reading.events(CLAUDE, lines(make.user("one"), make.says("two"))):
         assert reading.metadata.last == event.id
@@ -151,7 +151,7 @@ def test_an_event_is_part_of_the_metadata_while_it_is_out():
 
 
 def test_a_call_is_open_until_its_result_has_been_seen():
-    """The result is printed with the name of the tool; afterwards the call is closed."""
+    """A call is open while its result is rendered with the name of the tool, and closed afterwards."""
     make, reading, shown = Claude(), stream(), {}
     for event in reading.events(CLAUDE, lines(make.runs("t1", "ls"), make.result("t1", "a b"), make.says("done"))):
         shown.setdefault(event.kind, reading.metadata.called("t1"))
@@ -161,7 +161,7 @@ def test_a_call_is_open_until_its_result_has_been_seen():
 
 @pytest.mark.parametrize("refold", [True, False])
 def test_only_a_refold_counts_what_was_seen_before(refold):
-    """A document is read again from its beginning, by a stream that may know nothing of it."""
+    """Known events update the metadata only in a refold, when a document is read again from its beginning."""
     make, live = Claude(), Live(CLAUDE)
     rows = lines(make.user("one"), make.says("two"), make.runs("t1", "ls"))
     list(live.stream().events(live.source, rows))
@@ -171,7 +171,7 @@ def test_only_a_refold_counts_what_was_seen_before(refold):
 
 
 def test_a_message_is_titled_without_its_commands_and_secrets():
-    """Ledger and file names hold the title, whatever the settings say about redaction."""
+    """The title is redacted whatever the settings, as it is in the ledger and in file names."""
     reading = stream()
     secret = "sk-ant-" + "api03-" + "x7Kq" * 24
     list(reading.events(CLAUDE, lines(Claude().user(f"::start\nuse {secret} please\nsecond line"))))
@@ -180,7 +180,7 @@ def test_a_message_is_titled_without_its_commands_and_secrets():
 
 
 def test_the_first_words_are_the_title():
-    """Later ones do not change it."""
+    """The first prompt is the title, and later ones do not change it."""
     make, reading = Claude(), stream()
     [first, second] = [
         event for event in reading.events(CLAUDE, lines(make.user("one"), make.user("two"))) if event.typed
@@ -195,13 +195,13 @@ def test_the_first_words_are_the_title():
 
 
 def test_typed_text_is_split_at_its_commands():
-    """Each part is an event, so that ranges are positions between events."""
+    """Each part is an event of its own, as ranges are positions between events."""
     found = list(stream().events(CLAUDE, lines(Claude().user("one\n::start\ntwo"))))
     assert [event.kind for event in found][-3:] == [ev.USER_MESSAGE, ev.USER_COMMAND, ev.USER_MESSAGE]
 
 
 def test_near_misses_are_counted_until_they_are_taken():
-    """A line that looks like a command but is none is text."""
+    """A line that looks like a command but is not is text, and is counted once."""
     reading = stream()
     assert texts(reading.events(CLAUDE, lines(Claude().user("::strat\n::start a b")))) == ["::strat\n::start a b"]
     assert [reading.open(CLAUDE).take_near_misses() for _ in range(2)] == [2, 0]
@@ -211,7 +211,7 @@ def test_near_misses_are_counted_until_they_are_taken():
 
 
 def test_text_that_is_held_back_comes_at_the_end():
-    """A complete source has no later record that could decide about it."""
+    """Held-back text is yielded at the end of a complete source, as no later record can decide about it."""
     reading = stream()
     held = lines(QUEUED | {"operation": "enqueue", "content": "wait\n::stop"}, QUEUED | {"operation": "remove"})
     assert not reading.has_pending()
@@ -224,19 +224,19 @@ def test_text_that_is_held_back_comes_at_the_end():
 
 @pytest.mark.parametrize(("cut", "expected"), [(1, ["one"]), (9, [])])
 def test_a_last_line_without_its_newline_counts_if_it_is_whole(cut, expected):
-    """Half a record is none, and is not kept either: the rest of it may come."""
+    """An incomplete record at the end is ignored and not kept: the rest of it may follow."""
     data = line(Claude().user("one"))[:-cut]
     found = list(stream().rest(CLAUDE, Line(0, len(data), data)))
     assert texts(found) == expected
     assert bool(found) == bool(expected)
 
 
-# -- trouble -----------------------------------------------------------------------------------------
+# -- errors ------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
 def stumbling(monkeypatch):
-    """An adapter that trips over whatever says `boom`; `stumbling(error)` says with which error."""
+    """Return a function that makes the adapter raise an error for any record with `boom`."""
 
     def use(error):
         real = ClaudeAdapter.feed
@@ -252,7 +252,7 @@ def stumbling(monkeypatch):
 
 
 def test_an_adapter_that_raises_costs_its_record_only(stumbling):
-    """The record is kept as it is, the log names its place and nothing of it, and the next one is read."""
+    """The record is kept unchanged, only its position is logged, and the next record is read."""
     stumbling(ValueError("private"))
     logged, make = [], Claude()
     rows = lines(make.user("one"), make.user("boom"), make.says("two"))
@@ -265,14 +265,14 @@ def test_an_adapter_that_raises_costs_its_record_only(stumbling):
 
 
 def test_a_machine_without_memory_is_no_trouble_of_the_record(stumbling):
-    """It is raised: reading on would lose what can be read later."""
+    """A `MemoryError` is raised: skipping the record would lose what can be read later."""
     stumbling(MemoryError())
     with pytest.raises(MemoryError):
         list(stream().events(CLAUDE, lines(Claude().user("boom"))))
 
 
 def test_an_adapter_that_raises_at_the_end_costs_what_it_held(monkeypatch):
-    """What came before is there."""
+    """If the adapter fails at the end of a source, only the events that it held back are lost."""
 
     def fail(_):
         raise KeyError("private")
@@ -288,7 +288,7 @@ def test_an_adapter_that_raises_at_the_end_costs_what_it_held(monkeypatch):
 
 
 def test_a_line_that_cannot_be_decoded_is_kept_and_named():
-    """Its neighbours are read."""
+    """The line is kept and logged, and the lines around it are read."""
     logged, make = [], Claude()
     reading = stream(log=EventLog(lambda *event: logged.append(event)))
     found = list(reading.events(CLAUDE, lines(make.user("one"), b"{not json\n", make.says("two"))))
@@ -301,7 +301,7 @@ def test_a_line_that_cannot_be_decoded_is_kept_and_named():
 
 
 def test_a_source_is_translated_by_one_adapter_until_it_is_restarted():
-    """A state that is given to one under way is ignored; after a restart it counts."""
+    """A state given for an open adapter is ignored; it is used after a restart."""
     make, reading = Claude(), stream()
     list(reading.events(CLAUDE, lines(make.user("one"))))
     first = reading.open(CLAUDE, {"started": False})
@@ -324,7 +324,7 @@ SAID = st.lists(
 @pytest.mark.parametrize("maker", [Claude, Codex, CodexLegacy], ids=lambda maker: maker.__name__)
 @given(SAID, st.lists(st.booleans(), min_size=30, max_size=30), st.booleans())
 def test_how_a_source_is_cut_never_changes_its_events(maker, said, cuts, restarted):
-    """In one go, in any pieces, and with a new process between any two of them: the same events and metadata."""
+    """In one pass, in any pieces, and with restarts between them, events and metadata are the same."""
     make = maker()
     rows = lines(*make.opening(), *(record for thing in said for record in make.records(thing)))
     source = Stretch("/s.jsonl", Identity(SessionKey(make.agent, make.session)))

@@ -1,4 +1,4 @@
-"""An upgrade of katod in the middle of a recording: adapters and formats whose version rose."""
+"""An upgrade of katod during a recording: newer versions of adapters and formats."""
 
 import os
 
@@ -20,7 +20,7 @@ from tests.support.world import World
 def test_a_recording_goes_on_after_an_upgrade(
     world: World, monkeypatch: pytest.MonkeyPatch, agent: str, risen: tuple[type, ...]
 ) -> None:
-    """What was written stays as it is, what comes follows it under the same speaker, nothing twice."""
+    """Existing text is not changed, new text follows under the same speaker, and nothing is written twice."""
     make, source = (Claude(), world.claude()) if agent == "claude" else (Codex(), world.codex())
     if isinstance(make, Codex):
         source.append(make.meta())
@@ -40,7 +40,7 @@ def test_a_recording_goes_on_after_an_upgrade(
 
 @pytest.mark.fault("upgraded in mid recording")
 def test_the_state_of_another_version_is_not_trusted(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A format that kept less in an older version gets its state by printing again: nobody is announced twice."""
+    """If the stored state is of another version, it is rebuilt by rendering again, so no speaker is repeated."""
     make, source = Claude(), world.claude()
     with monkeypatch.context() as older:
         older.setattr(Markdown, "state", lambda _: {})
@@ -56,7 +56,7 @@ def test_the_state_of_another_version_is_not_trusted(world: World, monkeypatch: 
 
 @pytest.mark.fault("upgraded in mid recording")
 def test_an_upgrade_after_a_compaction_goes_on(world, monkeypatch):
-    """A recording whose start the agent has dropped since goes on where it was."""
+    """A recording resumes where it was, even if the agent has dropped its beginning since."""
     make, source = Claude(), world.claude()
     records = [line(record) for record in (make.user("::start\none"), make.says("two"), make.says("three"))]
     source.append(*records)
@@ -73,7 +73,7 @@ def test_an_upgrade_after_a_compaction_goes_on(world, monkeypatch):
 
 @pytest.mark.fault("upgraded in mid recording")
 def test_an_ended_recording_that_begins_again_is_of_the_present_version(world, monkeypatch):
-    """Its format's state is brought up to date, as if the present version had printed all of it."""
+    """The state of its format is upgraded, as if the current version had rendered all of it."""
     make, source = Claude(), world.claude()
     with monkeypatch.context() as before:
         before.setattr(Markdown, "state", lambda _: {})
@@ -88,7 +88,7 @@ def test_an_ended_recording_that_begins_again_is_of_the_present_version(world, m
 
 @pytest.mark.fault("upgraded in mid recording")
 def test_a_file_rewritten_before_an_upgrade_is_no_history(world, monkeypatch):
-    """What stands anew in another file of the session is recorded, though the session is read from its beginning."""
+    """New records in a rewritten file are recorded, although the session is read from its beginning."""
     make = Claude()
     first, second = world.claude(), world.claude(folder="-home-me-other")
     first.append(make.user("::start live\na1"))
@@ -102,7 +102,7 @@ def test_a_file_rewritten_before_an_upgrade_is_no_history(world, monkeypatch):
 
 
 def test_a_stop_from_the_shell_ends_what_can_no_longer_be_read(world, monkeypatch):
-    """The session's file is gone and its state of another version: the recording ends all the same."""
+    """If the file is gone and the stored state is of another version, the recording still ends."""
     source = world.claude().append(Claude().user("::start\none"))
     world.once()
     monkeypatch.setattr(ClaudeAdapter, "version", 99)

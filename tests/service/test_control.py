@@ -1,4 +1,4 @@
-"""Requests from the shell: left in the state directory, taken by the daemon, answered."""
+"""Requests from the shell: left in the state directory, polled by the daemon, answered."""
 
 import errno
 import stat
@@ -15,7 +15,7 @@ REQUEST = Request(("claude", "x", ""), "start", "n", "2026-02-10T23:00:00.000Z")
 
 @pytest.fixture
 def closed_files(monkeypatch):
-    """Returns a list: while it holds the end of a name, files so named cannot be opened for want of descriptors."""
+    """Return a list; if it has a file suffix, files with it cannot be opened for lack of descriptors."""
     read, closed = Path.read_bytes, []
 
     def read_bytes(path):
@@ -28,7 +28,7 @@ def closed_files(monkeypatch):
 
 
 def test_a_request_arrives_as_it_was_left(tmp_path):
-    """Session, command, name and time are those of the shell."""
+    """Session, command, name and time are those that the shell wrote."""
     answer = control.enqueue(tmp_path, REQUEST)
     [(path, found)] = Inbox(tmp_path).poll()
     assert found == REQUEST
@@ -37,14 +37,14 @@ def test_a_request_arrives_as_it_was_left(tmp_path):
 
 
 def test_requests_are_taken_in_their_order(tmp_path):
-    """The oldest comes first, whatever its file is called."""
+    """The oldest request comes first, whatever its file name is."""
     for name in ("one", "two", "three"):
         control.enqueue(tmp_path, Request(REQUEST.session, "start", name, REQUEST.time))
     assert [request.name for _, request in Inbox(tmp_path).poll()] == ["one", "two", "three"]
 
 
 def test_requests_and_answers_are_private(tmp_path):
-    """They name sessions: only their owner reads them."""
+    """Requests name sessions, so only their owner can read them."""
     answer = control.enqueue(tmp_path, REQUEST)
     [(path, _)] = Inbox(tmp_path).poll()
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
@@ -54,7 +54,7 @@ def test_requests_and_answers_are_private(tmp_path):
 
 
 def test_an_answer_takes_its_request_away(tmp_path):
-    """The reason is where the shell looks for it, and nothing waits any more."""
+    """The reason is where the shell looks for it, and the request is removed."""
     answer = control.enqueue(tmp_path, REQUEST)
     [(path, _)] = Inbox(tmp_path).poll()
     Inbox(tmp_path).answer(path, "no such session")
@@ -69,7 +69,7 @@ def test_an_answer_takes_its_request_away(tmp_path):
      b'{"session":["a","b",""],"word":"rm","name":"","time":""}'],
 )  # fmt: skip
 def test_a_file_that_is_no_request_is_refused(tmp_path, content):
-    """It is answered, and goes away."""
+    """It is answered and removed."""
     folder = Inbox(tmp_path).make()
     (folder / "odd.request").write_bytes(content)
     assert list(Inbox(tmp_path).poll()) == []
@@ -77,12 +77,12 @@ def test_a_file_that_is_no_request_is_refused(tmp_path, content):
 
 
 def test_without_a_folder_nothing_waits(tmp_path):
-    """A state directory that nobody asked anything of yet has no requests."""
+    """A state directory without requests has an empty inbox."""
     assert list(Inbox(tmp_path).poll()) == []
 
 
 def test_a_request_that_cannot_be_read_now_waits(tmp_path, closed_files):
-    """It is neither answered nor taken away, and taken when it can be read."""
+    """The request is neither answered nor removed, and polled again later."""
     control.enqueue(tmp_path, REQUEST)
     closed_files.append(".request")
     assert list(Inbox(tmp_path).poll()) == []
@@ -91,7 +91,7 @@ def test_a_request_that_cannot_be_read_now_waits(tmp_path, closed_files):
 
 
 def test_an_answer_that_cannot_be_written_is_given_at_the_next_poll(tmp_path, monkeypatch):
-    """It stays what it was: the request is not carried out a second time."""
+    """The answer is kept and written later, and the request is not carried out a second time."""
     answer, inbox = control.enqueue(tmp_path, REQUEST), Inbox(tmp_path)
 
     def no_space(*_):

@@ -1,4 +1,4 @@
-"""Desktop notifications, where the machine has a program for them."""
+"""Desktop notifications, if the system has a program for them."""
 
 import sys
 
@@ -8,7 +8,7 @@ from katod.service import desktop
 from tests.support.live import until
 
 
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # nobody waits for the program
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # the program is not waited for
 def test_the_text_of_a_notification_is_no_option_and_no_shell(tmp_path, monkeypatch):
     """Whatever a title begins with, the program gets it as one argument after its options."""
     program, told = tmp_path / "notify-send", tmp_path / "told"
@@ -22,6 +22,6 @@ def test_the_text_of_a_notification_is_no_option_and_no_shell(tmp_path, monkeypa
 
 
 def test_without_a_program_there_is_no_notification(tmp_path, monkeypatch):
-    """A machine without a desktop is no error."""
+    """A missing notification program is not an error."""
     monkeypatch.setenv("PATH", str(tmp_path))
     desktop.notify("title", "text")

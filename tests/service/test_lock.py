@@ -1,4 +1,4 @@
-"""The lock: one katod for a state directory."""
+"""The lock: one katod per state directory."""
 
 import os
 import stat
@@ -11,26 +11,26 @@ from katod.service.lock import LOCK_NAME, Lock, holder
 
 @pytest.fixture
 def state(tmp_path):
-    """A state directory that is not there yet."""
+    """Return a state directory that does not exist yet."""
     return tmp_path / "a" / "state"
 
 
 def test_the_state_directory_is_made_private(state):
-    """Taking the lock makes the directory with its parents, for its owner only."""
+    """Taking the lock creates the directory and its parents, accessible to the owner only."""
     Lock.take(state).release()
     assert stat.S_IMODE(state.stat().st_mode) == 0o700
     assert stat.S_IMODE((state / LOCK_NAME).stat().st_mode) == 0o600
 
 
 def test_an_open_state_directory_becomes_private(state):
-    """Modes that somebody opened are closed again."""
+    """A state directory that others could access is made private again."""
     state.mkdir(parents=True, mode=0o755)
     Lock.take(state).release()
     assert stat.S_IMODE(state.stat().st_mode) == 0o700
 
 
 def test_a_lock_that_is_held_names_its_holder(state):
-    """The second katod is told which process runs, and what shows what it does."""
+    """The error has the id of the running process, and a hint how to see what it does."""
     lock = Lock.take(state)
     with pytest.raises(AlreadyRunning, match=f"PID {os.getpid()}") as caught:
         Lock.take(state)
@@ -39,7 +39,7 @@ def test_a_lock_that_is_held_names_its_holder(state):
 
 
 def test_a_refused_lock_leaves_no_descriptor(state, monkeypatch):
-    """Whoever asks in vain holds nothing afterwards."""
+    """A refused lock closes its descriptor."""
     lock = Lock.take(state)
     opened, opening = [], os.open
     monkeypatch.setattr(os, "open", lambda *given: opened.append(opening(*given)) or opened[-1])
@@ -52,13 +52,13 @@ def test_a_refused_lock_leaves_no_descriptor(state, monkeypatch):
 
 
 def test_a_released_lock_is_free(state):
-    """The next katod takes it at once."""
+    """A released lock can be taken again at once."""
     Lock.take(state).release()
     Lock.take(state).release()
 
 
 def test_the_holder_is_found_while_it_runs_only(state):
-    """The process id is returned as long as the lock is held, and None before and after."""
+    """The process id is returned while the lock is held, and None before and after."""
     assert holder(state) is None
     lock = Lock.take(state)
     assert holder(state) == os.getpid()
@@ -67,7 +67,7 @@ def test_the_holder_is_found_while_it_runs_only(state):
 
 
 def test_an_old_process_id_is_overwritten(state):
-    """A longer id of an earlier holder leaves no digits behind."""
+    """A longer id of an earlier holder is overwritten completely."""
     state.mkdir(parents=True)
     (state / LOCK_NAME).write_text("4194304999\n")
     lock = Lock.take(state)
@@ -86,7 +86,7 @@ def test_a_link_in_place_of_the_lock_file_is_refused(state, tmp_path):
 
 
 def test_a_file_in_place_of_the_directory_is_named(state):
-    """A state directory that cannot be made is an error with its path."""
+    """A state directory that cannot be created is an error with its path."""
     state.parent.mkdir()
     state.write_text("")
     with pytest.raises(LedgerError, match="cannot be used") as caught:

@@ -1,4 +1,4 @@
-"""The service manager is told, where there is one."""
+"""Notifications to the service manager, if there is one."""
 
 import socket
 import sys
@@ -11,7 +11,7 @@ from tests.support.live import Live, until
 
 @pytest.fixture
 def manager(tmp_path, monkeypatch):
-    """A service manager's socket."""
+    """Yield the socket of a service manager."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as channel:
         channel.bind(str(tmp_path / "notify"))
         channel.settimeout(10)
@@ -20,14 +20,14 @@ def manager(tmp_path, monkeypatch):
 
 
 def test_the_service_manager_gets_all_lines_at_once(manager):
-    """One datagram holds the lines of one call."""
+    """All lines of one call are sent in one datagram."""
     sd_notify("READY=1", "STATUS=grüße")
     assert manager.recv(4096).decode() == "READY=1\nSTATUS=grüße"
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="abstract sockets are Linux's")
 def test_an_abstract_socket_is_reached(monkeypatch):
-    """An address that begins with @ is one without a file."""
+    """An address that begins with `@` is an abstract socket."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as channel:
         channel.bind("")  # the kernel chooses an abstract address
         channel.settimeout(10)
@@ -38,13 +38,13 @@ def test_an_abstract_socket_is_reached(monkeypatch):
 
 @pytest.mark.parametrize("address", ["", "/nowhere/notify"])
 def test_without_a_service_manager_nothing_happens(monkeypatch, address):
-    """No address, or one where nobody listens, is no error."""
+    """A missing address, or one that nobody listens on, is not an error."""
     monkeypatch.setenv("NOTIFY_SOCKET", address)
     sd_notify("READY=1")
 
 
 def test_the_daemon_tells_when_it_is_ready_and_when_it_stops(world, manager):
-    """The service manager hears READY=1 once katod watches, and STOPPING=1 at the end."""
+    """The daemon sends READY=1 once it watches for changes, and STOPPING=1 at the end."""
     world.variables["NOTIFY_SOCKET"] = manager.getsockname()
     with Live(world):
         assert manager.recv(4096).startswith(b"READY=1\nSTATUS=following 0 sessions")

@@ -1,4 +1,4 @@
-"""Signals: noted for the loop, which is woken."""
+"""Signals: noted for the main loop, which is woken."""
 
 import os
 import signal
@@ -11,7 +11,7 @@ from tests.support.world import in_new_process
 
 @pytest.fixture
 def orders():
-    """Orders that this process takes, until the end of the test."""
+    """Yield the signals that this process receives, until the end of the test."""
     kept = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)}
     yield Signals.install()
     for number, handler in kept.items():
@@ -20,7 +20,7 @@ def orders():
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_to_stop_is_noted_by_its_name(orders, number):
-    """The loop finds which signal it was, and is woken for it."""
+    """The name of the signal is noted, and the loop is woken."""
     woken = []
     orders.wake = lambda: woken.append(orders.stop)
     signal.raise_signal(number)
@@ -29,7 +29,7 @@ def test_a_signal_to_stop_is_noted_by_its_name(orders, number):
 
 
 def test_a_hang_up_asks_for_the_settings(orders):
-    """SIGHUP stops nothing; it is noted until the loop has read the settings again."""
+    """SIGHUP does not stop katod; it is noted until the loop has reloaded the settings."""
     woken = []
     orders.wake = lambda: woken.append(orders.reload)
     signal.raise_signal(signal.SIGHUP)
@@ -38,7 +38,7 @@ def test_a_hang_up_asks_for_the_settings(orders):
 
 
 def test_a_second_signal_to_stop_ends_the_process_at_once():
-    """Whoever asks twice does not wait for the step under way: exit code 1."""
+    """A second signal does not wait for the current step: the exit code is 1."""
 
     def asked_twice():
         Signals.install()

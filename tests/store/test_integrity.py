@@ -1,4 +1,4 @@
-"""Whether a ledger can be used: what is intact, what is quarantined, what is refused and left alone."""
+"""Integrity of a ledger: what is accepted, what is quarantined, and what is refused and not touched."""
 
 import os
 import sqlite3
@@ -23,7 +23,7 @@ LOG = EventLog()
 
 
 def database(path, *statements):
-    """Make a database as some program does."""
+    """Create a database as any program might."""
     connection = sqlite3.connect(path, isolation_level=None)
     for statement in statements:
         connection.execute(statement)
@@ -31,12 +31,12 @@ def database(path, *statements):
 
 
 def unreleased(path, version=3):
-    """Make a ledger as katod did before its first release."""
+    """Create a ledger as katod did before its first release."""
     database(path, "CREATE TABLE applied (id INTEGER PRIMARY KEY)", f"PRAGMA user_version = {version}")
 
 
 def newer(path):
-    """Make a ledger of the next version of katod."""
+    """Create a ledger of a newer version of katod."""
     database(
         path,
         "CREATE TABLE t (x)",
@@ -46,7 +46,7 @@ def newer(path):
 
 
 def opened(folder):
-    """Open the ledger in a folder, and close it; return its sessions and the names of what was quarantined."""
+    """Open and close the ledger in a folder; return its sessions and the names of quarantined files."""
     ledger = Ledger.open(folder, LOG)
     sessions = [row.key for row in ledger.sessions()]
     ledger.close()
@@ -55,24 +55,24 @@ def opened(folder):
 
 @pytest.fixture
 def path(tmp_path):
-    """A ledger with one session."""
+    """Return the path of a ledger with one session."""
     ledger = Ledger.open(tmp_path, LOG)
     ledger.add_session(KEY)
     ledger.close()
     return tmp_path / LEDGER_NAME
 
 
-# -- what is usable ----------------------------------------------------------------------------------
+# -- what is accepted --------------------------------------------------------------------------------
 
 
 def test_an_intact_ledger_is_opened_as_it_is(path):
-    """It says whose it is and which version, in its first bytes."""
+    """An intact ledger has the application id and the version in its header, and keeps its rows."""
     assert opened(path.parent) == ([KEY], [])
     assert stated_identity(path) == (APPLICATION_ID, TABLES_VERSION)
 
 
 def test_a_ledger_is_readable_for_its_owner_only(path):
-    """Also one that was copied with other rights."""
+    """The ledger is made private when opened, even if it was copied with other permissions."""
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     path.chmod(0o644)
     opened(path.parent)
@@ -80,7 +80,7 @@ def test_a_ledger_is_readable_for_its_owner_only(path):
 
 
 def test_a_commit_is_on_the_disk_before_it_returns(tmp_path):
-    """A write-ahead log, and a sync for each commit."""
+    """The database uses WAL mode, and each commit is synced."""
     connection = integrity.connect(tmp_path / "x.db")
     assert connection.execute("PRAGMA journal_mode").fetchone()[0] == "wal"
     assert connection.execute("PRAGMA synchronous").fetchone()[0] == 2
@@ -88,18 +88,18 @@ def test_a_commit_is_on_the_disk_before_it_returns(tmp_path):
 
 
 def test_a_file_without_tables_gets_them(tmp_path):
-    """A crash while the ledger was made may leave one: nothing is lost with it."""
+    """A crash during creation may leave a file without tables: they are created, and nothing is lost."""
     database(tmp_path / LEDGER_NAME, "PRAGMA journal_mode=WAL")
     assert opened(tmp_path) == ([], [])
     assert stated_identity(tmp_path / LEDGER_NAME) == (APPLICATION_ID, TABLES_VERSION)
 
 
-# -- what was never released -------------------------------------------------------------------------
+# -- unreleased versions -----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("version", [1, 2, 3])
 def test_an_unreleased_ledger_is_quarantined(tmp_path, version):
-    """It is named as what it is, and keeps its bytes."""
+    """The quarantined file is named as unreleased and keeps its content."""
     unreleased(tmp_path / LEDGER_NAME, version)
     before = (tmp_path / LEDGER_NAME).read_bytes()
     assert opened(tmp_path) == ([], ["ledger.db.unreleased-1"])
@@ -107,7 +107,7 @@ def test_an_unreleased_ledger_is_quarantined(tmp_path, version):
 
 
 def test_after_an_unreleased_ledger_all_is_history(tmp_path, monkeypatch):
-    """`katod status` names the file; what was typed before is ignored, what is typed from now on is obeyed."""
+    """`katod status` names the file; commands typed before are ignored, and those typed from now on are obeyed."""
     world = World(tmp_path / "home", monkeypatch, seen_empty=False)
     world.state.mkdir()
     unreleased(world.state / LEDGER_NAME)
@@ -126,7 +126,7 @@ def test_after_an_unreleased_ledger_all_is_history(tmp_path, monkeypatch):
 
 
 def test_a_newer_ledger_is_refused_and_keeps_its_bytes(tmp_path):
-    """An older katod does not touch it, neither to write nor to read."""
+    """An older katod neither writes nor reads a newer ledger."""
     newer(tmp_path / LEDGER_NAME)
     before = (tmp_path / LEDGER_NAME).read_bytes()
     for open_it in (lambda: Ledger.open(tmp_path, LOG), lambda: Ledger.read(tmp_path)):
@@ -139,7 +139,7 @@ def test_a_newer_ledger_is_refused_and_keeps_its_bytes(tmp_path):
 
 @pytest.mark.parametrize("name", [LEDGER_NAME, f"{LEDGER_NAME}-wal"])
 def test_a_link_is_refused(path, name):
-    """What it leads to may be somebody else's: neither opened nor renamed."""
+    """A link may lead to someone else's file, so it is neither opened nor renamed."""
     aside = path.with_name("aside")
     if name == LEDGER_NAME:
         path.rename(aside)
@@ -151,7 +151,7 @@ def test_a_link_is_refused(path, name):
 
 
 def test_a_folder_that_cannot_be_written_is_no_damage(path, monkeypatch):
-    """A disk in trouble is said; the ledger stays where it is."""
+    """A disk error is reported as one, and the ledger stays where it is."""
 
     def full(*_):
         raise OSError(28, "No space left on device")
@@ -163,7 +163,7 @@ def test_a_folder_that_cannot_be_written_is_no_damage(path, monkeypatch):
 
 
 def test_a_ledger_that_cannot_be_renamed_is_an_error(path, monkeypatch):
-    """It is not overwritten: katod does not go on beside it."""
+    """A ledger that cannot be renamed is not overwritten: katod does not start."""
     path.write_bytes(b"garbage" * 1000)
 
     def refuse(*_):
@@ -240,7 +240,7 @@ DAMAGES = [
 
 @pytest.mark.parametrize("damage", DAMAGES, ids=lambda damage: damage.__name__)
 def test_a_damaged_ledger_is_quarantined_and_a_new_one_created(path, damage):
-    """Nothing of it is deleted; the log event names the file and the reason, no content."""
+    """Nothing of the damaged ledger is deleted; the log event has the file and the reason, but no content."""
     damage(path)
     logged = []
     Ledger.open(path.parent, EventLog(lambda *event: logged.append(event))).close()
@@ -252,7 +252,7 @@ def test_a_damaged_ledger_is_quarantined_and_a_new_one_created(path, damage):
 
 
 def test_a_log_goes_with_its_ledger(path):
-    """It may hold what was committed last; its index is of no use."""
+    """The WAL is kept with its ledger, as it may contain the last commits; the shared-memory file is deleted."""
     have_a_damaged_log(path)
     lose_its_log(path)
     integrity.quarantine(path, LedgerDamaged("x"), LOG)
@@ -261,7 +261,7 @@ def test_a_log_goes_with_its_ledger(path):
 
 
 def test_quarantined_ledgers_are_numbered_and_listed_oldest_first(tmp_path):
-    """The tenth comes after the ninth; other files are none."""
+    """Numbers are compared as numbers, and other files are not listed."""
     for name in ("damaged-10", "damaged-9", "damaged-x", "damaged-1-wal", "unreleased-2"):
         (tmp_path / f"{LEDGER_NAME}.{name}").touch()
     (tmp_path / LEDGER_NAME).write_bytes(b"garbage" * 1000)
@@ -270,7 +270,7 @@ def test_quarantined_ledgers_are_numbered_and_listed_oldest_first(tmp_path):
     ]
 
 
-# -- reading beside a daemon -------------------------------------------------------------------------
+# -- reading while a daemon runs ---------------------------------------------------------------------
 
 
 @each(
@@ -283,7 +283,7 @@ def test_quarantined_ledgers_are_numbered_and_listed_oldest_first(tmp_path):
     ],
 )
 def test_who_only_reads_is_told_and_quarantines_nothing(tmp_path_factory, damage, problem):
-    """The daemon does that, under its lock."""
+    """A reader raises an error; only the daemon quarantines, as it holds the lock."""
     folder = tmp_path_factory.mktemp("state")
     Ledger.open(folder, LOG).close()
     damage(folder / LEDGER_NAME)
@@ -294,7 +294,7 @@ def test_who_only_reads_is_told_and_quarantines_nothing(tmp_path_factory, damage
 
 
 def test_a_ledger_that_is_just_being_made_is_none_yet(tmp_path):
-    """An empty file is no damage for who reads: the daemon may be about to write it."""
+    """An empty file is not damage for a reader: the daemon may be about to write it."""
     (tmp_path / LEDGER_NAME).touch()
     assert Ledger.read(tmp_path) is None
 
@@ -323,12 +323,12 @@ def failing(statement, connection=None):
     ],
 )
 def test_only_damage_is_damage(error, damage):
-    """A busy, full or closed disk says nothing about the ledger."""
+    """A full disk or an error in katod says nothing about the ledger."""
     assert integrity.is_damage(error) is damage
 
 
 def test_an_error_of_sqlite_is_damage_by_its_code():
-    """A locked ledger is not."""
+    """Whether an SQLite error is damage depends on its code: a locked ledger is not damaged."""
     error = sqlite3.OperationalError("x")
     for code, damage in ((5, False), (13, False), (10, False), (11, True), (26, True), (11 | 1 << 8, True)):
         error.sqlite_errorcode = code
@@ -336,7 +336,7 @@ def test_an_error_of_sqlite_is_damage_by_its_code():
 
 
 def test_a_message_never_shows_what_was_stored():
-    """Of a text that cannot be decoded SQLite's error shows all."""
+    """SQLite's error for text that cannot be decoded contains that text, so it is replaced."""
     shown = [integrity.safe_database_message(error) for error in (
         sqlite3.OperationalError("Could not decode to UTF-8 column 'cwd' with text 'private'"),
         failing("SELECT * FROM missing"), LedgerUnreleased("it was written by an unreleased version of katod"),

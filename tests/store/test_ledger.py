@@ -1,4 +1,4 @@
-"""What the ledger remembers, and that asking it changes nothing."""
+"""What the ledger stores, and that lookups change nothing."""
 
 import inspect
 import sqlite3
@@ -39,7 +39,7 @@ def stored(ledger: Ledger, *ranges: Range) -> OutputRow:
     return row
 
 
-# -- look-ups ----------------------------------------------------------------------------------------
+# -- lookups -----------------------------------------------------------------------------------------
 
 LOOK_UPS = {
     "roots": (), "session": (1,), "sessions": (), "find_session": (SessionKey("codex", "unknown"),),
@@ -54,7 +54,7 @@ WRITERS = {
 
 
 def test_a_look_up_never_writes(ledger):
-    """Whatever is asked, known or not, no row changes."""
+    """No lookup changes a row, whether or not it finds something."""
     ledger.add_session(KEY)
     ledger.add_source(source())
     stored(ledger, Range("a"))
@@ -68,7 +68,7 @@ def test_a_look_up_never_writes(ledger):
 
 
 def test_every_method_is_known_to_write_or_not():
-    """A new method of the ledger belongs into one of the two lists above."""
+    """Every method of the ledger is in one of the two lists above."""
     methods = {name for name, _ in inspect.getmembers(Ledger, inspect.isfunction) if name[0] != "_"}
     assert methods - {"close", "transaction"} == LOOK_UPS.keys() | WRITERS
 
@@ -77,7 +77,7 @@ def test_every_method_is_known_to_write_or_not():
 
 
 def test_a_root_has_the_time_of_its_last_sweep(ledger):
-    """Stored again, it is not stored twice."""
+    """Storing a root again updates its time."""
     ledger.save_root(RootRow("/r", "claude", 5))
     ledger.save_root(RootRow("/r", "claude", 7))
     ledger.save_root(RootRow("/r/a/", "claude", 6))
@@ -85,7 +85,7 @@ def test_a_root_has_the_time_of_its_last_sweep(ledger):
 
 
 def test_a_session_is_found_by_its_whole_key(ledger):
-    """A sub-agent is a session of its own."""
+    """A session is found by its full key: a sub-agent is a session of its own."""
     added = ledger.add_session(KEY)
     assert ledger.find_session(KEY) == added == ledger.session(added.id)
     assert ledger.find_session(OTHER) is None
@@ -94,7 +94,7 @@ def test_a_session_is_found_by_its_whole_key(ledger):
 
 
 def test_a_session_is_stored_without_its_near_misses(ledger):
-    """They are only ever added to: a row that was loaded before does not take any back."""
+    """Near misses are only added to, so saving a row that was loaded earlier does not reset them."""
     row = ledger.add_session(KEY)
     ledger.add_near_misses({row.id: 2})
     row.cwd, row.auto, row.metadata, row.near_misses = "/app", "off", {"title": "t"}, 0
@@ -108,7 +108,7 @@ def test_a_session_is_stored_without_its_near_misses(ledger):
 
 
 def test_all_sources_come_without_their_states(ledger):
-    """States are large, and loaded only for a session that is translated."""
+    """States are large, so they are loaded only for a session that is translated."""
     for path in ("/a", "/b"):
         row = source(path)
         row.state = {"calls": {}}
@@ -119,14 +119,14 @@ def test_all_sources_come_without_their_states(ledger):
 
 
 def test_sources_come_as_the_class_that_is_asked_for(ledger):
-    """The catalog keeps more of a source than its row."""
+    """Sources are returned as instances of the given class, as the catalog keeps more than the row."""
     ledger.add_source(source())
     [found] = ledger.sources(Source)
     assert (type(found), found.due) == (Source, None)
 
 
 def test_a_source_is_stored_with_its_cursor(ledger):
-    """The next start reads on from there."""
+    """The stored cursor is where the next start resumes."""
     row = source()
     ledger.add_source(row)
     row.cursor, row.path, row.gone = Cursor(7), "/moved", True
@@ -140,7 +140,7 @@ def test_a_source_is_stored_with_its_cursor(ledger):
 
 
 def test_only_the_last_range_changes_and_none_is_stored_twice(ledger):
-    """A range that is ended, and one that follows it, are stored in their order."""
+    """A range that ended and the one after it are stored once, in order."""
     row = stored(ledger, Range("a"))
     row.ranges[0].end = "b"
     row.ranges.append(Range("c", switches=(("tools", True),)))
@@ -155,7 +155,7 @@ def test_only_the_last_range_changes_and_none_is_stored_twice(ledger):
 
 
 def test_outputs_are_found_by_session_and_by_path(ledger):
-    """By path without their ranges: whoever looks for a free name needs none."""
+    """An output is found by its session or its path; by path it is loaded without its ranges."""
     stored(ledger, Range("a"))
     ledger.add_output(output("other.md", 2))
     assert [row.path.name for row in ledger.outputs()] == ["n.md", "other.md"]
@@ -165,7 +165,7 @@ def test_outputs_are_found_by_session_and_by_path(ledger):
 
 
 def test_a_path_belongs_to_one_output(ledger):
-    """Two sessions never write to one file, whatever the controller thinks."""
+    """The ledger refuses a second output with the same path."""
     ledger.add_output(output("n.md", 1))
     with pytest.raises(sqlite3.IntegrityError):
         ledger.add_output(output("n.md", 2))
@@ -183,7 +183,7 @@ def test_a_path_belongs_to_one_output(ledger):
     ],
 )
 def test_a_session_is_busy_while_anything_is_to_be_written(ranges, fields, busy):
-    """An open range, an open intent, or an output with its own stream."""
+    """A session is busy while it has an open range, an open intent, or an output with its own stream."""
     ledger = memory_ledger()
     ledger.add_session(KEY)
     row = ledger.add_output(output("n.md", 1, *ranges))
@@ -197,7 +197,7 @@ def test_a_session_is_busy_while_anything_is_to_be_written(ranges, fields, busy)
     ("auto", "busy"), [("", False), ("wanted", True), ("yes", False), ("no", False), ("off", False)]
 )
 def test_a_session_that_may_be_auto_recorded_is_busy(ledger, auto, busy):
-    """It is translated until its project is known."""
+    """A session that may be auto-recorded is busy until its project is known."""
     row = ledger.add_session(KEY)
     row.auto = auto
     ledger.save_session(row)
@@ -208,7 +208,7 @@ def test_a_session_that_may_be_auto_recorded_is_busy(ledger, auto, busy):
 
 
 def test_an_event_has_the_place_where_it_was_first_seen(ledger):
-    """One that is noted twice keeps the first place; each session has its own."""
+    """An event seen twice keeps its first place, and each session has places of its own."""
     ledger.add_seen([SeenRow(1, 70, 5, 3), SeenRow(1, 70, 2, 4), SeenRow(1, 80, 3, 3), SeenRow(2, 70, 0, 9)])
     ledger.add_seen([SeenRow(1, 80, 3, 99)])
     assert ledger.place(1, 70) == (2, 4)
@@ -218,20 +218,20 @@ def test_an_event_has_the_place_where_it_was_first_seen(ledger):
 
 
 def test_a_command_is_applied_in_all_sessions_for_ever(ledger):
-    """Applying it again changes nothing."""
+    """A command is applied for all sessions, and applying it again changes nothing."""
     ledger.add_applied(["one", "two"])
     ledger.add_applied(["two"])
     assert [ledger.is_applied(key) for key in ("one", "two", "three")] == [True, True, False]
 
 
 def test_an_id_is_kept_as_eight_bytes():
-    """The same ones in every process and version: the ledger would know nothing again otherwise."""
+    """The hash of an id is the same in every process and version, as the ledger depends on it."""
     assert id_hash("claude:s:1") == 4752963542131453608
-    assert -(2**63) <= id_hash("é") < 2**63  # SQLite has no larger integers
+    assert -(2**63) <= id_hash("é") < 2**63  # the range of SQLite's integers
 
 
 def test_refusals_are_kept_newest_first_and_not_for_ever(ledger):
-    """Two hundred are kept; ten are shown."""
+    """The last two hundred refusals are stored, and ten are returned by default."""
     for number in range(205):
         ledger.add_refusal(RefusalRow(0, KEY, str(number), "start", "why"))
     assert [row.time for row in ledger.refusals()] == [str(204 - n) for n in range(10)]
@@ -239,7 +239,7 @@ def test_refusals_are_kept_newest_first_and_not_for_ever(ledger):
 
 
 def test_a_second_project_of_a_name_gets_a_hash(ledger):
-    """The first one keeps its name, and each folder stays as it is once it is given."""
+    """The first project keeps the plain name, and a folder does not change once it is stored."""
     ledger.add_project(ledger.project_folder("app", "/a/app"), "/a/app")
     second = ledger.project_folder("app", "/b/app")
     assert second.startswith("app-")
@@ -250,7 +250,7 @@ def test_a_second_project_of_a_name_gets_a_hash(ledger):
 
 
 def test_a_project_that_was_only_looked_up_has_no_folder_yet(ledger):
-    """Its name is free for the first one that makes an output."""
+    """A name is free until a project creates an output with it."""
     assert [ledger.project_folder("app", f"/{n}/app") for n in range(2)] == ["app", "app"]
 
 
@@ -262,7 +262,7 @@ class Failed(Exception):
 
 
 def test_a_transaction_that_fails_leaves_nothing(ledger):
-    """All of it is rolled back, and the error goes on."""
+    """All changes are rolled back, and the error is raised."""
 
     def keys():
         ledger.add_session(KEY)
@@ -279,7 +279,7 @@ def test_a_transaction_that_fails_leaves_nothing(ledger):
 
 
 def test_a_full_disk_is_an_error_of_the_ledger(ledger):
-    """It is said so, and what was stored before is still there."""
+    """A full disk is a `LedgerError` with a hint, and what was stored before is still there."""
     ledger.add_session(KEY)
     ledger.db.execute(f"PRAGMA max_page_count = {ledger.db.execute('PRAGMA page_count').fetchone()[0]}")
     with pytest.raises(LedgerError, match="cannot be written") as raised, ledger.transaction():
@@ -290,7 +290,7 @@ def test_a_full_disk_is_an_error_of_the_ledger(ledger):
 
 
 def test_damage_during_a_transaction_is_not_called_a_full_disk(ledger):
-    """A table that is missing has nothing to do with the disk."""
+    """A missing table is an error without the hint about a full disk."""
     ledger.db.execute("DROP TABLE applied")
     with pytest.raises(LedgerError) as raised, ledger.transaction():
         ledger.add_applied(["one"])
@@ -298,14 +298,14 @@ def test_damage_during_a_transaction_is_not_called_a_full_disk(ledger):
 
 
 def test_a_mistake_of_katod_is_not_called_an_error_of_the_disk(ledger):
-    """A row that may not be there twice is raised as what it is."""
+    """A duplicate row is a bug in katod, and is raised unchanged."""
     ledger.add_session(KEY)
     with pytest.raises(sqlite3.IntegrityError), ledger.transaction():
         ledger.add_session(KEY)
 
 
 def test_what_is_committed_is_there_when_it_is_opened_again(tmp_path):
-    """One writes; others read meanwhile, and find nothing where there is no ledger."""
+    """Committed rows are visible to readers and after reopening; without a ledger there is no reader."""
     assert Ledger.read(tmp_path) is None
     ledger = Ledger.open(tmp_path, EventLog())
     reader = Ledger.read(tmp_path)

@@ -1,4 +1,4 @@
-"""What an output's row tells of itself."""
+"""What can be computed from an output's row."""
 
 from pathlib import Path
 
@@ -17,7 +17,7 @@ def output(*ranges: Range, behind: dict[str, object] | None = None) -> OutputRow
 
 
 def test_the_parts_are_those_below_the_root():
-    """The root itself is none of them."""
+    """The parts are relative to the root."""
     assert output().parts == ("app", "n.md")
 
 
@@ -26,18 +26,18 @@ def test_the_parts_are_those_below_the_root():
     [([], False), ([Range("a")], True), ([Range("a", end="b")], False), ([Range("a", end="b"), Range("c")], True)],
 )
 def test_an_output_is_open_while_its_last_range_has_no_end(ranges, expected):
-    """One that was never recorded to is closed."""
+    """An output is open while its last range has no end; one that was never recorded to is closed."""
     assert output(*ranges).open is expected
 
 
 def test_a_source_counts_up_to_its_cursor_while_the_output_is_open():
-    """Once it has ended, its ranges say how far it goes, and the cursor says nothing."""
+    """An open output is limited by the source's cursor; for one that ended, its ranges are the limit."""
     assert output(Range("a")).limit(SOURCE) == 70
     assert output(Range("a", end="b")).limit(SOURCE) is None
 
 
 def test_an_output_with_its_own_stream_has_reached_less():
-    """It has come as far as its own stream; of a source that it has not begun it has nothing."""
+    """It has reached the position of its own stream; a source that the stream has not begun counts as 0."""
     assert output(Range("a")).reached(SOURCE) == 70
     assert output(Range("a"), behind={}).reached(SOURCE) == 70
     assert output(Range("a"), behind={"offsets": {"3": 40}}).reached(SOURCE) == 40

@@ -1,4 +1,4 @@
-"""The ledger's tables: whatever a row class can hold is stored, and comes back as it was."""
+"""The ledger's tables: every value that a row class allows is stored and read back unchanged."""
 
 import sqlite3
 import types
@@ -35,7 +35,7 @@ SIMPLE: dict[Any, st.SearchStrategy[Any]] = {
 
 
 def values_of(hint: Any) -> st.SearchStrategy[Any]:
-    """Return a strategy for the values of a type, as the row classes use them."""
+    """Return a strategy for the values of a type, as used in the row classes."""
     origin, arguments = get_origin(hint), get_args(hint)
     if origin is Annotated:
         return values_of(arguments[0])
@@ -56,10 +56,10 @@ def values_of(hint: Any) -> st.SearchStrategy[Any]:
 
 @cache
 def rows_of(kind: Any) -> st.SearchStrategy[Any]:
-    """Return a strategy for instances of a class, whose fields say what they hold."""
+    """Return a strategy for instances of a class, from the types of its fields."""
     hints = get_type_hints(kind, include_extras=True)
     if is_dataclass(kind):
-        hints.pop("ranges", None)  # a table of their own
+        hints.pop("ranges", None)  # in a table of their own
     fields = {name: values_of(hint) for name, hint in hints.items()}
     return st.builds(kind, **fields)
 
@@ -69,7 +69,7 @@ def columns(table: tables.Table[Any], row: Any) -> dict[str, Any]:
 
 
 def database(table: tables.Table[Any] | None = None) -> sqlite3.Connection:
-    """Return a ledger in memory, or one with a single table."""
+    """Return a ledger in memory, or a database with a single table."""
     return MemoryDatabase(table.create if table else SCHEMA)
 
 
@@ -90,7 +90,7 @@ def test_a_row_comes_back_from_its_table_as_it_was_stored(table, data):
 @examples(6, 500)
 @given(st.data())
 def test_an_update_leaves_the_fixed_columns(table, data):
-    """What a row is made with stays; every other column takes the new value."""
+    """Fixed columns keep the values that the row was inserted with; every other column is updated."""
     old, new = (data.draw(rows_of(table._row)) for _ in "ab")
     old.id = new.id = 1
     connection = database(table)
@@ -104,7 +104,7 @@ def test_an_update_leaves_the_fixed_columns(table, data):
 
 
 def test_the_id_zero_stands_for_the_next_free_one():
-    """Rows that are not stored yet have no id."""
+    """A row with the id 0 is not stored yet, and gets the next free id."""
     connection = database()
     for _ in range(2):
         connection.execute(tables.REFUSALS.insert, tables.REFUSALS.values(RefusalRow(0, KEY, "", "", "")))
@@ -112,7 +112,7 @@ def test_the_id_zero_stands_for_the_next_free_one():
 
 
 def test_a_row_can_be_read_as_a_subclass():
-    """It has the fields of the row, and its own at their defaults."""
+    """The result has the fields of the row, and its own fields with their defaults."""
 
     class More(SourceRow):
         more = "default"
@@ -122,7 +122,7 @@ def test_a_row_can_be_read_as_a_subclass():
 
 
 def test_values_that_are_unknown_are_null():
-    """An optional field without a value is NULL, not the JSON of null."""
+    """An optional field without a value is NULL, not the JSON `null`."""
     for table, row, names in (
         (SESSIONS, SESSION, ["metadata", "output"]),
         (SOURCES, SOURCE, ["baseline", "state", "version"]),
@@ -133,14 +133,14 @@ def test_values_that_are_unknown_are_null():
 
 
 def stored(table: tables.Table[Any], row: Any) -> dict[str, Any]:
-    """Return what SQLite gives back of a row."""
+    """Return the values that SQLite returns for a row, by column."""
     connection = database(table)
     connection.execute(table.insert, table.values(row))
     return dict(zip(columns(table, row), connection.execute(table.select).fetchone(), strict=True))
 
 
 def with_(table: tables.Table[Any], row: Any, **values: Any) -> tuple[Any, ...]:
-    """Return what is stored of a row, with other values in some columns."""
+    """Return the stored values of a row, with other values in some columns."""
     return tuple((stored(table, row) | values).values())
 
 
@@ -168,13 +168,13 @@ def with_(table: tables.Table[Any], row: Any, **values: Any) -> tuple[Any, ...]:
     ],
 )
 def test_what_katod_did_not_write_is_damage(table, values):
-    """A value of another shape raises LedgerDamaged, and is not shown."""
+    """A value of an invalid shape raises `LedgerDamaged`, and is not part of the message."""
     with pytest.raises(LedgerDamaged, match="data that katod did not write"):
         table.read(values)
 
 
 def test_options_of_a_newer_katod_are_named_as_such():
-    """An option that this version does not know is no damage: the ledger must not be quarantined for it."""
+    """An unknown option is not damage: the ledger must not be quarantined for it."""
     with pytest.raises(LedgerError, match="options from a newer version of katod") as raised:
         OUTPUTS.read(with_(OUTPUTS, OUTPUT, options='{"not_yet_known":true}'))
     assert not isinstance(raised.value, LedgerDamaged)
@@ -182,12 +182,12 @@ def test_options_of_a_newer_katod_are_named_as_such():
 
 
 def test_options_of_an_older_katod_get_the_defaults():
-    """An option that was added since has its default in a recording made before."""
+    """An option that was added since has its default in an older recording."""
     assert OUTPUTS.read(with_(OUTPUTS, OUTPUT, options='{"thinking":true}')).options == Options(thinking=True)
 
 
 def test_the_schema_holds_every_table():
-    """SQLite has one table for each, with the columns of its row class in their order."""
+    """SQLite has one table for each, with the columns of its row class in order."""
     connection = database()
     names = [row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
     assert len(names) == len(TABLES)
@@ -200,7 +200,7 @@ def test_the_schema_holds_every_table():
     [("key", False, True), ("metadata", True, False), ("output", True, False), ("auto", False, False)],
 )
 def test_a_field_makes_its_columns_constraints(column, null, unique):
-    """A column may be NULL where its field is optional, and is unique where the field is annotated so."""
+    """A column is nullable if its field is optional, and unique if the field is annotated so."""
     connection = database()
     found = {row[1]: not row[3] for row in connection.execute("PRAGMA table_info(sessions)")}
     indexes = [row[1] for row in connection.execute("PRAGMA index_list(sessions)") if row[2]]

@@ -1,4 +1,4 @@
-"""Compressed session files: the same session, whatever the file is called."""
+"""Compressed session files: the same session as the uncompressed file."""
 
 import pytest
 import zstandard
@@ -11,7 +11,7 @@ from tests.support.records import Codex
 
 
 def pack(path, content):
-    """Compress in two frames, as a writer that appends does."""
+    """Compress a file in two frames, as a writer that appends does."""
     half = len(content) // 2
     path.write_bytes(zstandard.compress(content[:half]) + zstandard.compress(content[half:]))
     return path
@@ -36,7 +36,7 @@ def test_what_is_no_zstd_is_a_source_error(tmp_path):
 
 @pytest.mark.parametrize("content", [b"", zstandard.compress(b"x" * 9000)[:20]])
 def test_a_file_that_is_cut_short_gives_what_it_holds(tmp_path, content):
-    """An incomplete line gives no record."""
+    """A truncated file gives its complete lines only."""
     path = tmp_path / "a.jsonl.zst"
     path.write_bytes(content)
     with open_source(str(path)) as file:
@@ -44,7 +44,7 @@ def test_a_file_that_is_cut_short_gives_what_it_holds(tmp_path, content):
 
 
 def test_a_rollout_that_is_compressed_meanwhile_is_the_same_session(world):
-    """Nothing is written twice, and what was said before can be exported."""
+    """Nothing is written twice, and earlier messages can be exported."""
     make, source = Codex(), world.codex()
     source.append(make.meta(), make.user("::start n\none"), make.says("two"))
     world.once()

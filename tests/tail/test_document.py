@@ -12,19 +12,19 @@ from katod.tail.source import open_source
 
 @pytest.fixture
 def path(tmp_path):
-    """Where the document is."""
+    """Return the path of the document."""
     return tmp_path / "session.json"
 
 
 def read(path, cursor=None):
-    """Return what one step reads after a cursor, which has to match the document."""
+    """Return what one step reads after a cursor, which must match the document."""
     with open_source(str(path)) as file:
         file.verify_anchor(cursor or Cursor())
         return file.read(cursor or Cursor(), 1)
 
 
 def test_a_document_is_one_line(path):
-    """Its length and its number of lines do not matter; the budget of a step does not cut it."""
+    """Neither its length, nor its line breaks, nor the budget of a step split a document."""
     content = json.dumps({"messages": ["hello\n"] * 100}, indent=2)
     path.write_text(content)
     batch = read(path)
@@ -34,14 +34,14 @@ def test_a_document_is_one_line(path):
 
 
 def test_what_was_read_is_not_read_again(path):
-    """As long as the document stays the same."""
+    """An unchanged document gives no lines."""
     path.write_text('{"a": 1}')
     assert list(read(path, read(path).cursor).lines) == []
 
 
 @pytest.mark.parametrize("content", ['{"a": 2}', '{"a": 1, "b": 2}', "{}"], ids=["as long", "longer", "shorter"])
 def test_a_document_that_changed_is_a_rewritten_one(path, content):
-    """It is recognised even if its length is the same, and read again from the start."""
+    """A changed document is recognised even if its length is the same, and is read again from the start."""
     path.write_text('{"a": 1}')
     cursor = read(path).cursor
     path.write_text(content)

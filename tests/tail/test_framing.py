@@ -82,7 +82,7 @@ def test_lines_follow_each_other_without_gaps(data, base):
 
 @given(BYTES, st.data())
 def test_framing_at_any_newline_gives_the_same_lines(data, draw):
-    """Reading up to any newline and resuming after it gives the same lines as reading in one go."""
+    """Reading up to any newline and resuming after it gives the same lines as one read."""
     ends = [0, *(line.end for line in frame(data, 0))]
     cut = draw.draw(st.sampled_from(ends))
     assert frame(data[:cut], 0) + frame(data[cut:], cut) == frame(data, 0)

@@ -20,7 +20,7 @@ from katod.tail.source import open_source
     ],
 )
 def test_a_file_is_opened_by_its_name_and_its_first_bytes(tmp_path, name, content, kind):
-    """An indented object is a document, whatever its file is called."""
+    """An indented object is a document, whatever its file name is."""
     path = tmp_path / name
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(content.encode())
@@ -49,7 +49,7 @@ def a_fifo(path):
 
 @pytest.mark.parametrize("make", [a_folder, a_link, a_fifo], ids=lambda make: make.__name__)
 def test_what_is_no_regular_file_is_refused(tmp_path, make):
-    """Nothing is followed, and opening a FIFO does not wait."""
+    """Links are not followed, and opening a FIFO does not block."""
     path = tmp_path / "s.jsonl"
     make(path)
     with pytest.raises(SourceError) as caught, open_source(str(path)):
@@ -59,7 +59,7 @@ def test_what_is_no_regular_file_is_refused(tmp_path, make):
 
 
 def test_the_descriptor_is_closed_after_the_step(tmp_path):
-    """Also when the step fails."""
+    """The descriptor is closed even if the step fails."""
     path = tmp_path / "s.jsonl"
     path.write_text("{}\n")
     descriptors = []

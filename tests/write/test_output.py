@@ -1,4 +1,4 @@
-"""Outputs on the disk: looked at, appended to, completed; and what others did to them."""
+"""Outputs on disk: checked, appended to, completed; and what others have done to them."""
 
 import errno
 import os
@@ -25,26 +25,26 @@ def place(tmp_path):
 
 
 def append_new(place, data):
-    """Make an output and append to it."""
+    """Create an output and append to it."""
     make(place)
     return append(place, data)
 
 
 def put(place, data):
-    """Have a file of the person's own stand there."""
+    """Write a file as another program would."""
     place.path.parent.mkdir(parents=True, exist_ok=True)
     place.path.write_bytes(data)
 
 
 def short_writes(monkeypatch, size):
-    """Let every write take a few bytes at the most, as a quota or a signal would."""
+    """Limit every write to a few bytes, as a quota or a signal would."""
     real = os.write
     monkeypatch.setattr(os, "write", lambda fd, data: real(fd, bytes(data)[:size]))
 
 
 @contextmanager
 def failing_writes(monkeypatch, error, after=0):
-    """Let writes fail once that many bytes were taken."""
+    """Make writes fail after that many bytes."""
     real, left = os.write, [after]
 
     def write(fd, data):
@@ -63,7 +63,7 @@ def failing_writes(monkeypatch, error, after=0):
 
 
 def test_new_output_is_made_with_its_folders(place):
-    """The first append makes the file and its folders, readable by the owner alone."""
+    """The first append creates the file and its folders, accessible to the owner only."""
     known = append_new(place, INTENT)
     status = place.path.stat()
     assert place.path.read_bytes() == INTENT
@@ -72,7 +72,7 @@ def test_new_output_is_made_with_its_folders(place):
 
 
 def test_appends_follow_each_other(place):
-    """Each append goes behind the one before, and what is known afterwards is what stands there."""
+    """Each append follows the one before, and its result matches the file."""
     append_new(place, b"one\n")
     known = append(place, b"two\n")
     assert place.path.read_bytes() == b"one\ntwo\n"
@@ -81,21 +81,21 @@ def test_appends_follow_each_other(place):
 
 @pytest.mark.parametrize("size", [1, 3, 16])
 def test_short_writes_are_gone_on_with(place, monkeypatch, size):
-    """A write that takes less than it was given is repeated until all is written."""
+    """A short write is continued until everything is written."""
     short_writes(monkeypatch, size)
     known = append_new(place, INTENT)
     assert (place.path.read_bytes(), known.size) == (INTENT, len(INTENT))
 
 
 def test_write_that_takes_nothing_is_an_error(place, monkeypatch):
-    """A disk that takes no more bytes without an error does not hold katod for ever."""
+    """A disk that accepts no bytes and gives no error does not block katod."""
     short_writes(monkeypatch, 0)
     with pytest.raises(OutputError, match="0 bytes"):
         append_new(place, INTENT)
 
 
 def test_what_was_written_is_synced_with_its_folder(place, monkeypatch):
-    """The bytes of a new file and its name are on the disk before an append returns."""
+    """The bytes of a new file and its name are synced before an append returns."""
     synced = []
     monkeypatch.setattr(output, "_sync", lambda fd: synced.append(os.fstat(fd).st_ino))
     real = os.fsync
@@ -107,7 +107,7 @@ def test_what_was_written_is_synced_with_its_folder(place, monkeypatch):
 
 @pytest.mark.parametrize("error", [errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS, errno.EFBIG])
 def test_disk_error_names_the_output(place, monkeypatch, error):
-    """A full, broken or read-only disk is an error of the output, with its path and the reason."""
+    """A full, broken or read-only disk is an `OutputError` with the path and the reason."""
     with failing_writes(monkeypatch, error), pytest.raises(OutputError) as caught:
         append_new(place, INTENT)
     assert str(place.path) in str(caught.value)
@@ -115,7 +115,7 @@ def test_disk_error_names_the_output(place, monkeypatch, error):
 
 
 def test_file_that_someone_made_is_not_taken(place):
-    """A new output never goes into a file that holds something."""
+    """A new output is never written to a file that has content."""
     put(place, b"a note\n")
     with pytest.raises(OutputError, match="a different file"):
         append_new(place, INTENT)
@@ -123,14 +123,14 @@ def test_file_that_someone_made_is_not_taken(place):
 
 
 def test_empty_file_is_taken(place):
-    """An empty file under the name, which a command may name, is written to at once."""
+    """An empty file with the output's name is used as the output."""
     put(place, b"")
     known = append_new(place, INTENT)
     assert (place.path.read_bytes(), known.size) == (INTENT, len(INTENT))
 
 
 def test_output_deleted_since_the_look_is_an_output_error(place):
-    """A file that goes away between the detect_change and the append is an error that can be tried again."""
+    """A file deleted between check and append is an `OutputError`, so the append can be retried."""
     append_new(place, INTENT)
     place.path.unlink()
     with pytest.raises(OutputError):
@@ -138,7 +138,7 @@ def test_output_deleted_since_the_look_is_an_output_error(place):
 
 
 def test_note_without_newline_is_not_glued_to(place):
-    """Behind foreign words that end within a line the append begins on a line of its own."""
+    """After a user's note without a final newline, the append begins on a new line."""
     append_new(place, b"one\n")
     put(place, b"one\nmy note")
     append(place, b"two\n")
@@ -147,7 +147,7 @@ def test_note_without_newline_is_not_glued_to(place):
 
 @pytest.mark.parametrize("kind", ["link", "linked folder", "hard link", "fifo", "directory"])
 def test_odd_file_is_refused_as_an_output_error(place, kind, tmp_path):
-    """What was put in the place of an output is not written to, and the output can be tried again later."""
+    """What replaced an output is not written to, and the output can be retried later."""
     precious = tmp_path / "precious.md"
     precious.write_bytes(b"precious")
     if kind == "linked folder":
@@ -174,17 +174,17 @@ def test_odd_file_is_refused_as_an_output_error(place, kind, tmp_path):
     assert not (tmp_path / "elsewhere/auth.md").exists()
 
 
-# -- looking ---------------------------------------------------------------------------------------
+# -- checking --------------------------------------------------------------------------------------
 
 
 def test_output_that_was_never_made_is_the_same(place):
-    """Before the first append there is nothing to detect_change."""
+    """Before the first append there is nothing to compare."""
     assert detect_change(place, Known()) == ("same", Known())
 
 
 @pytest.mark.parametrize("data", [INTENT + b"note\n", INTENT[:-3], INTENT.replace(b"hello", b"HELLO"), b"x\n", b""])
 def test_edited_output_is_adopted(place, data):
-    """A longer, shorter or changed file is adopted as it is now."""
+    """A longer, shorter or changed file is adopted with its current content."""
     known = append_new(place, INTENT)
     put(place, data)
     seen = detect_change(place, known)
@@ -193,7 +193,7 @@ def test_edited_output_is_adopted(place, data):
 
 
 def test_replaced_file_is_edited(place):
-    """Another file with the same bytes, as an editor saves it, counts as edited."""
+    """A new file with the same bytes, as an editor saves it, counts as edited."""
     known = append_new(place, INTENT)
     place.path.rename(place.path.with_name("old"))
     put(place, INTENT)
@@ -202,7 +202,7 @@ def test_replaced_file_is_edited(place):
 
 @pytest.mark.parametrize("lost", ["file", "folder", "root"])
 def test_lost_output_is_gone(place, lost):
-    """A file, folder or root that is no longer there is gone, and nothing is known of it any more."""
+    """If the file, its folder or the root is missing, the output is gone and its known state is reset."""
     known = append_new(place, INTENT)
     path = {"file": place.path, "folder": place.path.parent, "root": place.root}[lost]
     path.rename(place.root.parent / "moved")
@@ -210,7 +210,7 @@ def test_lost_output_is_gone(place, lost):
 
 
 def test_look_changes_nothing(place):
-    """Looking at an output leaves its bytes and times."""
+    """Checking an output changes neither its bytes nor its times."""
     known = append_new(place, INTENT)
     before = place.path.stat()
     detect_change(place, known)
@@ -222,7 +222,7 @@ def test_look_changes_nothing(place):
 
 @pytest.mark.parametrize("cut", range(0, len(INTENT) + 1, 3))
 def test_first_intent_is_completed(place, cut):
-    """A new output that a crash left in part, or not at all, holds its intent once."""
+    """A first intent that a crash left unwritten, or written in part, is completed and written once."""
     known = make(place)
     put(place, INTENT[:cut])
     known, _ = complete(place, known, INTENT, BOUNDS)
@@ -232,7 +232,7 @@ def test_first_intent_is_completed(place, cut):
 @pytest.mark.parametrize("cut", range(3, len(EVENTS[0])))
 @pytest.mark.parametrize("before", [b"", b"my note\n"])
 def test_first_intent_is_completed_in_a_file_that_was_edited_meanwhile(place, before, cut):
-    """However little of it a crash left, and whoever wrote there since, the output is known to be katod's."""
+    """Even if the file was edited since, and little of the intent is in it, the file is known to be katod's."""
     known = make(place)
     put(place, before + INTENT[:cut])
     known, foreign = complete(place, known, INTENT, BOUNDS)
@@ -241,7 +241,7 @@ def test_first_intent_is_completed_in_a_file_that_was_edited_meanwhile(place, be
 
 @pytest.mark.parametrize("cut", range(0, len(INTENT) + 1, 3))
 def test_later_intent_is_completed(place, cut):
-    """A batch that a crash left in part is completed behind what stood there."""
+    """An intent that a crash left in part is completed after the existing content."""
     known = append_new(place, b"before\n")
     put(place, b"before\n" + INTENT[:cut])
     known, _ = complete(place, known, INTENT, BOUNDS)
@@ -250,7 +250,7 @@ def test_later_intent_is_completed(place, cut):
 
 
 def test_completing_twice_adds_nothing(place):
-    """An intent that is whole is left as it is, whatever is known of the file."""
+    """A complete intent is not changed, whatever is known of the file."""
     known = append_new(place, b"before\n")
     for _ in range(3):
         complete(place, known, INTENT, BOUNDS)
@@ -258,7 +258,7 @@ def test_completing_twice_adds_nothing(place):
 
 
 def test_nul_tail_of_power_loss_is_replaced(place):
-    """NUL bytes in the place of the intent are cut off and the intent is written."""
+    """NUL bytes in place of the intent are cut off, and the intent is written."""
     known = append_new(place, b"before\n")
     put(place, b"before\n" + INTENT[:10] + b"\0" * 200)
     complete(place, known, INTENT, BOUNDS)
@@ -266,7 +266,7 @@ def test_nul_tail_of_power_loss_is_replaced(place):
 
 
 def test_note_behind_a_torn_batch_stays(place):
-    """What a person wrote behind a torn batch stays, and the missing events follow it."""
+    """A user's note after a torn intent stays, and the missing events follow it."""
     known = append_new(place, b"before\n")
     put(place, b"before\n" + EVENTS[0] + b"my note")
     complete(place, known, INTENT, BOUNDS)
@@ -274,7 +274,7 @@ def test_note_behind_a_torn_batch_stays(place):
 
 
 def test_file_edited_before_its_end_is_completed_at_its_end(place):
-    """A file whose earlier words were changed gets the intent once, at its end."""
+    """If earlier content was edited, the intent is completed once, at the end of the file."""
     known = append_new(place, b"before, as katod wrote it\n")
     put(place, b"changed by hand\n" + INTENT[:30])
     complete(place, known, INTENT, BOUNDS)
@@ -282,7 +282,7 @@ def test_file_edited_before_its_end_is_completed_at_its_end(place):
 
 
 def test_short_intent_is_found_behind_an_edit_close_before_it(place):
-    """An edit within the last kilobyte, a short batch that was written, and a note behind it: nothing is doubled."""
+    """A written intent is found between an edit within the last kilobyte and a note, and is not written twice."""
     known = append_new(place, INTENT + b"\n%s\n" % (b"words. " * 40))
     short = b"\nyes.\n"
     edited = place.path.read_bytes().replace(b"hello", b"hello, with a word of mine")
@@ -292,7 +292,7 @@ def test_short_intent_is_found_behind_an_edit_close_before_it(place):
 
 
 def test_short_intent_is_found_behind_a_line_that_someone_left_open(place):
-    """The line was open when katod went on below it; then a line above and a note behind it came."""
+    """The intent follows an unterminated line; a line inserted at the top and a note after it do not hide it."""
     append_new(place, INTENT + b"\n%s\n" % (b"words. " * 40))
     with place.path.open("ab") as file:
         file.write(b"half a note")
@@ -306,7 +306,7 @@ def test_short_intent_is_found_behind_a_line_that_someone_left_open(place):
 
 
 def test_short_intent_is_found_behind_edits_all_around_it(place):
-    """A line among the last words, a short batch that was written, and a note behind it: nothing is doubled."""
+    """A written intent is found between an inserted line and a note, and is not written twice."""
     known = append_new(place, INTENT + b"\n%s\nthe last line\n" % (b"words. " * 40))
     short = b"\nyes.\n"
     edited = place.path.read_bytes().replace(b"the last", b"a word of mine\nthe last")
@@ -316,14 +316,14 @@ def test_short_intent_is_found_behind_edits_all_around_it(place):
 
 
 def test_output_known_to_an_older_katod_is_the_same(place):
-    """What was kept before there was a second hash is still compared."""
+    """A state stored before there was a second hash is still compared."""
     known = append_new(place, INTENT)
     assert detect_change(place, known._replace(tail=known.tail.partition(".")[0])).change == "same"
 
 
 @pytest.mark.parametrize("data", [b"- my list\n", b"---\ntags: [mine]\n---\nmy note\n", b"a note\n"])
 def test_file_that_someone_made_is_never_made_an_output(place, data):
-    """A file with something in it that the ledger does not know was made by someone else: it is left alone."""
+    """A file with content that is not in the ledger belongs to someone else, and is not changed."""
     put(place, data)
     with pytest.raises(OutputError, match="a different file"):
         make(place)
@@ -331,7 +331,7 @@ def test_file_that_someone_made_is_never_made_an_output(place, data):
 
 
 def test_lost_output_is_not_completed(place):
-    """Where the file is gone, a new one has to say so first."""
+    """If the file is gone, the intent is not written until the new file has a mark that says so."""
     known = append_new(place, b"before\n")
     place.path.unlink()
     with pytest.raises(OutputError, match="no longer exists"):
@@ -340,7 +340,7 @@ def test_lost_output_is_not_completed(place):
 
 @pytest.mark.parametrize("error", [errno.ENOSPC, errno.EIO])
 def test_disk_error_while_completing_is_an_output_error(place, monkeypatch, error):
-    """A disk that is still full when the output is tried again is no other error than the first time."""
+    """A disk error during a retry is the same `OutputError` as the first time."""
     known = append_new(place, b"before\n")
     with failing_writes(monkeypatch, error), pytest.raises(OutputError) as caught:
         complete(place, known, INTENT, BOUNDS)
@@ -349,7 +349,7 @@ def test_disk_error_while_completing_is_an_output_error(place, monkeypatch, erro
 
 @pytest.mark.parametrize("after", range(0, len(INTENT), 5))
 def test_full_disk_loses_and_doubles_nothing(place, monkeypatch, after):
-    """Where an append fails half-way, trying again when there is room gives the bytes exactly once."""
+    """If an append fails half-way, a retry completes it, and every byte is written exactly once."""
     known = append_new(place, b"before\n")
     with failing_writes(monkeypatch, errno.ENOSPC, after), pytest.raises(OutputError):
         append(place, INTENT)
@@ -361,7 +361,7 @@ def test_full_disk_loses_and_doubles_nothing(place, monkeypatch, after):
 
 
 def test_asset_is_saved_beside_its_output_once(place):
-    """An attachment lies in the folder beside the output; one that is there already stays."""
+    """An attachment is in a folder next to the output; an existing one is not written again."""
     append_new(place, INTENT)
     for _ in range(2):
         save_asset(place, "auth.assets", "ab.png", b"png")
@@ -370,7 +370,7 @@ def test_asset_is_saved_beside_its_output_once(place):
 
 
 def test_asset_cut_short_is_saved_whole(place):
-    """An attachment that a crash left in part is whole when it is saved again."""
+    """An attachment that a crash left incomplete is replaced when it is saved again."""
     save_asset(place, "auth.assets", "ab.png", b"png")
     (place.path.parent / "auth.assets/ab.png").write_bytes(b"p")
     save_asset(place, "auth.assets", "ab.png", b"png")
@@ -378,7 +378,7 @@ def test_asset_cut_short_is_saved_whole(place):
 
 
 def test_asset_that_cannot_be_saved_is_an_output_error(place, tmp_path):
-    """A link in the place of the attachments' folder is not followed."""
+    """A link in place of the attachments' folder is not followed."""
     place.path.parent.mkdir(parents=True)
     (place.path.parent / "auth.assets").symlink_to(tmp_path)
     with pytest.raises(OutputError):
@@ -387,7 +387,7 @@ def test_asset_that_cannot_be_saved_is_an_output_error(place, tmp_path):
 
 
 def test_output_in_a_folder_named_like_attachments_is_refused_like_any(tmp_path):
-    """A file that stands in the way is an output error, whatever the output's folder is called."""
+    """An existing file is an `OutputError`, whatever the output's folder is called."""
     place = Place(tmp_path, ("my.assets", "auth.md"))
     put(place, b"a note\n")
     with pytest.raises(OutputError, match="a different file"):

@@ -1,4 +1,4 @@
-"""Completing an intent: what is appended, given what stands behind the committed length."""
+"""Recovery: what is appended to complete an intent, given the bytes after the committed length."""
 
 import pytest
 from hypothesis import given
@@ -13,32 +13,32 @@ BOUNDS = [len(b"".join(EVENTS[: n + 1])) for n in range(len(EVENTS))]
 
 
 def result(behind, intent=INTENT, bounds=BOUNDS, *, anchored=True):
-    """What stands behind the committed length after the plan was carried out."""
+    """Return the bytes after the committed length once the plan is carried out."""
     todo = plan(behind, intent, list(bounds), anchored=anchored)
     kept = behind if todo.cut is None else behind[: todo.cut]
     return kept + todo.data
 
 
-# -- the bullets of the design ----------------------------------------------------------------------
+# -- the cases of the design ------------------------------------------------------------------------
 
 
 @each("cut", range(len(INTENT) + 1))
 def test_beginning_of_the_intent_is_completed(cut):
-    """Where nothing, a part or all of the intent was written, the rest is appended and nothing else."""
+    """Whether nothing, a part or all of the intent was written, only the rest is appended."""
     assert result(INTENT[:cut]) == INTENT
     assert plan(INTENT[:cut], INTENT, BOUNDS).cut is None
 
 
 @pytest.mark.parametrize("note", [b"my note", b"\n", b"\0\0", INTENT])
 def test_what_the_person_wrote_behind_the_intent_stays(note):
-    """All of the intent and more behind it: nothing is left to do."""
+    """If the intent is complete, whatever follows it stays and nothing is appended."""
     assert result(INTENT + note) == INTENT + note
 
 
 @each("whole", [0, 1, 2])
 @each("note", [b"my note", b"my note\n", b"\nmy note"])
 def test_missing_events_follow_a_note_behind_whole_ones(whole, note):
-    """Some whole events and then a note: the missing events follow on a line of their own."""
+    """If a note follows some complete events, the missing events are appended after it on a new line."""
     written = INTENT[: ([0, *BOUNDS])[whole]]
     newline = b"" if note.endswith(b"\n") else b"\n"
     assert result(written + note) == written + note + newline + INTENT[len(written) :]
@@ -46,7 +46,7 @@ def test_missing_events_follow_a_note_behind_whole_ones(whole, note):
 
 @pytest.mark.parametrize("cut", [1, 5, BOUNDS[0] + 4, BOUNDS[1] + 10])
 def test_torn_event_before_a_note_is_written_whole_behind_it(cut):
-    """An event that was cut short before a note is written again, whole; the fragment stays, for katod only appends."""
+    """An event torn before a note is written again in full; the fragment stays, as katod only appends."""
     whole = max(end for end in [0, *BOUNDS] if end <= cut)
     assert result(INTENT[:cut] + b"my note\n") == INTENT[:cut] + b"my note\n" + INTENT[whole:]
 
@@ -54,43 +54,43 @@ def test_torn_event_before_a_note_is_written_whole_behind_it(cut):
 @each("cut", range(len(INTENT) + 1))
 @each("zeros", [1, 7, 4096])
 def test_nul_bytes_of_power_loss_are_cut_off(cut, zeros):
-    """NUL bytes where the intent's bytes should be are the one thing that is taken away."""
+    """NUL bytes in place of the intent are the only bytes that are ever cut off."""
     behind = (INTENT[:cut] + b"\0" * zeros)[: len(INTENT)]
     assert result(behind) == INTENT
 
 
 def test_nul_bytes_beyond_the_intent_are_cut_off():
-    """A file that grew by more NUL bytes than the intent is long holds nobody's words there."""
+    """A run of NUL bytes longer than the intent contains no one's text, and is cut off."""
     assert result(b"\0" * (len(INTENT) + 100)) == INTENT
     assert result(INTENT[:5] + b"\0" * len(INTENT)) == INTENT
 
 
 def test_nul_bytes_before_a_note_stay():
-    """Only a tail is cut: where someone wrote behind the NUL bytes, all of it stays."""
+    """Only NUL bytes at the end are cut off: if text follows them, everything stays."""
     behind = INTENT[: BOUNDS[0]] + b"\0\0\0\0my note\n"
     assert result(behind) == behind + INTENT[BOUNDS[0] :]
 
 
 def test_intent_behind_a_note_is_completed():
-    """A note that came between, and a part of the intent behind it: the rest of the intent follows."""
+    """If a part of the intent follows a note, the rest of it is appended."""
     for cut in range(16, len(INTENT) + 1):
         assert result(b"my note\n" + INTENT[:cut]) == b"my note\n" + INTENT
 
 
 def test_intent_between_notes_is_done():
-    """The whole intent among other text is not written twice."""
+    """An intent that is complete between other text is not written twice."""
     assert result(b"note\n" + INTENT + b"note\n") == b"note\n" + INTENT + b"note\n"
 
 
 def test_line_put_into_the_last_event_doubles_nothing():
-    """All was written, and then the person wrote a line between the words of the last event."""
+    """A line that the user inserted into the last event does not make it be written again."""
     intent = b"\n## User\n\nfirst\nsecond\n"
     behind = intent.replace(b"second", b"a line of mine\nsecond")
     assert result(behind, intent, [len(intent)]) == behind
 
 
 def test_empty_intent_adds_nothing_to_a_file_that_ends_a_line():
-    """Nothing to write is nothing written."""
+    """An empty intent appends nothing."""
     assert result(b"note\n", b"", []) == b"note\n"
 
 
@@ -99,24 +99,24 @@ def test_empty_intent_adds_nothing_to_a_file_that_ends_a_line():
 
 @pytest.mark.parametrize("cut", [16, BOUNDS[0], BOUNDS[1], len(INTENT) - 1, len(INTENT)])
 def test_edited_file_that_ends_with_a_part_of_the_intent_is_completed(cut):
-    """Without the anchor the end of the file tells how much was written."""
+    """Without a matching anchor, the end of the file shows how much was written."""
     before = b"# My title\n\nedited words\n"
     assert result(before + INTENT[:cut], anchored=False) == before + INTENT
 
 
 def test_intent_that_was_not_begun_follows_an_edited_file():
-    """Nothing of the intent in an edited file: all of it is appended on a new line."""
+    """If nothing of the intent is in an edited file, all of it is appended on a new line."""
     assert result(b"edited words", anchored=False) == b"edited words\n" + INTENT
 
 
 def test_words_that_were_said_before_do_not_stand_for_the_intent():
-    """An intent whose words stand earlier in an edited file, too, is written all the same: nothing is lost."""
+    """An intent is written even if the same text appears earlier in an edited file, so that nothing is lost."""
     said = b"\n- `Read` a.md\n"
     before = b"edited\n" + said + b"\nThen something else was said.\n"
     assert result(before, said, [len(said)], anchored=False) == before + said
 
 
-# -- laws --------------------------------------------------------------------------------------------
+# -- properties --------------------------------------------------------------------------------------
 
 TEXTS = st.lists(st.text("ab`\n- é", max_size=12).map(lambda text: text.strip("\n").encode()), min_size=1, max_size=5)
 EVENT_LISTS = TEXTS.map(lambda texts: [b"\n<%d>%s\n" % (n, text) for n, text in enumerate(texts)])
@@ -129,7 +129,7 @@ def bounds_of(events):
 
 @given(EVENT_LISTS, st.data())
 def test_any_cut_alone_is_completed_exactly(events, draw):
-    """Wherever a crash cut the intent, with or without NUL bytes behind it, the file holds it once."""
+    """Wherever a crash cut the intent, with or without NUL bytes after it, the file contains it once."""
     intent = b"".join(events)
     cut = draw.draw(st.integers(0, len(intent)))
     zeros = draw.draw(st.integers(0, 20)) if cut < len(intent) else 0
@@ -138,7 +138,7 @@ def test_any_cut_alone_is_completed_exactly(events, draw):
 
 @given(EVENT_LISTS, NOTES, st.data())
 def test_note_behind_a_cut_stays_and_every_event_is_there(events, note, draw):
-    """Whatever someone wrote behind a torn intent stays in its place, and the events that are missing follow it."""
+    """A note after a torn intent stays in place, and the missing events follow it."""
     intent, bounds = b"".join(events), bounds_of(events)
     cut = draw.draw(st.integers(0, len(intent)))
     behind = intent[:cut] + note
@@ -150,7 +150,7 @@ def test_note_behind_a_cut_stays_and_every_event_is_there(events, note, draw):
 
 @given(EVENT_LISTS, NOTES, st.booleans(), st.data())
 def test_note_before_the_intent_stays_and_every_event_is_there_once(events, note, anchored, draw):
-    """Whatever someone wrote before the intent was begun stays, and the intent follows it once and whole."""
+    """A note before the intent stays, and the intent follows it once and complete."""
     intent = b"".join(events)
     cut = draw.draw(st.sampled_from([0, *range(3, len(intent) + 1)]))
     newline = b"" if cut or note.endswith(b"\n") else b"\n"
@@ -159,7 +159,7 @@ def test_note_before_the_intent_stays_and_every_event_is_there_once(events, note
 
 @given(EVENT_LISTS, NOTES, NOTES, st.just(True), st.data())
 def test_cut_between_events_leaves_nothing_torn(events, before, behind, anchored, draw):
-    """Where the crash fell between two events, each stands once, whatever surrounds what was written."""
+    """If the crash was between two events, each is written once, whatever surrounds them."""
     intent, bounds = b"".join(events), bounds_of(events)
     cut = draw.draw(st.sampled_from([0, *bounds]))
     done = result(before + intent[:cut] + behind, intent, bounds, anchored=anchored)
@@ -171,6 +171,6 @@ def test_cut_between_events_leaves_nothing_torn(events, before, behind, anchored
 
 @given(st.binary(max_size=40), EVENT_LISTS, st.booleans())
 def test_plan_only_ever_cuts_nul_bytes(behind, events, anchored):
-    """Whatever stands there, nothing but a tail of NUL bytes is ever taken away."""
+    """Nothing but NUL bytes at the end is ever cut off."""
     todo = plan(behind, b"".join(events), bounds_of(events), anchored=anchored)
     assert todo.cut is None or set(behind[todo.cut :]) <= {0}

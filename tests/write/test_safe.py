@@ -1,4 +1,4 @@
-"""Opening outputs: nothing that someone else may have put there is followed."""
+"""Opening outputs: links and odd files that someone else may have created are not followed."""
 
 import os
 import stat
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.usefixtures("no_descriptor_is_left")
 
 @pytest.fixture
 def root(tmp_path):
-    """An allowed root with a file outside of it that must never change."""
+    """Return an allowed root; a file outside of it must never change."""
     (tmp_path / "outside/docs").mkdir(parents=True)
     (tmp_path / "outside/docs/auth.md").write_text("precious")
     folder = tmp_path / "root"
@@ -38,12 +38,12 @@ def mode(path):
     return stat.S_IMODE(path.lstat().st_mode)
 
 
-# -- making ----------------------------------------------------------------------------------------
+# -- creating --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("umask", [0o000, 0o022, 0o077])
 def test_new_file_and_folders_are_private(root, umask):
-    """Whatever the umask is, only the owner can read a new output, or look into its folders."""
+    """Whatever the umask, only the owner has access to a new output and its folders."""
     old = os.umask(umask)
     try:
         write(root / "new", create=True)
@@ -55,7 +55,7 @@ def test_new_file_and_folders_are_private(root, umask):
 
 
 def test_folders_that_are_there_keep_their_modes(root):
-    """A folder that someone made keeps the mode that they gave it."""
+    """An existing folder keeps its mode."""
     (root / "app").mkdir(mode=0o755)
     (root / "app").chmod(0o755)
     write(root, create=True)
@@ -63,7 +63,7 @@ def test_folders_that_are_there_keep_their_modes(root):
 
 
 def test_new_file_is_exclusive(root):
-    """A file that is there already is never taken for a new one."""
+    """An existing file is never opened as a new one."""
     write(root, create=True)
     with pytest.raises(FileExistsError):
         write(root, create=True)
@@ -71,7 +71,7 @@ def test_new_file_is_exclusive(root):
 
 
 def test_file_is_opened_for_appending(root):
-    """What is written goes behind what stands there, wherever the descriptor was moved."""
+    """Writes go to the end of the file."""
     write(root, create=True)
     (root / "app/docs/auth.md").write_bytes(b"mine")
     write(root, create=False)
@@ -79,7 +79,7 @@ def test_file_is_opened_for_appending(root):
 
 
 def test_nothing_is_made_to_look(root):
-    """Opening a file that is not there makes neither it nor its folders."""
+    """Opening a missing file creates neither it nor its folders."""
     with pytest.raises(FileNotFoundError):
         write(root, create=False)
     assert list(root.iterdir()) == []
@@ -91,7 +91,7 @@ def test_nothing_is_made_to_look(root):
 @pytest.mark.parametrize("create", [True, False])
 @pytest.mark.parametrize("depth", [1, 2])
 def test_linked_folder_is_refused(root, create, depth):
-    """A symbolic link in the place of a folder, at any depth, is not walked through."""
+    """A symbolic link in place of a folder, at any depth, is not followed."""
     folder = root.joinpath(*PARTS[:depth])
     folder.parent.mkdir(parents=True, exist_ok=True)
     folder.symlink_to(root.parent / "outside" / ("docs" if depth == 2 else ""))
@@ -104,7 +104,7 @@ def test_linked_folder_is_refused(root, create, depth):
 @pytest.mark.parametrize("create", [True, False])
 @pytest.mark.parametrize("target", ["outside/docs/auth.md", "outside/new.md"])
 def test_linked_file_is_refused(root, create, target):
-    """A symbolic link in the place of the file is refused, also one that points to nothing."""
+    """A symbolic link in place of the file is refused, even if its target does not exist."""
     (root / "app/docs").mkdir(parents=True)
     (root / "app/docs/auth.md").symlink_to(root.parent / target)
     with pytest.raises(TargetRefused, match="regular file"):
@@ -114,7 +114,7 @@ def test_linked_file_is_refused(root, create, target):
 
 
 def test_link_to_itself_is_refused(root):
-    """A link that goes round is refused like any other."""
+    """A link to itself is refused like any other link."""
     (root / "app").symlink_to("app")
     with pytest.raises(TargetRefused):
         write(root, create=True)
@@ -123,14 +123,14 @@ def test_link_to_itself_is_refused(root):
 
 
 def test_root_itself_may_be_a_link(root, tmp_path):
-    """The root was chosen by the person: a link there is followed."""
+    """The root was chosen by the user, so a link there is followed."""
     (tmp_path / "link").symlink_to(root)
     write(tmp_path / "link", create=True)
     assert (root / "app/docs/auth.md").read_bytes() == b"x"
 
 
 def test_hard_link_is_refused(root):
-    """A file with a second name may be someone's precious one."""
+    """A file with a second hard link is refused: it may be an important file of the user."""
     (root / "app/docs").mkdir(parents=True)
     os.link(root.parent / "outside/docs/auth.md", root / "app/docs/auth.md")
     with pytest.raises(TargetRefused, match="hard link"):
@@ -141,7 +141,7 @@ def test_hard_link_is_refused(root):
 @pytest.mark.parametrize("create", [True, False])
 @pytest.mark.parametrize("make", [os.mkfifo, os.mkdir], ids=["fifo", "directory"])
 def test_what_is_no_file_is_refused_without_waiting(root, make, create):
-    """A FIFO or a directory in the place of the file is refused, and opening it does not block."""
+    """A FIFO or a directory in place of the file is refused, and opening it does not block."""
     (root / "app/docs").mkdir(parents=True)
     make(root / "app/docs/auth.md")
     with pytest.raises(TargetRefused, match="regular file"):
@@ -150,7 +150,7 @@ def test_what_is_no_file_is_refused_without_waiting(root, make, create):
 
 @pytest.mark.parametrize("create", [True, False])
 def test_file_in_the_place_of_a_folder_is_refused(root, create):
-    """A path that leads through a file leads nowhere."""
+    """A path with a file in place of a folder is refused."""
     (root / "app").write_text("a note")
     with pytest.raises(TargetRefused, match="not a directory"):
         write(root, create=create)
@@ -158,7 +158,7 @@ def test_file_in_the_place_of_a_folder_is_refused(root, create):
 
 
 def test_file_of_another_user_is_refused(root, monkeypatch):
-    """What belongs to someone else is not written to."""
+    """A file of another user is not written to."""
     write(root, create=True)
     monkeypatch.setattr(os, "getuid", lambda: os.stat(root).st_uid + 1)
     with pytest.raises(TargetRefused, match="another user"):
@@ -171,7 +171,7 @@ def test_file_of_another_user_is_refused(root, monkeypatch):
 
 
 def test_examining_tells_new_empty_and_taken(root):
-    """A path is new, an empty file, or taken; looking at it makes nothing."""
+    """A path is new, empty or taken, and examining it creates nothing."""
     assert examine(root, PARTS) == "new"
     assert list(root.iterdir()) == []
     (root / "app/docs").mkdir(parents=True)
@@ -183,7 +183,7 @@ def test_examining_tells_new_empty_and_taken(root):
 
 
 def test_path_below_a_missing_root_is_new(root):
-    """A root that does not exist yet will be made with the output."""
+    """A root that does not exist yet is created with the output."""
     assert examine(root / "later", PARTS) == "new"
 
 
@@ -191,7 +191,7 @@ def test_path_below_a_missing_root_is_new(root):
     "kind", ["link", "dangling", "linked folder", "fifo", "directory", "hard link", "file as folder"]
 )
 def test_examining_refuses_what_opening_would(root, kind):
-    """What could not be written to later is refused when the command is given."""
+    """A path that could not be written to is refused when the command is typed."""
     path = root.joinpath(*PARTS)
     outside = root.parent / "outside/docs/auth.md"
     if kind == "linked folder":

@@ -1,4 +1,4 @@
-"""Claude Code: known bookkeeping, which is no part of the conversation. Unknown records are kept raw."""
+"""Claude Code: known records that are not part of the conversation. Unknown records are kept raw."""
 
 from typing import Final
 

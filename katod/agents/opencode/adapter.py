@@ -180,7 +180,7 @@ class OpenCodeAdapter(Adapter):
         return self._event(native, said, {"text": text}, time, text_of(info.get("modelID")))
 
     def _tool(self, part: Value, native: str, model: str, *, ended: bool) -> Generator[Event, None, bool]:
-        """Yield a call once its arguments are complete, its result once it has ended, also by being aborted."""
+        """Yield a call once its arguments are complete, its result once it has ended, even if it was aborted."""
         state, call, name = dict_of(part.get("state")), text_of(part.get("callID")), text_of(part.get("tool"))
         status, given, times = state.get("status"), state.get("input"), dict_of(state.get("time"))
         if status == "pending":  # its arguments never arrived

@@ -1,4 +1,4 @@
-"""A database that its owner has open."""
+"""An OpenCode database that its owner has open."""
 
 import pytest
 
@@ -8,7 +8,7 @@ from tests.support.world import World
 
 @pytest.fixture
 def store(world: World) -> OpenCode:
-    """A database with one session, which its owner has open."""
+    """Return a database with one session, which its owner has open."""
     made = OpenCode(world)
     made.say(user("hello"), says("hi"))
     return made

@@ -1,4 +1,4 @@
-"""OpenCode: what is special about its documents."""
+"""OpenCode: what is specific to its documents."""
 
 import pytest
 
@@ -21,5 +21,5 @@ from katod.agents.opencode.adapter import unquoted
     ],
 )
 def test_the_quotes_of_an_argument_are_taken_off(stored: str, typed: str) -> None:
-    """Exactly what the client put on, and nothing that the person typed."""
+    """Only the quotes that the client added are removed, and nothing that the user typed."""
     assert unquoted(stored) == typed

@@ -9,14 +9,14 @@ from tests.support.records import OpenCode, says, user
 
 
 def test_a_session_that_was_deleted_is_gone(store: OpenCode) -> None:
-    """A vanished source is no error of the database."""
+    """A session that no longer exists raises `SourceGone`: the database itself is not at fault."""
     store.run(("DELETE FROM session WHERE id = ?", (store.id,)))
     with pytest.raises(SourceGone), AGENTS["opencode"].open(f"{store.path}#{store.id}"):
         pass
 
 
 def test_later_reads_leave_out_what_is_settled(store: OpenCode) -> None:
-    """One more answer costs what is open, not the whole session."""
+    """After one more answer, a read returns only the open turns, not the whole session."""
     for number in range(20):
         store.say(user(f"prompt {number}"), says("x" * 5000))
     with AGENTS["opencode"].open(f"{store.path}#{store.id}") as file:

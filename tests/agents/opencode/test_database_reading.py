@@ -1,4 +1,4 @@
-"""One session in a database: read whole at first, later from the first turn that can still change."""
+"""One session in a database: read in full at first, later from the first turn that can still change."""
 
 import json
 
@@ -12,12 +12,12 @@ from tests.support.records import OTHER, OpenCode, says, user
 
 @pytest.fixture
 def store(world):
-    """A session with a turn."""
+    """Return a session with one turn."""
     return OpenCode(world).say(user("one"), says("first"))
 
 
 def read(store, cursor=None):
-    """Return what one step reads: the texts of all parts, and the cursor after it."""
+    """Return the texts of all parts that one step reads, and the cursor after it."""
     with AGENTS["opencode"].open(f"{store.path}#{store.id}") as file:
         batch = file.read(cursor or Cursor(), 1)
     sessions = [json.loads(line.data) for line in batch.lines]
@@ -25,7 +25,7 @@ def read(store, cursor=None):
 
 
 def test_a_session_is_read_whole_at_first(store):
-    """All its messages with their parts, and no row of another session."""
+    """The first read returns all messages of the session with their parts, and no row of another session."""
     other = OpenCode(store.world, OTHER)
     other.count = 100
     other.say(user("elsewhere"))
@@ -33,7 +33,7 @@ def test_a_session_is_read_whole_at_first(store):
 
 
 def test_what_did_not_change_is_not_read_again(store):
-    """A row of another session is no change either."""
+    """A read without changes returns nothing; a new row of another session is not a change."""
     _, cursor = read(store)
     other = OpenCode(store.world, OTHER)
     other.count = 100
@@ -42,7 +42,7 @@ def test_what_did_not_change_is_not_read_again(store):
 
 
 def test_settled_turns_are_left_out_later(store):
-    """The last two turns may still change; those before are not read again."""
+    """The last two turns may still change and are read again; earlier turns are not."""
     store.say(user("two"), says("second"), user("three"), says("third"))
     _, cursor = read(store)
     store.say(says("more"))
@@ -50,7 +50,7 @@ def test_settled_turns_are_left_out_later(store):
 
 
 def test_an_unanswered_prompt_settles_nothing_after_it(store):
-    """What answers it is still to come, however much follows."""
+    """An unanswered prompt may still get its answer, so it and everything after it are read again."""
     store.say(user("two"))
     for number in range(5):
         store.say(user(f"prompt {number}"), says(f"answer {number}"))
@@ -60,7 +60,7 @@ def test_an_unanswered_prompt_settles_nothing_after_it(store):
 
 
 def test_a_settled_row_that_changes_is_read_again(store):
-    """With its whole turn, and all that follows."""
+    """A change in a settled turn makes katod read that turn and all that follow again."""
     part = store.items[1]
     for number in range(5):
         store.say(user(f"prompt {number}"), says(f"answer {number}"))
@@ -70,13 +70,13 @@ def test_a_settled_row_that_changes_is_read_again(store):
 
 
 def test_a_row_that_is_no_json_is_an_empty_one(store):
-    """The rows around it are read."""
+    """A row that is not valid JSON is read as an empty one; the rows around it are read normally."""
     store.run("UPDATE part SET data = '{' WHERE id = (SELECT min(id) FROM part)")
     assert read(store)[0] == [None, "first"]
 
 
 def test_a_deleted_session_is_gone(store):
-    """The database is there and the session is not."""
+    """A session deleted from an existing database raises `SourceGone`."""
     store.run("DELETE FROM session")
     with pytest.raises(SourceGone):
         read(store)

@@ -1,4 +1,4 @@
-"""Reading another program's database leaves no trace and stops nobody."""
+"""Reading another program's database leaves no trace and blocks nobody."""
 
 import os
 import subprocess
@@ -14,7 +14,7 @@ from tests.support.records import OpenCode, says
 
 
 def test_reading_leaves_the_folder_as_it_is(store: OpenCode) -> None:
-    """No file is made, whether the owner is there, has gone in order, or has crashed."""
+    """Reading creates and removes no file, whether the owner is running, has exited cleanly, or has crashed."""
 
     def look() -> set[str]:
         before = set(os.listdir(store.path.parent))
@@ -36,7 +36,7 @@ def test_reading_leaves_the_folder_as_it_is(store: OpenCode) -> None:
 
 
 def test_a_reader_never_stops_the_owner(store: OpenCode) -> None:
-    """While katod reads, its owner writes without waiting."""
+    """The owner can write without waiting while katod reads."""
     store.database.execute("PRAGMA busy_timeout = 0")
     with reading(str(store.path)) as database:
         database.execute("BEGIN")
@@ -46,7 +46,7 @@ def test_a_reader_never_stops_the_owner(store: OpenCode) -> None:
 
 
 def test_a_reader_takes_no_lock_that_a_starting_owner_meets(store: OpenCode) -> None:
-    """An owner that turns the log on without patience, while katod reads, is not told that it is locked."""
+    """An owner that enables WAL mode with no busy timeout while katod reads does not get "database is locked"."""
     keep = [path.read_bytes() for path in sorted(store.path.parent.iterdir())]
     names = sorted(path.name for path in store.path.parent.iterdir())
     store.database.close()

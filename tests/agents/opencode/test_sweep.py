@@ -1,4 +1,4 @@
-"""The sessions in a database, as the sweep sees them."""
+"""The sessions of a database, as a sweep finds them."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from tests.support.world import World
 
 
 def test_only_what_changed_looks_changed(world: World, store: OpenCode) -> None:
-    """Each session has a stat of its own."""
+    """Each session has its own stat: only the session that changed is reported as changed."""
     other = OpenCode(world, OTHER)
     other.count = 100
     other.say(user("hello")).age()
@@ -24,7 +24,7 @@ def test_only_what_changed_looks_changed(world: World, store: OpenCode) -> None:
 
 
 def test_another_database_is_a_source_error(tmp_path: Path) -> None:
-    """What has none of the tables, or is no database, is named."""
+    """A file that is not a database raises `SourceError`."""
     path = tmp_path / "x.db"
     path.write_bytes(b"no database at all" * 100)
     with pytest.raises(SourceError):

@@ -12,14 +12,14 @@ from tests.support.world import World
 
 
 def write(path: Path, value: dict[str, Any]) -> None:
-    """One of OpenCode's files, rewritten in place."""
+    """Write one of OpenCode's files in place."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(value))
 
 
 @pytest.mark.parametrize("old", [False, True], ids=["0.6 to 1.1", "before 0.6"])
 def test_a_tree_of_files_is_followed(world: World, old: bool) -> None:
-    """A part that is filled later is told then, though the session's own file did not change."""
+    """A part that is filled in later is recorded then, even if the session's own file did not change."""
     data = world.home / ".local/share/opencode"
     storage = data / ("project/app/storage/session" if old else "storage")
     session = storage / ("info" if old else "session/p1") / "ses_1.json"

@@ -1,4 +1,4 @@
-"""OpenCode's tree of files: a change of a message or a part changes the session's stat."""
+"""OpenCode's file tree: a change to a message or a part changes the session's stat."""
 
 import json
 import os
@@ -13,7 +13,7 @@ OWN = Stat(10, 1_000, 1, 2)
 
 @pytest.fixture
 def tree(tmp_path):
-    """A tree with a session, two messages and a part of each; all files are older than the session's."""
+    """Return a tree with a session and two messages with one part each; all files are older than the session's."""
     for name in (
         "session/p/ses_1",
         "message/ses_1/msg_1",
@@ -33,14 +33,14 @@ def stat_of(tree):
 
 
 def test_the_session_file_alone_is_its_own_stat(tmp_path):
-    """Outside of such a tree, and in the form before 0.6, whose session file tells every change."""
+    """Outside such a tree, and in the layout before 0.6, the stat is that of the session file."""
     assert changed(str(tmp_path / "ses_1.json"), OWN) == OWN
     assert changed(str(tmp_path / "storage/session/info/ses_1.json"), OWN) == OWN
 
 
 @pytest.mark.parametrize("name", ["message/ses_1/msg_2.json", "part/msg_2/prt_2.json"])
 def test_the_latest_message_and_its_parts_tell_the_time(tree, name):
-    """The newest of them is the time of the session; older than its own file they tell nothing."""
+    """The session's time is that of its newest message or part; those older than its own file do not count."""
     assert stat_of(tree).mtime_ns == OWN.mtime_ns
     os.utime(tree / name, ns=(5_000, 5_000))
     assert stat_of(tree).mtime_ns == 5_000
@@ -48,7 +48,7 @@ def test_the_latest_message_and_its_parts_tell_the_time(tree, name):
 
 @pytest.mark.parametrize("name", ["message/ses_1/msg_0.json", "part/msg_2/prt_0.json"])
 def test_one_more_file_changes_the_size(tree, name):
-    """Even with the same times: an agent may write within one tick of the clock."""
+    """A new file changes the size even if the times are equal: an agent may write within one clock tick."""
     before = stat_of(tree)
     (tree / name).write_text("{}")
     os.utime(tree / name, ns=(500, 500))

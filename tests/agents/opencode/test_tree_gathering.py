@@ -1,4 +1,4 @@
-"""OpenCode's tree of files: scattered objects make up sessions."""
+"""OpenCode's file tree: sessions are assembled from scattered objects."""
 
 import errno
 import json
@@ -22,7 +22,7 @@ WHOLE = {
 
 @pytest.fixture(params=["storage", "storage before 0.6"])
 def tree(request, tmp_path):
-    """The file of a session in a tree of either form, with its messages and parts beside it."""
+    """Return the file of a session in a tree of either layout; its messages and parts are in the same tree."""
     old = request.param != "storage"
     storage = tmp_path / "storage"
     session = storage / ("session/info" if old else "session/p") / "ses_1.json"
@@ -42,30 +42,30 @@ def write(path, row):
 
 
 def test_objects_belong_to_the_session_that_they_name():
-    """Whatever their order: parts to messages, messages to sessions, sessions by their ids."""
+    """In any order, parts are attached to their messages and messages to their sessions by id."""
     assert sessions_of_objects([*PARTS, OTHER, *MESSAGES, SESSION]) == [WHOLE, {"info": OTHER, "messages": []}]
 
 
 def test_messages_of_an_unknown_session_make_one():
-    """A session whose own object is missing is known by its id only."""
+    """If the session's own object is missing, only its id is known."""
     [session] = sessions_of_objects(MESSAGES[:1])
     assert session == {"info": {"id": "ses_1"}, "messages": [{"info": MESSAGES[0], "parts": []}]}
 
 
 def test_a_session_is_gathered_from_its_files(tree):
-    """In the order of the names of its messages and parts."""
+    """Messages and parts are ordered by their file names."""
     assert json.loads(gathered(str(tree))) == WHOLE
 
 
 def test_an_opened_session_file_is_the_gathered_document(tree):
-    """It is as long as the document, not as the session's own file."""
+    """Its size is that of the gathered document, not of the session's own file."""
     with AGENTS["opencode"].open(str(tree)) as file:
         assert (type(file), file.size) == (TreeSession, len(gathered(str(tree))))
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", "null"])
 def test_a_half_written_part_is_left_out(tree, content):
-    """It is there in the next look; nothing else is missing."""
+    """A part that is not a complete JSON object is left out, and nothing else is."""
     part = next(tree.parents[2].rglob("prt_2.json"))
     part.write_text(content)
     messages = [WHOLE["messages"][0], WHOLE["messages"][1] | {"parts": []}]
@@ -73,7 +73,7 @@ def test_a_half_written_part_is_left_out(tree, content):
 
 
 def test_without_its_messages_a_session_is_empty(tmp_path):
-    """Its folders need not be there, and neither need its own file hold it yet."""
+    """Missing message folders give an empty session; an incomplete session file gives an empty object."""
     path = tmp_path / "storage" / "session" / "p" / "ses_1.json"
     write(path, SESSION)
     assert json.loads(gathered(str(path))) == {"info": SESSION, "messages": []}
@@ -82,7 +82,7 @@ def test_without_its_messages_a_session_is_empty(tmp_path):
 
 
 def test_a_session_of_many_files_is_not_read_without_one_of_them(tree, monkeypatch):
-    """The whole session waits for a file that cannot be read: what it holds would be missing in its place."""
+    """If one file cannot be read, the whole session waits: otherwise the content of that file would be skipped."""
     read = Path.read_bytes
 
     def read_bytes(path):
@@ -98,7 +98,7 @@ def test_a_session_of_many_files_is_not_read_without_one_of_them(tree, monkeypat
 
 
 def test_a_part_that_is_nested_too_deep_is_named():
-    """All others stay as they are, and so do the ids of this one."""
+    """A part nested too deeply is replaced by a marker that keeps its ids; all other parts are unchanged."""
     deep = []
     for _ in range(2000):
         deep = [deep]
@@ -108,7 +108,7 @@ def test_a_part_that_is_nested_too_deep_is_named():
 
 
 def test_objects_one_after_the_other_are_the_sessions_that_they_make_up(tmp_path):
-    """Where each message and part is an object of its own, they are put together; a torn one at the end waits."""
+    """Messages and parts stored as separate objects are assembled; an incomplete object at the end is left out."""
     path = tmp_path / "s.json"
     rows = [{"id": "ses_1"}, {"id": "msg_1", "sessionID": "ses_1"}, {"id": "prt_1", "messageID": "msg_1"}]
     path.write_text("\n".join(json.dumps(row, indent=1) for row in rows) + '\n{"id": "prt_2", "mess')
