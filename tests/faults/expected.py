@@ -1,4 +1,4 @@
-"""The expected content of an output, derived only from what was said and done, without any code of katod.
+"""The expected content of an output, derived only from the test's actions, without any code of katod.
 
 Each message contains a unique mark. While a recording is on, katod must write each mark once, in the order in which
 it first read them. Whatever happens to the source later, a written mark stays.

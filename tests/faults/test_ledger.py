@@ -230,7 +230,7 @@ def test_what_a_damaged_ledger_holds_is_not_shown(world):
 
 @pytest.mark.fault("ledger blank")
 def test_a_blank_ledger_is_begun_anew(world):
-    """An empty ledger, as a power cut may leave it, is quarantined and named, and no old command runs."""
+    """An empty ledger, as a power cut may leave it, is quarantined and reported, and no old command runs."""
     sessions = recorded(world)
     os.truncate(closed(world), 0)
     begins_anew(world, sessions)

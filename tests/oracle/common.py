@@ -67,8 +67,8 @@ class Sets:
 def spoken(text: str) -> str:
     """Return the lines of a person's text that contain words.
 
-    Blank lines and trailing blanks of command lines are ignored, because katod splits a message at its command lines and
-    drops the newlines between the parts. Every other character counts.
+    Blank lines and trailing blanks of command lines are ignored: katod splits a message at its command lines and drops
+    the newlines between the parts. Every other character counts.
     """
     lines = [line.rstrip() if line.startswith("::") else line.rstrip("\r") for line in text.split("\n")]
     return "\n".join(line for line in lines if line.strip())
