@@ -1,1 +1,1 @@
-"""How fast katod is and what it needs: `python -m tests.benchmarks` measures it and marks what misses its bar."""
+"""katod's speed and resource usage: `python -m tests.benchmarks` measures them and marks missed bars."""

@@ -1,4 +1,4 @@
-"""Measure throughput, latency, idle cost and memory, and print them in one table beside their bars."""
+"""Measure throughput, latency, idle cost and memory, and print them in a table next to their bars."""
 
 import argparse
 import os
@@ -19,7 +19,7 @@ PARTS: Final = ("throughput", "latency", "idle", "database", "memory")
 
 
 def main() -> int:
-    """Run the parts that were asked for; 0 even when bars are missed, unless `--strict`."""
+    """Run the requested parts; return 0 even if bars are missed, unless `--strict`."""
     options = _options()
     signal.signal(signal.SIGTERM, _stop)
     began, report = time.monotonic(), Report()
@@ -80,7 +80,7 @@ def _options() -> argparse.Namespace:
 
 
 def _stop(_number: int, _frame: FrameType | None) -> None:
-    """Leave by the normal way, so that every process and folder made here is gone afterwards."""
+    """Exit normally, so that every process and folder created here is cleaned up."""
     sys.exit(143)
 
 

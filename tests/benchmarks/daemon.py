@@ -1,4 +1,4 @@
-"""A daemon to be measured, in a world of its own."""
+"""A daemon to measure, in a world of its own."""
 
 import time
 from pathlib import Path
@@ -11,26 +11,26 @@ from tests.support.world import World
 PATIENCE: Final = 60.0  # thousands of sessions take a while
 _SLUG: Final = "-home-dev-work-lantern"
 _DAY: Final = "2026/01/05"
-_SETTLED: Final = 0.004  # seconds of CPU that nothing to do may take
+_SETTLED: Final = 0.004  # CPU seconds that an idle daemon may use between two looks
 _LOOK_EVERY: Final = 0.8
 
 
 def world_at(folder: Path) -> World:
-    """Return a world in a folder of its own, in which katod has not run."""
+    """Return a world in its own folder, in which katod has not run yet."""
     return World(folder, seen_empty=False)
 
 
 def session_path(world: World, made: Session) -> Path:
-    """Return where the agent of a session would keep it."""
+    """Return the path at which the agent would keep this session."""
     claude = isinstance(made, AGENTS["claude"])
     return world.home / (f".claude/projects/{_SLUG}" if claude else f".codex/sessions/{_DAY}") / made.name()
 
 
 class Measured(Live):
-    """The daemon as it ships, from its start to its end, and what it costs."""
+    """The daemon as shipped, from start to end, and its resource usage."""
 
     def __init__(self, world: World) -> None:
-        super().__init__(world, "env", full=None)  # a prefix starts Python, where a fork would share this process
+        super().__init__(world, "env", full=None)  # a prefix starts Python; a fork would share this process
         self.patience = PATIENCE
 
     def __enter__(self) -> Self:
@@ -40,15 +40,15 @@ class Measured(Live):
         return self
 
     def cpu(self) -> float:
-        """Return the CPU time so far, user and system, in seconds: as in /proc/PID/stat, in finer steps."""
+        """Return the CPU time so far, user and system, in seconds: as in /proc/PID/stat, but more precise."""
         return time.clock_gettime(~self.process.pid << 3 | 2)  # clock_getcpuclockid(3)
 
     def rss(self) -> float:
-        """Return the resident memory, in MB."""
+        """Return the resident memory in MB."""
         return self.memory() * 1024 / 1e6
 
     def settled(self) -> float:
-        """Wait until it has nothing to do (most of a second without work); return its CPU time then."""
+        """Wait until the daemon is idle (no work for most of a second); return its CPU time at that point."""
         before = self.cpu()
 
         def rests() -> bool:

@@ -1,4 +1,4 @@
-"""What a big database of OpenCode costs: idle, and from a part's write to the moment when it stands in the output."""
+"""The cost of a large OpenCode database: while idle, and the latency from the write of a part to the output."""
 
 import json
 import sqlite3
@@ -26,7 +26,7 @@ _OUTPUT: Final = 16_000
 
 
 def measure(report: Report, folder: Path, megabytes: int, seconds: float, parts: int) -> None:
-    """Measure a daemon beside a database of this size, quiet and with one recorded session."""
+    """Measure a daemon next to a database of this size, idle and with one recorded session."""
     world = world_at(folder)
     store = Store(folder / ".local" / "share" / "opencode")
     store.fill(megabytes)
@@ -48,7 +48,7 @@ def measure(report: Report, folder: Path, megabytes: int, seconds: float, parts:
 
 
 class Store:
-    """The database, as its owner writes it."""
+    """The database, written as its owner does."""
 
     def __init__(self, folder: Path) -> None:
         folder.mkdir(parents=True)
@@ -60,11 +60,11 @@ class Store:
             self._database.execute(statement)
 
     def close(self) -> None:
-        """Let go of it."""
+        """Close the database."""
         self._database.close()
 
     def fill(self, megabytes: int) -> None:
-        """Write sessions of long ago until it has its size."""
+        """Write old sessions until the database has this size."""
         while self.path.stat().st_size < megabytes * 1_000_000:
             self._database.execute("BEGIN")
             for _ in range(10):
@@ -73,12 +73,12 @@ class Store:
             self._database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def begin(self) -> None:
-        """Begin a session and have it recorded."""
+        """Begin a session and start recording it."""
         self._new(_now())
         self._turn("::start store.md\nfirst words", _now())
 
     def say(self, text: str) -> None:
-        """Write one more answer: the message, its text while it grows and when it is whole."""
+        """Write a completed answer with this text."""
         self._answer({"type": "text", "text": text}, _now())
 
     def _session(self, at: int) -> None:
@@ -122,7 +122,7 @@ def _now() -> int:
 
 
 def _delay(store: Store, output: Path, number: int) -> float:
-    """Write one answer and return how long it takes, in milliseconds, until it stands in the output."""
+    """Write one answer and return the milliseconds until it appears in the output."""
     time.sleep(0.1)
     began = time.perf_counter()
     store.say(f"marker-{number}-end")

@@ -1,4 +1,4 @@
-"""Sessions of Claude Code and Codex of any size, made from a seed: the same seed gives the same bytes."""
+"""Sessions of Claude Code and Codex of any size, generated from a seed: the same seed gives the same bytes."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -24,7 +24,7 @@ def _texts() -> Texts:
 
 
 class Session:
-    """What the sessions of both agents have in common: an id, a clock that goes on, random choices."""
+    """What the sessions of both agents share: an id, an advancing clock, random choices."""
 
     def __init__(self, seed: int) -> None:
         self.random = Random(seed)
@@ -33,37 +33,37 @@ class Session:
         self.id = self.uuid()
 
     def uuid(self) -> str:
-        """A fresh UUID in its usual form."""
+        """Return a new UUID in its usual form."""
         text = f"{self.random.getrandbits(128):032x}"
         return f"{text[:8]}-{text[8:12]}-4{text[13:16]}-8{text[17:20]}-{text[20:]}"
 
     def tick(self) -> str:
-        """The time of the next record."""
+        """Return the time of the next record."""
         self._now += timedelta(milliseconds=self.random.randint(5, 4000))
         return self._now.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
     def name(self) -> str:
-        """What the session's file is called."""
+        """Return the name of the session's file."""
         raise NotImplementedError
 
     def opening(self) -> list[Row]:
-        """The records that a session begins with."""
+        """Return the records at the start of a session."""
         raise NotImplementedError
 
     def asked(self, text: str) -> list[Row]:
-        """A message that a person typed."""
+        """Return a message that a person typed."""
         raise NotImplementedError
 
     def said(self, text: str) -> list[Row]:
-        """A message of the agent."""
+        """Return a message of the agent."""
         raise NotImplementedError
 
     def worked(self) -> list[Row]:
-        """A tool call and its result."""
+        """Return a tool call and its result."""
         raise NotImplementedError
 
     def turn(self) -> list[Row]:
-        """A request and all that the agent does about it."""
+        """Return a request and everything that the agent does in response."""
         rows = self.asked(self.texts.request())
         for _ in range(self.random.randint(2, 12)):
             if self.random.random() < 0.5:
@@ -152,13 +152,13 @@ class GeneratedClaude(Session):
         return self._placed(self._make.record(kind, **more))
 
     def _placed(self, row: Row) -> Row:
-        """Return a record in its place: after the one before, at its time."""
+        """Return a record linked to the previous one, with the next time."""
         before, self._parent = self._parent, self.uuid()
         return row | {"parentUuid": before, "uuid": self._parent, "timestamp": self.tick()}
 
 
 class GeneratedCodex(Session):
-    """A rollout of Codex, in the legacy form that has everything twice."""
+    """A Codex rollout in the legacy format, which contains everything twice."""
 
     def __init__(self, seed: int) -> None:
         super().__init__(seed)
@@ -226,7 +226,7 @@ AGENTS: Final = {"claude": GeneratedClaude, "codex": GeneratedCodex}
 
 
 def lines(rows: list[Row]) -> bytes:
-    """Return records as a session file holds them, in any number."""
+    """Return the records as lines of a session file."""
     return b"".join(orjson.dumps(row) + b"\n" for row in rows)
 
 
@@ -241,7 +241,7 @@ def session(agent: str, size: int, seed: int) -> Iterator[bytes]:
 
 
 def corpus(folder: Path, size: int, each: int = 1_500_000) -> list[tuple[str, Path]]:
-    """Make sessions of about `size` bytes in all, half of each agent; return them with their agents."""
+    """Write sessions of about `size` bytes in total, half of each agent; return their agents and paths."""
     made: list[tuple[str, Path]] = []
     for agent, kind in AGENTS.items():
         target = folder / agent

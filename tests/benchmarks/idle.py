@@ -1,4 +1,4 @@
-"""What the daemon costs while little or nothing happens, with many sessions on the disk."""
+"""The daemon's cost while little or nothing happens, with many sessions on the disk."""
 
 import os
 import time
@@ -14,12 +14,12 @@ from tests.benchmarks.report import Bar, Report, median
 
 CPU: Final = Bar(0.2, " %")
 RSS: Final = Bar(80, " MB")
-_SWEEP_EVERY: Final = 60.0  # seconds between two full sweeps while nothing happens
+_SWEEP_EVERY: Final = 60.0  # seconds between two full sweeps of an idle daemon
 _FOLDER_HOLDS: Final = 50
 
 
 def measure(report: Report, folder: Path, sessions: int, seconds: float) -> None:
-    """Measure the first start, the next one, a quiet minute and a minute with one active session."""
+    """Measure the first start, the next one, an idle minute and a minute with one active session."""
     report.part(f"A daemon with {sessions:,} session files", f"CPU in % of one core over {seconds:.0f} s")
     world = world_at(folder)
     _fill(folder, sessions)
@@ -41,9 +41,9 @@ def measure(report: Report, folder: Path, sessions: int, seconds: float) -> None
 
 
 def _fill(folder: Path, sessions: int) -> None:
-    """Make small sessions: four in five of Claude Code, in project folders, the others of Codex, by day.
+    """Create small sessions: four in five of Claude Code, in project folders, the others of Codex, by day.
 
-    Each changed an hour before the one before it.
+    Each was modified an hour before the previous one.
     """
     bodies = {agent: [b"".join(generate.session(agent, 2000, seed)) for seed in range(10)] for agent in generate.AGENTS}
     now = time.time()
@@ -66,7 +66,7 @@ def _start(report: Report, daemon: Measured, what: str) -> None:
 
 
 def watch(daemon: Measured, seconds: float, each_second: Callable[[], None] = lambda: None) -> tuple[float, float]:
-    """Return the CPU in percent of a core, and the highest RSS seen, over some seconds."""
+    """Return the CPU usage in percent of a core, and the highest RSS, over some seconds."""
     began, cpu, rss = time.monotonic(), daemon.cpu(), daemon.rss()
     while (left := seconds - (time.monotonic() - began)) > 0:
         each_second()
@@ -76,7 +76,7 @@ def watch(daemon: Measured, seconds: float, each_second: Callable[[], None] = la
 
 
 def _sweep(folder: Path, daemon: Measured, times: int) -> float:
-    """Return the CPU seconds of one full sweep: a new folder causes one."""
+    """Return the CPU seconds of one full sweep, which a new folder triggers."""
     costs: list[float] = []
     for number in range(times):
         before = daemon.settled()
@@ -87,7 +87,7 @@ def _sweep(folder: Path, daemon: Measured, times: int) -> float:
 
 @contextmanager
 def _active(daemon: Measured) -> Iterator[Callable[[], None]]:
-    """Record one session; yields what appends to it."""
+    """Record one session; yield a function that appends to it."""
     writer = Writer(daemon.world, 0)
     try:
         daemon.settled()

@@ -1,4 +1,4 @@
-"""From a writer's `write()` to the moment when its words stand in the output."""
+"""The latency from a writer's `write()` until the text appears in the output."""
 
 import heapq
 import math
@@ -22,7 +22,7 @@ _MARKER: Final = re.compile(rb"marker-(\d+)-end")
 
 
 class Writer:
-    """One session that is recorded, and the output that it is recorded to."""
+    """A recorded session and its output."""
 
     def __init__(self, world: World, number: int) -> None:
         self._session = list(AGENTS.values())[number % 2](seed=1000 + number)
@@ -38,16 +38,16 @@ class Writer:
         os.write(self._fd, lines(self._session.opening() + self._session.asked(f"::start {name}")))
 
     def close(self) -> None:
-        """Let go of the session file."""
+        """Close the session file."""
         os.close(self._fd)
 
     @property
     def waiting(self) -> bool:
-        """Return whether something was written that is not to be seen yet."""
+        """Return whether something written is not visible in the output yet."""
         return bool(self._pending)
 
     def append(self) -> None:
-        """Write a message, often with the tool call before it."""
+        """Write a message, often preceded by a tool call."""
         rows = self._session.worked() if self._session.random.random() < 0.4 else []
         rows += self._session.said(f"{self._session.texts.prose()}\n\nmarker-{self._count}-end")
         data = lines(rows)
@@ -56,7 +56,7 @@ class Writer:
         os.write(self._fd, data)
 
     def look(self) -> list[float]:
-        """Return the latencies of what has become visible since, in seconds; infinity for what is lost."""
+        """Return the latencies of new messages in the output, in seconds; infinity for lost ones."""
         try:
             size = os.stat(self._output).st_size
         except FileNotFoundError:
@@ -104,7 +104,7 @@ def _line(report: Report, folder: Path, count: int, each: int, gap: tuple[float,
 
 
 def _run(writers: list[Writer], each: int, gap: tuple[float, float]) -> list[float]:
-    """Let every writer append `each` times, and watch the outputs that are behind; return the latencies."""
+    """Let every writer append `each` times while watching outputs that lag behind; return the latencies."""
     random = Random(3)
     begin = time.perf_counter()
     due = [(begin + random.uniform(0, gap[1]), number, each) for number in range(len(writers))]

@@ -1,4 +1,4 @@
-"""How much memory an export takes at its peak, whatever the size of the session."""
+"""The peak memory of an export, for sessions of different sizes."""
 
 import shutil
 import subprocess
@@ -17,7 +17,7 @@ _LONGEST: Final = 300.0
 
 
 def measure(report: Report, folder: Path, megabytes: int) -> None:
-    """Export a big session to Markdown and to JSONL, and one a quarter of its size for comparison."""
+    """Export a large session to Markdown and JSONL, and one of a quarter of its size for comparison."""
     report.part("Export of a big session", "peak resident memory of `katod export FILE -o out`")
     free = shutil.disk_usage(folder.parent).free / 1e6
     if free < megabytes * 3.5:
@@ -54,7 +54,7 @@ def _export(report: Report, environment: dict[str, str], path: Path, agent: str,
 
 
 def _peak(process: subprocess.Popen[bytes]) -> float:
-    """Watch the process to its end; its own high-water mark only rises, so looking often is enough."""
+    """Return the process's peak memory in MB. Its high-water mark only rises, so polling is enough."""
     peak, deadline = 0.0, time.monotonic() + _LONGEST
     while process.poll() is None and time.monotonic() < deadline:
         peak = max(peak, memory(process.pid, "VmHWM") * 1024 / 1e6)

@@ -1,4 +1,4 @@
-"""What is printed: one line a figure, its bar beside it, and what misses it."""
+"""The printed report: one line per figure, with its bar, and a list of missed bars."""
 
 import statistics
 from collections.abc import Sequence
@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """What a figure has to keep to: at most (or, `least`, at least) `limit`."""
+    """The limit of a figure: at most, or with `least` at least, `limit`."""
 
     limit: float
     unit: str = ""
     least: bool = False
 
     def missed(self, value: float) -> bool:
-        """Say whether a value misses the bar; no value (NaN) misses every bar."""
+        """Return whether a value misses the bar; no value (NaN) misses every bar."""
         return not (value >= self.limit if self.least else value <= self.limit)
 
     def __str__(self) -> str:
@@ -22,7 +22,7 @@ class Bar:
 
 
 class Report:
-    """Prints the table as it comes about, and counts the bars."""
+    """Prints the table line by line and counts the bars."""
 
     def __init__(self) -> None:
         self.bars = 0
@@ -30,12 +30,12 @@ class Report:
         self._part = ""
 
     def part(self, title: str, note: str = "") -> None:
-        """Begin a part of the table."""
+        """Start a part of the table."""
         self._part = title
         print(f"\n{title}" + (f"  ({note})" if note else ""), flush=True)
 
     def line(self, what: str, figure: str, *bars: tuple[float, Bar]) -> None:
-        """Print one line; each bar comes with the value that has to keep to it."""
+        """Print one line; each bar comes with the value to compare with it."""
         missed = [bar.missed(value) for value, bar in bars]
         shown = ", ".join(f"{bar}{'  MISSED' if miss else ''}" for (_, bar), miss in zip(bars, missed, strict=True))
         print(f"  {what:<40} {figure:<44} {f'bar {shown}' if bars else ''}".rstrip(), flush=True)
@@ -55,11 +55,11 @@ class Report:
 
 
 def percentile(values: Sequence[float], share: float) -> float:
-    """The value that `share` of all do not exceed; NaN when there are none."""
+    """Return the value that `share` of the values do not exceed, NaN if there are none."""
     ranked = sorted(values)
     return ranked[min(len(ranked) - 1, int(len(ranked) * share))] if ranked else float("nan")
 
 
 def median(values: Sequence[float]) -> float:
-    """The middle value; NaN when there are none."""
+    """Return the median, NaN if there are no values."""
     return statistics.median(values) if values else float("nan")

@@ -1,4 +1,4 @@
-"""Texts as sessions hold them, made from a seed: prose with Markdown, source files, what commands print."""
+"""Texts like those in sessions, generated from a seed: prose with Markdown, source files, command output."""
 
 import base64
 from random import Random
@@ -20,7 +20,7 @@ _HASH: Final = "0123456789abcdef"
 
 
 class Texts:
-    """Pools of texts of many lengths; `prose()`, `source()` and `printed()` each give one of them."""
+    """Pools of texts of various lengths; `prose()`, `source()` and `printed()` each return one of them."""
 
     def __init__(self, seed: int) -> None:
         self._random = Random(seed)
@@ -29,31 +29,31 @@ class Texts:
         self._printed = [self._log(self._length(1, 300, 50)) for _ in range(80)]
 
     def prose(self) -> str:
-        """What somebody says: a few paragraphs, lists and blocks of code."""
+        """Return a message: a few paragraphs, lists and blocks of code."""
         return self._random.choice(self._prose)
 
     def request(self) -> str:
-        """What a person asks for: a sentence or two."""
+        """Return a person's request: a sentence or two."""
         return " ".join(self._sentence() for _ in range(self._random.randint(1, 3)))
 
     def source(self) -> str:
-        """A file that an agent reads or writes."""
+        """Return a file that an agent reads or writes."""
         return self._random.choice(self._sources)
 
     def printed(self) -> str:
-        """What a command prints."""
+        """Return the output of a command."""
         return self._random.choice(self._printed)
 
     def path(self) -> str:
-        """A file of the project, below its folder."""
+        """Return the path of a file, relative to the project."""
         return f"src/{self._random.choice(_NAMES)}/{self._random.choice(_NAMES)}_{self._random.randint(1, 40)}.py"
 
     def sealed(self, size: int) -> str:
-        """What looks encrypted: base64 of random bytes."""
+        """Return text that looks encrypted: base64 of random bytes."""
         return base64.b64encode(self._random.randbytes(size)).decode()
 
     def _length(self, least: int, most: int, usual: int) -> int:
-        """Most are short, a few are long."""
+        """Return a random length; most are short, a few are long."""
         return max(least, min(most, int(self._random.lognormvariate(0, 1) * usual)))
 
     def _sentence(self) -> str:

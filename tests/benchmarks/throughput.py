@@ -1,4 +1,4 @@
-"""How fast whole sessions are scanned, translated and printed, beside a plain `orjson.loads` of their lines."""
+"""The speed of scanning, translating and rendering whole sessions, relative to `orjson.loads` of their lines."""
 
 import gc
 import os
@@ -27,7 +27,7 @@ _NOT_SESSIONS: Final = frozenset(("history.jsonl", "session_index.jsonl", "marks
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """One session file, its lines in memory, and a log that says nothing."""
+    """One session file, its lines in memory, and a log without output."""
 
     path: Path
     identity: Identity
@@ -37,7 +37,7 @@ class Source:
 
 
 def load(source: Source) -> None:
-    """The floor: parse every line, and no more."""
+    """Parse every line and do nothing else; the other stages are compared with this."""
     for line in source.lines:
         try:
             orjson.loads(line)
@@ -46,7 +46,7 @@ def load(source: Source) -> None:
 
 
 def scan(source: Source) -> None:
-    """Look for commands as the pipeline does in a session that nobody records."""
+    """Search for commands as the pipeline does in a session that is not recorded."""
     cursor, more = Cursor(), True
     while more:
         with open_source(str(source.path)) as file:
@@ -57,7 +57,7 @@ def scan(source: Source) -> None:
 
 
 def translate(source: Source) -> None:
-    """Replay the session and print nothing."""
+    """Replay the session without rendering it."""
     for _ in replay(source.identity.key, [Stretch(str(source.path), source.identity)], source.log):
         pass
 
@@ -81,7 +81,7 @@ _MARKDOWN: Final = Bar(0.25, least=True)
 
 
 def measure(report: Report, folder: Path, repetitions: int, generated: int) -> None:
-    """Measure the real corpus, where there is one, and a generated one."""
+    """Measure the real corpus, if there is one, and a generated one."""
     note = f"MB a second of CPU time, median of {repetitions}; ratio to the plain parse in the same run"
     report.part("Throughput", note)
     corpus = Path(os.environ.get("KATOD_CORPUS") or "../shared/corpus")
@@ -108,7 +108,7 @@ def _table(report: Report, name: str, paths: list[tuple[str, Path]], repetitions
 
 
 def _round(sources: list[Source]) -> dict[str, float]:
-    """Run every stage over every file, file by file, so that what disturbs the machine disturbs all stages."""
+    """Run all stages file by file, so that disturbances of the machine affect every stage."""
     times = dict.fromkeys(STAGES, 0.0)
     gc.collect()
     for source in sources:

@@ -1,4 +1,4 @@
-"""Kills, full disks, odd files and lost power: whatever happens, each event stands in its output once."""
+"""Kills, full disks, unusual files and power loss: whatever happens, each event is written exactly once."""
 
 import pytest
 

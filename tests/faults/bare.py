@@ -1,6 +1,6 @@
-"""Runs a test in a process whose katod lacks one protection: a fork of a server that has imported no katod yet.
+"""Runs a test in a process whose katod lacks one protection, forked from a server that has not imported katod.
 
-The server is one of `multiprocessing`. What every such process needs is loaded there once: pytest, hypothesis, and the
+The server is a `multiprocessing` forkserver. It preloads what every such process needs: pytest, hypothesis, and the
 libraries that katod and its tests import.
 """
 
@@ -13,16 +13,16 @@ import pytest
 
 from .protections import hook, named
 
-FAILED = 101  # a test failed: no exit code that Python or pytest gives, which may mean that nothing was run
-SKIPPED = 102  # nothing could be run here
+FAILED = 101  # a test failed; not an exit code of Python or pytest, which could mean that no test ran
+SKIPPED = 102  # no test could run here
 LONGEST = 300  # seconds
-# Seconds that a test waits for what will not come; how often katod is killed in each window.
+# Seconds that a test waits for something that never happens; number of kills in each window.
 SHORT = {"KATOD_PATIENCE": "4", "KATOD_FAULTS_KILLS": "3"}
 PRELOADED = (
     "tests.faults.bare", "hypothesis.stateful", "markdown_it", "orjson", "click.testing", "rich.console", "structlog.dev",
     "watchdog.observers", "sqlite3", "tempfile", "zoneinfo", "tomllib",
 )  # fmt: skip
-QUIET = ("-W", "ignore::pytest.PytestAssertRewriteWarning")  # of what is loaded already
+QUIET = ("-W", "ignore::pytest.PytestAssertRewriteWarning")  # about modules that are already loaded
 OPTIONS = ("-x", "-m", "", "-p", "no:cacheprovider", "-p", "no:xdist", "--hypothesis-profile=unshrunk", *QUIET)
 NOT_HANDED_ON = ("KATOD_MOST_SKIPS", "KATOD_UPDATE", "PYTEST_CURRENT_TEST", "PYTEST_XDIST_WORKER")
 CONTEXT = multiprocessing.get_context("forkserver")
@@ -30,11 +30,11 @@ CONTEXT.set_forkserver_preload(list(PRELOADED))
 
 
 def run_without(protection, test, folder):
-    """Run a test without a protection; return FAILED, SKIPPED or another exit code, and what was said."""
+    """Run a test without a protection; return FAILED, SKIPPED or another exit code, and the process's output."""
     process = CONTEXT.Process(target=_run, args=(protection.name, test, str(folder)))
     process.start()
     process.join(LONGEST)
-    with suppress(ProcessLookupError):  # the daemons that a failed test left, and itself where it hangs
+    with suppress(ProcessLookupError):  # daemons that a failed test left behind, and the test itself if it hangs
         os.killpg(process.pid, signal.SIGKILL)
     process.join()
     said = folder / "said"
@@ -42,16 +42,16 @@ def run_without(protection, test, folder):
 
 
 class _Outcomes(set):
-    """Gathers how tests ended."""
+    """Collects the outcomes of the tests."""
 
     def pytest_runtest_logreport(self, report):
-        """Take a report of a part of a test; setting up and tearing down well says nothing."""
+        """Record the outcome of one phase of a test; setup and teardown count only if they do not pass."""
         if report.when == "call" or not report.passed:
             self.add(report.outcome)
 
 
 def _run(name, test, folder):
-    """Be the process."""
+    """Run the test in the child process and exit with its outcome."""
     os.setsid()
     said = os.open(f"{folder}/said", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     os.dup2(said, 1)

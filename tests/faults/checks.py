@@ -1,4 +1,4 @@
-"""What an output holds, and whether that is what it has to hold."""
+"""Reads the marks of an output and compares them with the expected ones."""
 
 import json
 import re
@@ -9,9 +9,9 @@ OK = re.compile(r"^ok$", re.MULTILINE)
 
 
 def marks_of(path, *, edited=False):
-    """Return the marks that stand in an output, in their order, and how often `ok` was said.
+    """Return the marks of an output in order, and the number of `ok` messages.
 
-    Only where a person wrote behind a torn append may the torn line stay; the whole one follows.
+    A torn line may remain only where a person wrote after a torn append; the complete line follows.
     """
     content = path.read_bytes().decode(errors="replace" if edited else "strict")
     assert "\0" not in content, path
@@ -28,14 +28,14 @@ def marks_of(path, *, edited=False):
 
 
 def _text(payload):
-    """Return the text of a message or a result, or the command of a call."""
+    """Return the text of a message or result, or the command of a call."""
     given = payload.get("input")
     command = given.get("cmd") or given.get("command") if isinstance(given, dict) else None
     return payload.get("text") or command or ""
 
 
 def difference(wanted, found):
-    """Return the first difference of two lists of marks in words, an empty text if there is none."""
+    """Return a description of the differences between two lists of marks, empty if they are equal."""
     if wanted == found:
         return ""
     twice = sorted({mark for mark in found if found.count(mark) > 1}) if len(found) != len(set(found)) else []

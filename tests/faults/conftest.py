@@ -1,4 +1,4 @@
-"""Fixtures of the tests of faults."""
+"""Fixtures for the fault tests."""
 
 import tempfile
 from pathlib import Path
@@ -10,6 +10,6 @@ from tests.support.world import MEMORY
 
 @pytest.fixture
 def quick():
-    """A folder in memory, where there is one: nothing has to be waited for when it is synced."""
+    """A folder in memory, where available, so that syncs cost no time."""
     with tempfile.TemporaryDirectory(prefix="katod-", dir=MEMORY) as folder:
         yield Path(folder)

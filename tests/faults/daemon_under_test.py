@@ -1,8 +1,8 @@
-"""`katod run`, telling in one byte of a shared file in which window it is; it behaves as it always does.
+"""`katod run` that shows its current window in one byte of a shared file and is otherwise unchanged.
 
-Usage: `python daemon_under_test.py WINDOW LOCK`. A window lasts a little longer than it would, and an append goes
-out in pieces with pauses between, so that a kill can meet each. The kernel lets no other writer into one append:
-here the lock file stands for that.
+Usage: `python daemon_under_test.py WINDOW LOCK`. Each window is prolonged a little, and an append is written in
+pieces with pauses between them, so that a kill can hit any point. The kernel never interleaves two appends; here
+the lock file provides this guarantee.
 """
 
 import fcntl
@@ -32,7 +32,7 @@ PAUSE = 0.0004
 
 
 class Window:
-    """The byte that the test reads."""
+    """The byte through which the daemon shows its window to the test."""
 
     def __init__(self, path):
         with open(path, "r+b") as file:
@@ -49,7 +49,7 @@ class Window:
 
 
 class Pieces:
-    """The `os` of the appending module, where a write goes out in pieces."""
+    """The `os` of the output module, with a `write` that splits its data into pieces."""
 
     def __init__(self, window, lock):
         self._window, self._lock = window, lock
@@ -72,7 +72,7 @@ class Pieces:
 
 
 def show_windows(window, lock):
-    """Wrap what bounds the windows."""
+    """Wrap the functions that delimit the windows."""
     read, transaction, save = SourceFile.read, Ledger.transaction, Ledger.save_output
     sync, wait = output._sync, Hints.wait
     staged = []

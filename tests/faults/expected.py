@@ -1,7 +1,7 @@
-"""What an output has to hold, told from what was said and done. It knows nothing of katod.
+"""The expected content of an output, derived only from the test's actions, without any code of katod.
 
-Each thing that is said holds a mark of its own. katod has to print a mark once, in the order in which it came to see
-them, if a recording was on; whatever becomes of the source then, it stays printed.
+Each message contains a unique mark. While a recording is on, katod must write each mark once, in the order in which
+it first read them. Whatever happens to the source later, a written mark stays.
 """
 
 import json
@@ -13,24 +13,24 @@ START, STOP, SAY = "start", "stop", "say"
 
 
 class Expected:
-    """The model of one output."""
+    """A model of one output."""
 
     def __init__(self):
         self.kinds = {}
         self.seen = set()
         self.recorded = []
         self.recording = False
-        self.loose = set()  # the person took them out with an old copy: they are not to be printed again, nor missed
+        self.loose = set()  # removed when the person saved an old copy: neither written again nor missed
         self.notes = []
 
     def new(self, kind):
-        """Return the text of the next thing that is said."""
+        """Return the text of the next message."""
         mark = f"mark-{len(self.kinds):05d}."
         self.kinds[mark] = kind
         return {START: f"::start\n{mark}", STOP: f"{mark}\n::stop", SAY: mark}[kind]
 
     def read(self, records):
-        """Have katod see these records, of which it may know some."""
+        """Model that katod reads these records, some of which it may already know."""
         for mark in _IN_RECORD.findall("\n".join(json.dumps(record) for record in records)):
             if mark not in self.seen:
                 self.seen.add(mark)
@@ -43,18 +43,18 @@ class Expected:
         self.recording = self.recording and self.kinds[mark] != STOP
 
     def note(self):
-        """Return a note of the person, which has to stay."""
+        """Return a note by the person, which must stay."""
         self.notes.append(f"a note of mine, number {len(self.notes)}.")
         return self.notes[-1]
 
     def replaced(self, before, after):
-        """Note that the person saved another content over the output."""
+        """Model that the person overwrote the output with other content."""
         kept = set(marks_of(after))
         self.loose |= {mark for mark in marks_of(before) if mark not in kept}
         self.notes = [note for note in self.notes if note in after]
 
     def difference(self, content):
-        """Return in words what is wrong with the output, nothing if all is well."""
+        """Return a description of what is wrong with the output, empty if nothing is."""
         found = marks_of(content)
         firm = [mark for mark in found if mark not in self.loose]
         wanted = [mark for mark in self.recorded if mark not in self.loose]
@@ -65,12 +65,12 @@ class Expected:
 
 
 def marks_of(content):
-    """Return the marks in an output, Markdown or JSONL, in their order."""
+    """Return the marks in an output, Markdown or JSONL, in order."""
     return [mark for line in content.split("\n") for mark in MARK.findall(_text(line))]
 
 
 def _text(line):
-    """Return a line, or what was said in it if it is an event."""
+    """Return a line, or the text of the event if the line is one."""
     try:
         return json.loads(line)["payload"].get("text", "")
     except (ValueError, TypeError, KeyError):

@@ -1,4 +1,4 @@
-"""File modes that hold for root, too: a process that owns everything may yet be kept from reading a file."""
+"""File modes that also apply to root: even a privileged process can be denied access to a file."""
 
 import ctypes
 from contextlib import contextmanager
@@ -29,7 +29,7 @@ def _use(data):
 
 @contextmanager
 def modes_hold():
-    """Have this thread, and what it forks, be refused what the modes of its files refuse."""
+    """Drop the capabilities that let this thread, and processes it forks, bypass file modes."""
     kept = _capabilities()
     fewer = _capabilities()
     fewer[0].effective &= ~_PASSES_BY_MODES

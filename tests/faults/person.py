@@ -1,4 +1,4 @@
-"""A person who writes notes into outputs, while katod runs and while it does not."""
+"""A person who writes notes into outputs, both while katod runs and while it does not."""
 
 import fcntl
 import os
@@ -8,7 +8,7 @@ NUMBER = re.compile(r"-([0-9a-f]{8})[-.]")
 
 
 def outputs(world):
-    """Return all outputs by the end of their names, as the writer tells them."""
+    """Return all outputs by the part of their name that the writer knows."""
     files = [path for path in world.home.glob("katod*/*/*") if path.suffix in (".md", ".jsonl")]
     named = {name_of(path): path for path in files}
     assert len(named) == len(files), "a recording has two outputs"
@@ -16,24 +16,24 @@ def outputs(world):
 
 
 def name_of(path):
-    """Return what of a name the writer knows: generated names begin with a date and a title."""
+    """Return the part of a name that the writer knows: generated names begin with a date and a title."""
     return path.name if path.name.startswith(("cap-", "exp-")) else path.name[-9 - len(path.suffix) :]
 
 
 def is_odd(path):
-    """Return whether the person writes into this output."""
+    """Return whether the person writes to this output."""
     return int(NUMBER.search(name_of(path))[1], 16) % 2 == 1
 
 
 class Person:
-    """Writes notes into outputs of odd numbers."""
+    """Writes notes into outputs with odd numbers."""
 
     def __init__(self, world, rng):
         self._world, self._rng = world, rng
         self.notes = []
 
     def disturb(self):
-        """Do something while katod does not run."""
+        """Edit an output while katod is not running."""
         chance = self._rng.random()
         if chance < 0.4:
             self.insert()
@@ -41,7 +41,7 @@ class Person:
             self.append(end="\n" if chance < 0.85 else "")
 
     def append(self, lock=None, end="\n"):
-        """Append a line. `lock` stands for the kernel's promise that two appends do not mix."""
+        """Append a line. `lock` stands in for the kernel's guarantee that two appends are not interleaved."""
         path = self._choose()
         if path is None:
             return
@@ -51,7 +51,7 @@ class Person:
             file.write(f"{self._note(path)}{end}".encode())
 
     def insert(self):
-        """Put a line between two others, as an editor does: into a new file that takes the name."""
+        """Insert a line between two others, as an editor does: write a new file and rename it."""
         path = self._choose()
         if path is None:
             return
@@ -62,7 +62,7 @@ class Person:
         fresh.replace(path)
 
     def missing(self, files):
-        """Return the notes that do not stand where they were written, once."""
+        """Return the notes that do not appear exactly once in the file they were written to."""
         contents = {path: path.read_text() for path in files.values()}
         return [
             f"{path}: {note} is there {contents[path].count(note)} times"

@@ -1,4 +1,4 @@
-"""A model of lost power: what was not synced to the disk may be there, or not, or be NUL bytes."""
+"""A model of power loss: unsynced data may be on the disk, missing, or replaced by NUL bytes."""
 
 import os
 import shutil
@@ -6,20 +6,20 @@ import shutil
 from katod.write import output
 from tests.support.world import CUT
 
-# What a disk may have kept of an append.
+# What the disk may have kept of an append.
 FATES = NOTHING, ALL, CUT_OFF, NUL, CUT_OFF_AND_NUL = (
     "nothing of it", "all of it", "its beginning", "NUL bytes of its length", "its beginning and NUL bytes",
 )  # fmt: skip
 
 
 class Cut:
-    """The power goes out in an append: in it, after `size` bytes (below 1: that part of it), or before or behind its sync."""
+    """A power cut: in the append after `size` bytes (below 1: that fraction of it), or before or after its sync."""
 
     def __init__(self, number, when, size):
         self._number, self.when, self._size = number, when, size
 
     def on(self, disk):
-        """Return what has a process end there; the disk is told of each sync before."""
+        """Return a function that makes the process exit at the cut and reports each earlier sync to the disk."""
 
         def cut():
             written, sync = output._write, output._sync
@@ -47,7 +47,7 @@ class Cut:
 
 
 class Disk:
-    """The outputs, and what of them is on the disk for good."""
+    """The outputs, and the synced content of each."""
 
     def __init__(self, folder):
         self._folder, self._safe = folder, folder.with_name("synced")
@@ -59,11 +59,11 @@ class Disk:
         return [path for path in self._folder.rglob("*") if path.is_file()]
 
     def synced(self, path):
-        """Note that a file is on the disk as it is."""
+        """Record that the current content of a file is safely on the disk."""
         shutil.copyfile(path, self._safe / path.name)
 
     def lose(self, choose):
-        """Leave of the last run what a disk may have kept; `choose(low, high)` draws numbers. Yields the fates."""
+        """Leave what a disk may have kept of the last run; `choose(low, high)` draws numbers. Yields the fates."""
         for path in self._outputs():
             kept, after = self._safe / path.name, path.read_bytes()
             before = kept.read_bytes() if kept.exists() else None
@@ -74,7 +74,7 @@ class Disk:
 
 
 def _lose(path, before, after, fate, choose):
-    """Have a file meet its fate: what stood in it before is safe."""
+    """Apply a fate to a file; its earlier content is safe."""
     safe = common(before or b"", after)
     kept = choose(safe, len(after)) if fate in (CUT_OFF, CUT_OFF_AND_NUL) else safe
     nul = choose(0, len(after) - kept) if fate == CUT_OFF_AND_NUL else len(after) - kept
@@ -89,13 +89,13 @@ def _lose(path, before, after, fate, choose):
 
 
 def common(left, right):
-    """Return how many bytes two contents begin with alike."""
+    """Return the length of the common prefix of two contents."""
     pairs = enumerate(zip(left, right, strict=False))
     return next((at for at, (a, b) in pairs if a != b), min(len(left), len(right)))
 
 
 def replace(path, content):
-    """Give a file this content; it stays the same file."""
+    """Replace a file's content in place, keeping its inode."""
     with path.open("r+b") as file:
         file.truncate(0)
         file.write(content)

@@ -1,4 +1,4 @@
-"""Disks that are full or read-only, outputs that are no plain files any more: an output waits, all others go on."""
+"""Full and read-only disks, outputs that are no longer regular files: an output is parked, all others continue."""
 
 import os
 import shlex
@@ -19,7 +19,7 @@ BIG = "all work and no play makes one a dull person\n" * 2000
 
 
 class Pair:
-    """Two recorded sessions: the output of one gets into trouble, that of the other does not."""
+    """Two recorded sessions, of which only the first one's output gets into trouble."""
 
     def __init__(self, world, start="::start"):
         self._world = world
@@ -32,19 +32,19 @@ class Pair:
         self.sessions[0].append(self.sessions[0].user(f"one\n{start}"))
 
     def speak(self, text=""):
-        """Have both agents say something."""
+        """Append a message to both sessions."""
         self.marks += 1
         for number, session in enumerate(self.sessions, 1):
             session.append(session.says(f"{text}\nmark-{number:08d}-{self.marks:06d}."))
 
     @property
     def outputs(self):
-        """The row of the one in trouble, and that of the other."""
+        """The row of the output in trouble, then that of the other one."""
         rows = {row.session: row for row in self._world.outputs()}
         return sorted(rows.values(), key=lambda row: row.path.name[-4])
 
     def assert_one_waits(self, problem):
-        """The one is parked and says why; the other has everything."""
+        """Assert that the first output is parked with this problem and the other is complete."""
         one, other = self.outputs
         parked = self._world.parked()
         assert list(parked) == [one.path.name]
@@ -52,14 +52,14 @@ class Pair:
         assert other.path.read_bytes() == self._world.export(other)
 
     def assert_whole(self):
-        """Nothing is parked, and both have every event once."""
+        """Assert that nothing is parked and that both outputs contain every event once."""
         assert self._world.parked() == {}
         for number, row in enumerate(self.outputs, 1):
             assert row.path.read_bytes() == self._world.export(row)
             assert marks_of(row.path)[0] == [f"mark-{number:08d}-{n:06d}." for n in range(1, self.marks + 1)]
 
 
-# -- what stands in the way, and how it goes away again -------------------------------------------------
+# -- obstacles, and how to remove them -------------------------------------------------------------------
 
 
 def _aside(path):
@@ -71,28 +71,28 @@ def _back(path):
 
 
 def a_directory(path):
-    """Another directory has its name."""
+    """A directory takes its name."""
     _aside(path)
     path.mkdir()
     return lambda: (path.rmdir(), _back(path))
 
 
 def a_fifo(path):
-    """A FIFO has its name: opening it must not wait."""
+    """A FIFO takes its name; opening it must not block."""
     _aside(path)
     os.mkfifo(path)
     return lambda: (path.unlink(), _back(path))
 
 
 def a_symlink(path):
-    """A symbolic link has its name."""
+    """A symbolic link takes its name."""
     _aside(path)
     path.symlink_to(path.with_name(f"{path.name}.aside"))
     return lambda: (path.unlink(), _back(path))
 
 
 def a_hard_link(path):
-    """It has a second name."""
+    """The output has a second hard link."""
     second = path.with_name("second.md")
     second.hardlink_to(path)
     return second.unlink
@@ -122,10 +122,10 @@ HINDRANCES = {
 }
 
 
-@pytest.mark.fault("another thing in the output's place")
+@pytest.mark.fault("output replaced by something else")
 @pytest.mark.parametrize("hindrance", HINDRANCES, ids=lambda hindrance: hindrance.__name__)
 def test_an_output_that_is_something_else_waits(world, hindrance):
-    """It is parked and shown while the other goes on; when it is back, all is there once."""
+    """The output is parked and shown while the other continues; once restored, it contains everything once."""
     pair = Pair(world)
     pair.speak()
     world.process()
@@ -142,7 +142,7 @@ def test_an_output_that_is_something_else_waits(world, hindrance):
 
 @pytest.mark.fault("output deleted")
 def test_an_output_whose_folder_is_removed_goes_on_in_a_new_file(world):
-    """The new file says that it continues, and holds what came after, once."""
+    """The new file says that it continues and contains later events once."""
     pair = Pair(world)
     pair.speak()
     world.process()
@@ -158,7 +158,7 @@ def test_an_output_whose_folder_is_removed_goes_on_in_a_new_file(world):
 
 @pytest.mark.fault("output deleted")
 def test_an_output_that_goes_between_a_look_and_the_append_goes_on_in_a_new_file(world):
-    """The daemon survives it, and what was to be appended is in the new file, once."""
+    """The daemon survives, and the pending append is written once, to the new file."""
     pair = Pair(world)
     pair.speak()
     world.process()
@@ -178,9 +178,9 @@ def test_an_output_that_goes_between_a_look_and_the_append_goes_on_in_a_new_file
     assert marks_of(path)[0] == ["mark-00000001-000002."]
 
 
-@pytest.mark.fault("another thing in the output's place")
+@pytest.mark.fault("output replaced by something else")
 def test_the_daemon_takes_up_an_output_by_itself_when_it_can_be_written_again(world):
-    """What waited is written without a restart, and nothing is parked any more."""
+    """Pending events are written without a restart, and nothing stays parked."""
     pair = Pair(world)
     pair.speak()
     world.process()
@@ -200,7 +200,7 @@ def test_the_daemon_takes_up_an_output_by_itself_when_it_can_be_written_again(wo
 
 
 class Disk:
-    """A small disk of its own at the output directory, inside a mount namespace that ends with `run`."""
+    """A small disk mounted at the output directory, in a mount namespace that ends with `run`."""
 
     def __init__(self, world, options):
         world.out.mkdir()
@@ -212,7 +212,7 @@ class Disk:
         self._lines.append(f"mount -o remount,{options} {shlex.quote(str(self._world.out))}")
 
     def append(self, session, *records):
-        """Append records at this point of the run."""
+        """Append records at this point of the script."""
         data = self._world.home / f"append-{len(self._lines)}"
         data.write_bytes(b"".join(map(line, records)))
         self._lines.append(f"cat {shlex.quote(str(data))} >> {shlex.quote(str(session.path))}")
@@ -221,7 +221,7 @@ class Disk:
         self._lines.append(shlex.join([sys.executable, "-m", "katod", *arguments]) + f" > {shlex.quote(str(to))}")
 
     def run(self):
-        """Do everything; the outputs stand in a folder of their own afterwards. Skip where that is not permitted."""
+        """Run the script and copy the outputs to the folder `saved`. Skip if mounting is not permitted."""
         out = shlex.quote(str(self._world.out))
         mount = f"mount -t tmpfs -o {self._options} katod {out} || exit 77"
         copy = f"cp -r {out} {shlex.quote(str(self._world.home / 'saved'))}"
@@ -247,7 +247,7 @@ TROUBLES = {
 @pytest.mark.parametrize("trouble", mostly(("no space behind the first bytes",), TROUBLES))
 @pytest.mark.parametrize("command", mostly(("start",), ("start", "capture")))
 def test_an_output_on_a_disk_that_takes_nothing_waits(world, trouble, command):
-    """It is parked and shown while the other goes on; when the disk takes it, all is there once."""
+    """The output is parked and shown while the other continues; once the disk is writable, it has everything once."""
     options, mended, problem = TROUBLES[trouble]
     pair = Pair(world, f"::{command} one-00000001.md" if command == "capture" else "::start")
     pair.speak(BIG)
@@ -273,7 +273,7 @@ def test_an_output_on_a_disk_that_takes_nothing_waits(world, trouble, command):
 @pytest.mark.slow
 @pytest.mark.fault("no space, read-only, quota")
 def test_a_file_that_may_not_grow_any_more_waits(world):
-    """A short write and then an error: the rest is appended when it may be, and what was written is not doubled."""
+    """After a short write and an error, the rest is appended once it fits, and nothing is written twice."""
     if not shutil.which("prlimit"):
         pytest.skip("no prlimit (util-linux) here")
     pair = Pair(world)
@@ -292,7 +292,7 @@ def test_a_file_that_may_not_grow_any_more_waits(world):
 
 @pytest.mark.fault("no space for the ledger")
 def test_a_full_disk_of_the_ledger_ends_the_daemon_and_nothing_else(world):
-    """Where the ledger cannot grow katod ends with an error; later every event is there once."""
+    """The daemon exits with an error if the ledger cannot grow; a later run writes every event once."""
     if not shutil.which("prlimit"):
         pytest.skip("no prlimit (util-linux) here")
     pair = Pair(world)

@@ -1,4 +1,4 @@
-"""Hostile records on their whole way: file, step, adapter, format, output; what follows is read, and nothing raises."""
+"""Hostile records from file to output: whatever one contains, the records after it are read, and nothing raises."""
 
 import copy
 import json
@@ -13,7 +13,7 @@ pytestmark = pytest.mark.fault("hostile record")
 LINES = [make for make in MAKERS if make.__name__ not in ("GeminiDocument", "OpenCode")]
 DEPTHS = (1_000, 1_025, 100_000)
 DIGITS = "123456789012345678901234567890"
-# JSON that strict readers refuse, or read in another way than it was meant.
+# JSON that strict parsers reject or misinterpret.
 VALUES = [
     *("[" * depth + "]" * depth for depth in DEPTHS),
     *('{"a":' * depth + "1" + "}" * depth for depth in DEPTHS),
@@ -21,9 +21,9 @@ VALUES = [
     '"\u2028\u2029\x85"', '{"id":{"id":{}}}', "null", "-0.0", '""',
 ]  # fmt: skip
 SMALL = [value for value in VALUES if len(value) < 10_000]
-# For what hardly differs from agent to agent: all of them, of which most are slow.
+# Parameters for tests that hardly differ between agents: all agents, most of them marked slow.
 FEW = [pytest.param(make, marks=[] if make.__name__ in ("Claude", "Codex") else pytest.mark.slow) for make in LINES]
-# Lines that are no record; each is set aside.
+# Lines that are not records; each is recorded as a raw event.
 BROKEN = [
     b"{", b"}", b"nonsense", b"[1,2]", b"null", b"17", b'"words"', b'{"type":', b'{"type":"user"', b"{'type':'user'}",
     b"\xff\xfe{}", b"\xc3\x28", b"<html>", b"-" * 5000, b"[" * 100_000, b'{"a":' * 100_000, b"\xef\xbb\xbf", b'{"type":"us\xff',
@@ -31,12 +31,12 @@ BROKEN = [
 
 
 def good(number):
-    """A message by which is seen that its record was read."""
+    """Return a message that shows that its record was read."""
     return f"GOOD-{number:04d}."
 
 
 def read_good(events):
-    """The good messages, as they were recorded."""
+    """Return the recorded good messages."""
     kinds = ("user.message", "assistant.message")
     return [
         row["payload"]["text"] for row in events if row["kind"] in kinds and row["payload"]["text"].startswith("GOOD")
@@ -44,7 +44,7 @@ def read_good(events):
 
 
 class Scene:
-    """A session that is recorded, and its output."""
+    """A recorded session and its output."""
 
     def __init__(self, world, make: type[Maker]):
         self.world, self.maker, self.count = world, make(world), 0
@@ -52,7 +52,7 @@ class Scene:
         world.once()
 
     def write(self, *lines: bytes):
-        """Write each line, a good message behind it."""
+        """Write each line, followed by a good message."""
         with self.maker.path.open("ab") as file:
             for line in lines:
                 file.write(line + b"\n")
@@ -65,7 +65,7 @@ class Scene:
         self.count += 1
 
     def events(self):
-        """Have all be processed, and return what was recorded."""
+        """Process everything and return the recorded events."""
         self.world.once()
         status = self.world.status()
         assert (status["problems"], status["parked"]) == ([], [])
@@ -73,7 +73,7 @@ class Scene:
         return recorded(self.world)
 
     def assert_all_good_are_read(self):
-        """Every good message stands there once, in its order; return the events."""
+        """Assert that every good message is recorded once and in order; return the events."""
         events = self.events()
         assert read_good(events) == [good(number) for number in range(self.count)]
         ids = [row["id"] for row in events]
@@ -82,30 +82,30 @@ class Scene:
 
 
 def recorded(world):
-    """The events of the one output."""
+    """Return the events of the only output."""
     (text,) = world.written().values()
     return [orjson.loads(line) for line in text.split("\n") if line]
 
 
 def set_aside(events):
-    """The records that could not be read or translated."""
+    """Return the raw events of records that could not be read or translated."""
     problems = ("not valid JSON", "not an object", "unexpected shape")
     return [row for row in events if row["kind"] == "provider.raw" and row["payload"]["rawType"] in problems]
 
 
 def spelled(record, value):
-    """The record with these JSON values in place of MARKs."""
+    """Return the record as JSON, with each MARK replaced by this value."""
     return json.dumps(record).replace('"MARK"', value).encode("utf-8", "surrogatepass")
 
 
 def places(value, at=()):
-    """Every place in a record."""
+    """Return the path of every value in a record."""
     items = list(value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ())
     return [place for key, item in items for place in ((*at, key), *places(item, (*at, key)))]
 
 
 def changed(record, place, *value):
-    """The record with another value at a place, or without it."""
+    """Return a copy of the record with another value at a path, or without the value there."""
     found = copy.deepcopy(record)
     here = found
     for key in place[:-1]:
@@ -119,7 +119,7 @@ def changed(record, place, *value):
 
 @pytest.mark.parametrize("make", LINES, ids=lambda make: make.__name__)
 def test_a_broken_line_costs_one_record(world, make):
-    """Each line that is no record is set aside as one, whole, and the messages around it are read."""
+    """Each line that is not a record is kept whole as one raw event, and the messages around it are read."""
     scene = Scene(world, make)
     before = len(set_aside(scene.events()))
     scene.write(*BROKEN[:9])
@@ -130,7 +130,7 @@ def test_a_broken_line_costs_one_record(world, make):
 
 @pytest.mark.parametrize("make", FEW, ids=lambda make: make.__name__)
 def test_what_is_no_character_costs_nothing(world, make):
-    """Byte order mark, NUL bytes, CRLF and line separators of Unicode part no record and hide none."""
+    """Byte order marks, NUL bytes, CRLF and Unicode line separators neither split nor hide a record."""
     scene = Scene(world, make)
     record = scene.maker.records(says("hello \u2028 \u2029 \x85 \x00 words"))[0]
     line = json.dumps(record, ensure_ascii=False).encode()
@@ -144,13 +144,13 @@ def test_what_is_no_character_costs_nothing(world, make):
         b"  ",
         b"\0\0",
     )
-    assert len(set_aside(scene.assert_all_good_are_read())) <= 1  # a byte order mark is one at the beginning only
+    assert len(set_aside(scene.assert_all_good_are_read())) <= 1  # valid only at the start of a file
 
 
 @pytest.mark.parametrize("values", [SMALL, pytest.param(VALUES, marks=pytest.mark.slow)], ids=["small", "all"])
 @pytest.mark.parametrize("make", LINES, ids=lambda make: make.__name__)
 def test_a_hostile_value_costs_its_record_at_most(world, make, values):
-    """Depth, numbers, surrogates: wherever such a value stands, no more than its own record is set aside."""
+    """Deep nesting, numbers, surrogates: wherever such a value appears, it affects only its own record."""
     scene = Scene(world, make)
     maker = scene.maker
     records = [record for said in (user("MARK"), says("MARK"), calls("MARK", "MARK")) for record in maker.records(said)]
@@ -162,7 +162,7 @@ def test_a_hostile_value_costs_its_record_at_most(world, make, values):
 
 @pytest.mark.parametrize("make", FEW, ids=lambda make: make.__name__)
 def test_any_key_may_be_missing_or_of_another_kind(world, make):
-    """A record without one of its keys, or with an object in an id's place, hides none of the others."""
+    """A record that lacks one of its keys, or has an object in place of any value, hides no other record."""
     scene = Scene(world, make)
     said = (user("bad"), says("bad"), calls("call-2", "bad"), result("call-2", "bad"))
     records = [record for one in said for record in scene.maker.records(one)]
@@ -174,7 +174,7 @@ def test_any_key_may_be_missing_or_of_another_kind(world, make):
 
 @pytest.mark.parametrize("make", FEW, ids=lambda make: make.__name__)
 def test_parents_in_a_circle_and_keys_that_come_twice(world, make):
-    """Records that name each other as parents, and one that has each key twice, are records like others."""
+    """Records that are each other's parent, and a record with duplicate keys, are read like any other."""
     scene = Scene(world, make)
     one, other = (scene.maker.records(says(text))[0] for text in ("one", "other"))
     names = [key for key in ("parentUuid", "parentId", "parent_id", "parentID") if key in one] or ["parentId"]
@@ -187,7 +187,7 @@ def test_parents_in_a_circle_and_keys_that_come_twice(world, make):
 
 
 def test_a_row_of_a_database_may_hold_anything(world):
-    """Parts whose columns hold such values, or no JSON at all, hide none of the messages around them."""
+    """Parts whose columns contain hostile values, or no JSON at all, do not hide the messages around them."""
     maker = OpenCode(world)
     maker.say(user("::start log.jsonl"), says(good(0)))
     world.once()
@@ -207,7 +207,7 @@ def test_a_row_of_a_database_may_hold_anything(world):
 
 @pytest.mark.parametrize("values", [VALUES, VALUES[2 * len(DEPTHS) :]], ids=["too deep", "readable"])
 def test_a_document_may_hold_anything(world, values):
-    """Messages of a document that hold such values cost no more than themselves, or a wait for the next document."""
+    """Messages with hostile values affect only themselves, or delay reading until the next document."""
     maker = next(make for make in MAKERS if make.__name__ == "GeminiDocument")(world)
     maker.say(user("::start log.jsonl"), says(good(0)))
     world.once()

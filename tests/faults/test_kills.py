@@ -1,7 +1,7 @@
-"""The daemon is killed at random while agents write and a person edits, the settings change, and it starts again.
+"""The daemon is killed at random and restarted while agents write, a person edits outputs, and settings change.
 
-`KATOD_FAULTS_SEED` repeats the choices of one run (not the times at which processes ran), `KATOD_FAULTS_KILLS` asks for
-another number of kills.
+`KATOD_FAULTS_SEED` repeats the random choices of a run, but not the timing of its processes. `KATOD_FAULTS_KILLS`
+sets the number of kills.
 """
 
 import json
@@ -40,7 +40,7 @@ SETTINGS = {
 
 
 class Life:
-    """One run of the daemon, from its start to its kill."""
+    """One run of the daemon, from start to kill."""
 
     def __init__(self, world, log):
         window, self.lock = world.home / "window", world.home / "append.lock"
@@ -51,11 +51,11 @@ class Life:
         self.process = subprocess.Popen(command, env=world.environment, stdout=log, stderr=log)
 
     def begun(self):
-        """Wait until it does something."""
+        """Wait until the daemon does something."""
         self._wait(lambda: self._window.now != dut.STARTING, 10)
 
     def kill_in(self, window, rng):
-        """Wait for a window, kill, and return the window in which it died."""
+        """Wait for a window, kill the daemon, and return the window in which it died."""
         self._wait(lambda: self._window.now == window, 2)
         if window == dut.INSIDE:
             time.sleep(rng.uniform(0, 0.002))
@@ -63,7 +63,7 @@ class Life:
         return self._window.now
 
     def end(self):
-        """Kill it."""
+        """Kill the daemon."""
         self.process.send_signal(signal.SIGKILL)
         self.process.wait(timeout=10)
 
@@ -82,7 +82,7 @@ def start_writer(world, seed):
 
 
 def kill_often(world, rng, log):
-    """Kill one daemon after the other until each window has met enough kills; return the kills by window."""
+    """Kill one daemon after another until each window has met enough kills; return them by window, and the person."""
     met, deadline = Counter(), time.monotonic() + SECONDS
     person = Person(world, rng)
     while any(met[window] < ENOUGH for window in WINDOWS) and time.monotonic() < deadline:
@@ -104,7 +104,7 @@ def kill_often(world, rng, log):
 
 
 def check_outputs(world, wanted):
-    """Return what is wrong with the outputs, in words."""
+    """Return descriptions of what is wrong with the outputs."""
     found = outputs(world)
     wrong = [f"{name} was not asked for" for name in found.keys() - wanted.keys()]
     wrong += [f"{name} is missing" for name in wanted.keys() - found.keys()]
@@ -119,15 +119,15 @@ def check_outputs(world, wanted):
 
 
 def check_exports(world):
-    """Return the outputs that no person touched and that are not what an export gives."""
+    """Return the outputs that no person edited and that differ from their export."""
     rows = [row for row in world.outputs() if not is_odd(row.path)]
     return [f"{row.path} is not its export" for row in rows if row.path.read_bytes() != world.export(row)]
 
 
-@pytest.mark.fault("killed at random, again and again")
+@pytest.mark.fault("killed at random, repeatedly")
 @pytest.mark.fault("settings changed before the restart")
 def test_every_event_stands_in_its_output_once_however_often_the_daemon_is_killed(world, request):
-    """After many kills in each window every event is in its output once and in order, and every note, too."""
+    """After many kills in each window, every output has every event once and in order, and every note."""
     seed = int(os.environ.get("KATOD_FAULTS_SEED") or random.randrange(2**32))
     rng = random.Random(seed)
     print(f"seed {seed}, {world.home}")

@@ -1,4 +1,4 @@
-"""A ledger that is damaged, blank, of another program or of a newer katod: nothing old commands or is written again."""
+"""A ledger that is damaged, blank, foreign or newer: no old command runs again, and nothing is written twice."""
 
 import os
 import shutil
@@ -19,7 +19,7 @@ PAGE = 4096
 
 
 def recorded(world):
-    """Return a session that is recorded to `notes.md`, and one whose recording was stopped; their ledger has a log."""
+    """Return a session recorded to `notes.md` and one whose recording has stopped; the ledger is left with a log."""
     session, other = world.session(1), world.session(2)
     session.append(session.user("::start notes.md\nmark-00000001-000001."), session.says("mark-00000001-000002."))
     other.append(other.user("::start other.md\nmark-00000002-000001.\n::stop"), other.says("nobody records this"))
@@ -28,7 +28,7 @@ def recorded(world):
 
 
 def leave_open():
-    """Have the process end without closing the ledger, as when it is killed."""
+    """Make the process exit without closing the ledger, as if it was killed."""
 
     def close(_):
         os._exit(CUT)
@@ -45,7 +45,7 @@ def log_of(world):
 
 
 def closed(world):
-    """Return the path of the ledger, whose log was taken into it."""
+    """Checkpoint the write-ahead log into the ledger and return the ledger's path."""
     sqlite3.connect(ledger_of(world)).execute("VACUUM").connection.close()
     assert not log_of(world).exists()
     return ledger_of(world)
@@ -143,7 +143,7 @@ USUAL = (garbage, half_of_it, tables_missing, no_text, head_of_the_log)
 @pytest.mark.fault("ledger damaged")
 @pytest.mark.parametrize("damage", mostly(USUAL, DAMAGES), ids=lambda damage: damage.__name__)
 def test_a_damaged_ledger_is_set_aside_and_nothing_old_counts(world, damage):
-    """It is kept under a name that the status shows; no old command acts again, and no old output is written to."""
+    """The ledger is quarantined under a name that `status` shows; no old command runs, no old output is written to."""
     sessions = recorded(world)
     damage(world)
     begins_anew(world, sessions)
@@ -151,7 +151,7 @@ def test_a_damaged_ledger_is_set_aside_and_nothing_old_counts(world, damage):
 
 @pytest.mark.fault("ledger damaged")
 def test_no_page_of_a_ledger_can_be_lost_unnoticed(world):
-    """Whichever page is not what it was, the ledger is set aside."""
+    """Whichever page is corrupt, the ledger is quarantined."""
     sessions = recorded(world)
     whole = closed(world).read_bytes()
     outputs = world.contents()
@@ -167,7 +167,7 @@ def test_no_page_of_a_ledger_can_be_lost_unnoticed(world):
 
 @pytest.mark.fault("ledger damaged")
 def test_flipped_bytes_double_nothing(world):
-    """Whichever bytes of a page are not what they were: the ledger is set aside, or everything goes on as it should."""
+    """Whichever bytes are flipped, either the ledger is quarantined or recording continues correctly."""
     session, _ = recorded(world)
     whole, lines = closed(world).read_bytes(), {path: path.read_text() for path in world.out.rglob("*.md")}
     session.append(session.says("mark-00000001-000003."))
@@ -181,7 +181,7 @@ def test_flipped_bytes_double_nothing(world):
 
 
 def restored(world, ledger, texts):
-    """Have the world as it was, with this ledger."""
+    """Restore the outputs to these texts, with this ledger as the only state."""
     shutil.rmtree(world.state)
     world.state.mkdir(mode=0o700)
     ledger_of(world).write_bytes(ledger)
@@ -191,7 +191,7 @@ def restored(world, ledger, texts):
 
 @pytest.mark.parametrize("content", [b"", b"ten bytes.", b"\0" * 32])
 def test_a_log_to_which_nothing_was_committed_is_no_damage(world, content):
-    """A power cut may leave no more of it than that."""
+    """A log without a commit, as a power cut may leave it, is not damage."""
     session, _ = recorded(world)
     closed(world)
     log_of(world).write_bytes(content)
@@ -201,7 +201,7 @@ def test_a_log_to_which_nothing_was_committed_is_no_damage(world, content):
 
 
 class Contended:
-    """A ledger of which another program holds SQLite's lock for checkpoints, as `katod status` may for a moment."""
+    """A ledger whose checkpoint lock another program holds, as `katod status` may for a moment."""
 
     def __init__(self, connection):
         self._connection = connection
@@ -212,7 +212,7 @@ class Contended:
 
 
 def test_a_ledger_that_somebody_reads_is_no_damage(world):
-    """How far its log was read cannot be told then, and nothing is made of it."""
+    """A log whose progress cannot be determined because of another reader is not damage."""
     recorded(world)
     with closing(sqlite3.connect(ledger_of(world))) as connection:
         check_database(Contended(connection), ledger_of(world))
@@ -220,7 +220,7 @@ def test_a_ledger_that_somebody_reads_is_no_damage(world):
 
 @pytest.mark.fault("ledger damaged")
 def test_what_a_damaged_ledger_holds_is_not_shown(world):
-    """The log names the file and the kind of damage, and no word of what was said."""
+    """The log names the file and the kind of damage, but no text of the conversation."""
     recorded(world)
     no_text(world)
     said = world.katod("run", "--once").stderr
@@ -230,7 +230,7 @@ def test_what_a_damaged_ledger_holds_is_not_shown(world):
 
 @pytest.mark.fault("ledger blank")
 def test_a_blank_ledger_is_begun_anew(world):
-    """A disk may leave a file of no length after a power cut: nothing old acts, and it is named."""
+    """An empty ledger, as a power cut may leave it, is quarantined and reported, and no old command runs."""
     sessions = recorded(world)
     os.truncate(closed(world), 0)
     begins_anew(world, sessions)
@@ -238,14 +238,14 @@ def test_a_blank_ledger_is_begun_anew(world):
 
 @pytest.mark.fault("ledger blank")
 def test_without_its_ledger_katod_begins_anew(world):
-    """Where the whole state is gone all sessions are history; what stands in old outputs stays as it is."""
+    """Without any state, all sessions are history, and old outputs stay unchanged."""
     sessions = recorded(world)
     shutil.rmtree(world.state)
     nothing_old_counts(world, sessions)
 
 
 def begins_anew(world, sessions):
-    """The ledger is set aside as it was found and named; nothing old counts; what is typed from now on does."""
+    """Assert that the ledger is quarantined unchanged and shown in `status`, and that only new commands run."""
     found = ledger_of(world)
     inode = found.lstat().st_ino
     nothing_old_counts(world, sessions)
@@ -256,7 +256,7 @@ def begins_anew(world, sessions):
 
 
 def nothing_old_counts(world, sessions):
-    """No output changes until somebody asks for one again, and an old one is not asked for again."""
+    """Assert that outputs change only after a new command, and that old outputs are not taken over."""
     outputs = world.contents()
     assert len(outputs) == 2
     world.process()
@@ -276,13 +276,13 @@ def nothing_old_counts(world, sessions):
     assert world.contents() == outputs | {"fresh.md": row.path.read_bytes()}
 
 
-# -- what is left as it is ---------------------------------------------------------------------------------
+# -- what stays unchanged ----------------------------------------------------------------------------------
 
 
 @pytest.mark.fault("ledger of a newer katod")
 @pytest.mark.parametrize("command", [("run", "--once"), ("status",)], ids=" ".join)
 def test_a_ledger_of_a_newer_katod_is_refused(world, command):
-    """The end is one line that says what to do, and the file keeps its bytes."""
+    """The command exits with one line that says what to do, and the file stays unchanged."""
     recorded(world)
     with sqlite3.connect(closed(world)) as ledger:
         ledger.execute("PRAGMA user_version = 999")
@@ -296,7 +296,7 @@ def test_a_ledger_of_a_newer_katod_is_refused(world, command):
 
 @pytest.mark.fault("ledger damaged")
 def test_a_link_in_the_ledgers_place_is_refused(world):
-    """Whatever it leads to is not katod's: it keeps its bytes and its name."""
+    """The link's target does not belong to katod: it keeps its content and its name."""
     recorded(world)
     target = world.home / "elsewhere"
     closed(world).rename(target)
@@ -309,7 +309,7 @@ def test_a_link_in_the_ledgers_place_is_refused(world):
 
 @pytest.mark.fault("ledger damaged")
 def test_a_ledger_that_may_not_be_written_is_made_private_and_goes_on(world):
-    """Modes that somebody took away are given back: they are no damage, and nothing is set aside."""
+    """Missing permissions are restored; they are not damage, and nothing is quarantined."""
     session, _ = recorded(world)
     session.append(session.says("mark-00000001-000003."))
     closed(world).chmod(0o400)
@@ -324,7 +324,7 @@ def test_a_ledger_that_may_not_be_written_is_made_private_and_goes_on(world):
     [pytest.param("", "cannot be used", marks=pytest.mark.slow), ("ledger.db", "cannot be written")],
 )
 def test_a_ledger_on_a_read_only_disk_waits(world, name, problem):
-    """It is no damage either: katod ends with one line, and goes on when it can write."""
+    """A read-only disk is not damage: katod exits with one line, and continues once it can write."""
     session, _ = recorded(world)
     session.append(session.says("mark-00000001-000003."))
     assert problem in refused(world, "run", "--once", prefix=read_only(closed(world).parent / name))
@@ -333,7 +333,7 @@ def test_a_ledger_on_a_read_only_disk_waits(world, name, problem):
 
 
 def goes_on(world):
-    """What was said last is recorded once, and no ledger was set aside."""
+    """Assert that the last message is recorded once and that no ledger was quarantined."""
     row = world.outputs()[0]
     assert row.path.read_bytes().count(b"mark-00000001-000003.") == 1
     assert row.path.read_bytes() == world.export(row)
@@ -341,7 +341,7 @@ def goes_on(world):
 
 
 def refused(world, *arguments, prefix=()):
-    """Run a command that ends with 1, and return the one line that it says."""
+    """Run a command that exits with 1, and return its one-line error."""
     done = world.katod(*arguments, check=False, prefix=prefix)
     (line,) = done.stderr.decode().splitlines()
     assert done.returncode == 1

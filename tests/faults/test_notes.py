@@ -1,4 +1,4 @@
-"""A person writes into an output that a kill left half-written: the note stays, and each event is there once."""
+"""A person edits an output that a kill left half-written: the note stays, and each event is written once."""
 
 import pytest
 
@@ -10,7 +10,7 @@ from .power import Cut, Disk
 
 NOTE = "a note of mine"
 LOG = " log.jsonl"
-# Where the kill meets the append: before it, in it (after so many parts of a thousand), behind it, behind its sync.
+# When the kill happens: before the append, in it (after this fraction), after it, or after its sync.
 KILLS = {
     "committed": Cut(1, "inside", 0),
     "early": Cut(1, "inside", 0.2),
@@ -24,7 +24,7 @@ kills = pytest.mark.parametrize("kill", mostly(("late", "appended"), KILLS))
 
 
 class Scene:
-    """A recording, and what has to stand in it."""
+    """A recording, and the expected content of its output."""
 
     def __init__(self, world, name):
         self.world, self.session = world, world.session()
@@ -33,7 +33,7 @@ class Scene:
         self.session.append(self.session.user(f"one\n::start{name}"))
 
     def speak(self, count=3):
-        """Have the agent say something, and twice the same."""
+        """Append messages with a mark, each followed by the same `ok`."""
         for _ in range(count):
             self.marks.append(f"mark-00000001-{len(self.marks):06d}.")
             self.spoken += 1
@@ -41,11 +41,11 @@ class Scene:
             self.session.append(*records)
 
     def kill(self, kill):
-        """Run until the kill of this name."""
+        """Run until the kill with this name."""
         assert self.world.once_until(KILLS[kill].on(Disk(self.world.out)))
 
     def insert(self, at):
-        """Put the note between two lines, as an editor does: into a new file that takes the name, which is returned."""
+        """Insert the note between two lines, as an editor does: write a new file, rename it, and return the path."""
         path = self.path
         content = path.read_bytes().splitlines(keepends=True)
         fresh = path.with_suffix(".new")
@@ -57,7 +57,7 @@ class Scene:
         return self.world.files()[0]
 
     def assert_whole(self, notes=1):
-        """All is there once: the marks, what was said twice, and the notes."""
+        """Assert that every mark, every `ok` and every note appears exactly once."""
         content = self.path.read_text()
         assert content.count(NOTE) == notes
         assert marks_of(self.path, edited=True) == (self.marks, self.spoken), content
@@ -71,7 +71,7 @@ class Scene:
 @pytest.mark.parametrize("end", ["\n", ""], ids=["a line", "half a line"])
 @pytest.mark.parametrize("again", [pytest.param(False, marks=pytest.mark.slow), True], ids=["once", "twice"])
 def test_a_note_behind_what_a_kill_left(quick, name, kill, end, again):
-    """The note is kept, no event is lost or doubled, even when the run that completes it is killed, too."""
+    """The note stays and no event is lost or doubled, even if the run that completes the append is also killed."""
     world = World(quick)
     scene = Scene(world, name)
     scene.speak()
@@ -93,7 +93,7 @@ def test_a_note_behind_what_a_kill_left(quick, name, kill, end, again):
 @pytest.mark.parametrize("kill", mostly(("no kill", "late"), ["no kill", *KILLS]))
 @pytest.mark.parametrize("end", ["\n", ""], ids=["a line", "half a line"])
 def test_a_note_behind_a_whole_recording(quick, name, kill, end):
-    """What comes next begins on a line of its own, whatever a kill leaves of it."""
+    """The next event begins on a line of its own, whatever a kill leaves of it."""
     world = World(quick)
     scene = Scene(world, name)
     scene.speak()
@@ -114,9 +114,9 @@ def test_a_note_behind_a_whole_recording(quick, name, kill, end):
 @pytest.mark.parametrize("first", [True, False], ids=["first append", "second append"])
 @pytest.mark.parametrize("step", [pytest.param(1, marks=pytest.mark.slow), 13], ids=["any", "some"])
 def test_a_note_between_any_two_lines_of_what_a_kill_left(quick, name, kill, first, step):
-    """Wherever an editor put a line into the file, each event is there once.
+    """Wherever an editor inserted a line, each event is written once.
 
-    A file that the ledger does not know yet, and that does not begin as katod began it, waits until it is moved.
+    A file that the ledger does not know yet, and whose beginning was changed, is parked until it is moved.
     """
     at, lines = 1, 2
     while at < lines:
@@ -146,7 +146,7 @@ def test_a_note_between_any_two_lines_of_what_a_kill_left(quick, name, kill, fir
 @both_formats
 @kills
 def test_a_note_far_above_the_same_words_that_were_said_before(quick, name, kill):
-    """What was said before, and is said again in the append that a kill met, is no proof that this was written."""
+    """An earlier copy of the text in an interrupted append is not taken as evidence that the append was written."""
     world = World(quick)
     scene = Scene(world, name)
     scene.speak(40)

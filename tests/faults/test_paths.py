@@ -1,4 +1,4 @@
-"""Names and folders that lead elsewhere: katod writes inside its allowed roots, into its own files, or not at all."""
+"""Names and folders that lead elsewhere: katod writes only inside its allowed roots and to its own files."""
 
 import ctypes
 import os
@@ -12,18 +12,18 @@ from tests.support.records import Claude
 from tests.support.world import World
 
 PRECIOUS = "precious\n"
-MANY = 10  # system calls of the smallest step
+MANY = 10  # minimum number of system calls in a step
 AT_FDCWD, RENAME_EXCHANGE = -100, 2
 
 
 @pytest.fixture
 def world(quick, monkeypatch):
-    """A home, a project in it, and a folder with files that katod must not touch."""
+    """A home with a project, and a folder with files that katod must not touch."""
     return build(quick, monkeypatch)
 
 
 def build(folder, monkeypatch):
-    """Make such a world in a folder."""
+    """Create such a world in a folder."""
     made = World(folder / "home", monkeypatch)
     outside = folder / "outside"
     (outside / "docs").mkdir(parents=True)
@@ -33,7 +33,7 @@ def build(folder, monkeypatch):
 
 
 def tree(*folders):
-    """Everything below some folders: what it is, and what stands in it."""
+    """Return the mode, inode, link count and content of everything below some folders."""
     found = {}
     for folder in folders:
         for path in [folder, *sorted(folder.rglob("*"))]:
@@ -44,13 +44,13 @@ def tree(*folders):
 
 
 def files(world):
-    """All files but those of the ledger, which come and go."""
+    """Return all files except those of the ledger, which come and go."""
     found = (path for path in world.home.parent.rglob("*") if path.is_file())
     return {path for path in found if not path.name.startswith("ledger.db")}
 
 
 def record(world, name):
-    """Type `::start` with a name, and something to record."""
+    """Type `::start` with a name, followed by a message."""
     make = Claude(cwd=str(world.project))
     world.claude().append(make.user(f"::start {name}\none"), make.says("two"))
     world.once()
@@ -60,37 +60,37 @@ def record(world, name):
 
 
 def a_linked_folder(world):
-    """A folder of the project is a link."""
+    """A folder of the project is a symbolic link."""
     (world.project / "docs").symlink_to(world.home.parent / "outside" / "docs")
     return "docs/talk.md"
 
 
 def a_linked_folder_further_up(world):
-    """A folder above the last one is a link."""
+    """A folder further up in the path is a symbolic link."""
     (world.project / "deep").symlink_to(world.home.parent / "outside")
     return "deep/docs/talk.md"
 
 
 def a_linked_folder_for_a_new_file(world):
-    """Nothing has the name yet behind the link."""
+    """The link's target does not contain a file with this name."""
     (world.project / "docs").symlink_to(world.home.parent / "outside" / "docs")
     return "docs/new.md"
 
 
 def a_linked_file(world):
-    """The file itself is a link."""
+    """The file itself is a symbolic link."""
     (world.project / "talk.md").symlink_to(world.home.parent / "outside" / "talk.md")
     return "./talk.md"
 
 
 def a_dangling_link(world):
-    """The file is a link to what is not there: opening it for writing would make it."""
+    """The file is a dangling link; opening it for writing would create its target."""
     (world.project / "talk.md").symlink_to(world.home.parent / "outside" / "made.md")
     return "./talk.md"
 
 
 def a_hard_link(world):
-    """The file is a second name of another one, and empty."""
+    """The file is a hard link to another, empty file."""
     empty = world.home.parent / "outside" / "empty.md"
     empty.touch()
     (world.project / "talk.md").hardlink_to(empty)
@@ -98,7 +98,7 @@ def a_hard_link(world):
 
 
 def a_fifo(world):
-    """The file is a FIFO: opening it must not wait."""
+    """The file is a FIFO; opening it must not block."""
     os.mkfifo(world.project / "talk.md")
     return "./talk.md"
 
@@ -113,13 +113,13 @@ def a_device(world):
 
 
 def a_folder(world):
-    """The file is a folder."""
+    """The file is a directory."""
     (world.project / "talk.md").mkdir()
     return "./talk.md"
 
 
 def a_foreign_file(world):
-    """Somebody wrote the file."""
+    """The file was written by somebody else."""
     (world.project / "notes.md").write_text(PRECIOUS)
     return "./notes.md"
 
@@ -131,7 +131,7 @@ def a_file_for_a_folder(world):
 
 
 def a_linked_session_folder(world):
-    """A folder of the project leads to where an agent keeps its sessions."""
+    """A folder of the project links to an agent's session folder."""
     (world.project / "docs").symlink_to(world.home / ".claude" / "projects")
     return "docs/talk.md"
 
@@ -148,10 +148,10 @@ NAMES = (
 )  # fmt: skip
 
 
-@pytest.mark.fault("path that leads elsewhere")
+@pytest.mark.fault("unsafe path")
 @pytest.mark.parametrize("situation", SITUATIONS, ids=lambda situation: situation.__name__)
 def test_what_stands_at_the_path_already_is_left_alone(world, situation):
-    """A path through or to anything but plain folders and a new or empty file is refused, and shown."""
+    """A path is refused and shown unless it has only real folders and ends in a new or empty file."""
     name = situation(world)
     before = tree(world.project, world.home.parent / "outside")
     record(world, name)
@@ -160,10 +160,10 @@ def test_what_stands_at_the_path_already_is_left_alone(world, situation):
     assert world.written() == {}
 
 
-@pytest.mark.fault("path that leads elsewhere")
+@pytest.mark.fault("unsafe path")
 @pytest.mark.parametrize("name", NAMES)
 def test_a_name_that_steps_out_is_refused(world, name):
-    """Names that lead out of the allowed roots, to hidden files, or that a shell would read otherwise do nothing."""
+    """Names that leave the allowed roots, name hidden files, or mean something else to a shell are refused."""
     world.config.write_text(f'[output]\nallowed_roots = ["{world.home}/state"]\n')
     outside = world.home.parent / "outside"
     before, known = tree(world.project, outside), files(world)
@@ -173,9 +173,9 @@ def test_a_name_that_steps_out_is_refused(world, name):
     assert files(world) == known | {world.claude().path}
 
 
-@pytest.mark.fault("path that leads elsewhere")
+@pytest.mark.fault("unsafe path")
 def test_the_output_of_another_session_is_refused(world):
-    """Two sessions never share a file."""
+    """An output of one session is refused to another one."""
     record(world, "shared.md")
     other = world.claude("7a8b9c0d-1111-4222-8333-444455556666")
     make = Claude(session=other.path.stem, cwd=str(world.project))
@@ -186,11 +186,11 @@ def test_the_output_of_another_session_is_refused(world):
     assert "another session" in world.cli("status")
 
 
-# -- swapped while katod writes ------------------------------------------------------------------------
+# -- swapped during a write ----------------------------------------------------------------------------
 
 
 class Stage:
-    """A recording two folders deep, and a swap of one part of its path against a link that leads outside."""
+    """A recording two folders deep, and a swap of one part of its path for a link that leads outside."""
 
     def __init__(self, world, part):
         self.world = world
@@ -204,7 +204,7 @@ class Stage:
         self.swaps = 0
 
     def swap(self):
-        """Put the link in the place of the part, or nothing in the place of the link."""
+        """Swap the part of the path for the link, or the link for the part."""
         if self.place.is_symlink():
             self.place.unlink()
             if self.aside.exists():
@@ -217,13 +217,13 @@ class Stage:
         self.swaps += 1
 
     def mend(self):
-        """Put back what was there."""
+        """Restore the path."""
         if self.place.is_symlink():
             self.swap()
 
     @property
     def said(self):
-        """What the output holds, None if there is none."""
+        """The messages in the output, or None if there is no output."""
         output = self.world.project / "deep/docs/talk.md"
         if not output.exists():
             return None
@@ -232,7 +232,7 @@ class Stage:
 
 @contextmanager
 def before_call(number, act):
-    """Do something right before a system call that takes a path or writes; yields how many there were."""
+    """Call `act` right before system call `number` that takes a path or writes; yields the number of calls."""
     calls, depth = [0], [0]
     real = {
         name: getattr(os, name) for name in ("open", "mkdir", "stat", "fstat", "pread", "write", "fsync", "fdatasync")
@@ -255,12 +255,12 @@ def before_call(number, act):
         yield calls
 
 
-@pytest.mark.fault("path swapped during the write")
+@pytest.mark.fault("path swapped during a write")
 @pytest.mark.parametrize("part", ["file", "folder", "folder above"])
 @pytest.mark.parametrize("first", [True, False], ids=["new file", "append"])
 @pytest.mark.parametrize("step", [pytest.param(1, marks=pytest.mark.slow), 11], ids=["any call", "some calls"])
 def test_a_part_of_the_path_that_is_swapped_before_any_call_leads_nowhere(quick, monkeypatch, part, first, step):
-    """Nothing is written outside; a new recording may be refused, one under way is whole when the path is."""
+    """Nothing is written outside; a new recording may be refused, a running one is complete in the end."""
     number = calls = 0
     while number <= calls:
         number += step
@@ -287,7 +287,7 @@ def test_a_part_of_the_path_that_is_swapped_before_any_call_leads_nowhere(quick,
 
 @contextmanager
 def exchanging(one, other):
-    """Have another process exchange two names, as fast as it can."""
+    """Exchange two names in another process, as fast as possible."""
     libc = ctypes.CDLL(None, use_errno=True)
     if not hasattr(libc, "renameat2"):
         pytest.skip("two names cannot be exchanged here")
@@ -308,9 +308,9 @@ def exchanging(one, other):
 
 
 @pytest.mark.slow
-@pytest.mark.fault("path swapped during the write")
+@pytest.mark.fault("path swapped during a write")
 def test_a_path_that_is_swapped_all_the_time_leads_nowhere(world):
-    """Another process exchanges folder and link as fast as it can while katod appends; in the end all is there once."""
+    """While another process keeps exchanging folder and link, nothing is written outside and every message once."""
     record(world, "deep/docs/talk.md")
     make, source = Claude(cwd=str(world.project), start=9), world.claude()
     folder, outside = world.project / "deep/docs", world.home.parent / "outside"

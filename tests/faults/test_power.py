@@ -1,4 +1,4 @@
-"""Power is lost at any point of an append, again and again; what the disk kept of it is completed, and no more."""
+"""Power is lost repeatedly at any point of an append; katod completes what the disk kept, without duplicates."""
 
 import tempfile
 from collections import Counter
@@ -23,17 +23,17 @@ TEXTS = st.one_of(
 CUTS = st.builds(Cut, st.integers(1, 3), st.sampled_from(("inside", "before", "behind")), st.integers(0, 3000))
 
 
-MET = Counter()  # power cuts by their window, and files by what the disk kept of them
+MET = Counter()  # power cuts by window, and files by what the disk kept of them
 WINDOWS = {"inside": "within an append", "before": "before its sync", "behind": "after its sync"}
 ENOUGH = 10
 
 
 class LostPower(RuleBasedStateMachine):
-    """A recording that meets lost power wherever hypothesis finds it interesting."""
+    """A recording that loses power wherever hypothesis chooses."""
 
     @initialize(agent=st.sampled_from(("claude", "codex")), name=st.sampled_from(("", " log.jsonl")))
     def begin(self, agent, name):
-        """A session is recorded from its second message on."""
+        """Start a recording with the second message of a session."""
         self._folder = tempfile.TemporaryDirectory(prefix="katod-", dir=MEMORY)
         self.world = World(Path(self._folder.name) / "live")
         self.session, self.calls = self.world.session(1, agent), 0
@@ -42,7 +42,7 @@ class LostPower(RuleBasedStateMachine):
 
     @rule(text=TEXTS)
     def say(self, text):
-        """The agent says something."""
+        """The agent writes a message."""
         self.session.append(self.session.says(text))
 
     @rule(text=TEXTS, failed=st.booleans())
@@ -59,19 +59,19 @@ class LostPower(RuleBasedStateMachine):
 
     @rule()
     def run(self):
-        """Katod processes everything."""
+        """Process everything."""
         self.world.process()
 
     @rule(cut=CUTS, data=st.data())
     def lose_power(self, cut, data):
-        """The power goes out while katod appends (or while it completes what the last time left)."""
+        """Power is lost while katod appends, or while it completes an earlier append."""
         disk = Disk(self.world.out)
         if self.world.once_until(cut.on(disk)):
             MET[cut.when] += 1
             MET.update(disk.lose(lambda low, high: data.draw(st.integers(low, high))))
 
     def teardown(self):
-        """After an undisturbed run each output is its export, and what a katod that never lost power writes."""
+        """After an undisturbed run, each output equals its export and the output of a katod that never lost power."""
         if hasattr(self, "world"):
             with self._folder:
                 self.world.process()
@@ -90,11 +90,11 @@ class LostPower(RuleBasedStateMachine):
         assert len(wanted) == len(self.world.outputs())
 
 
-@pytest.mark.fault("power lost")
+@pytest.mark.fault("power loss")
 @given(hole=st.tuples(st.integers(0, 4000), st.integers(1, 4000)), end=st.integers(0, 4000), before=st.booleans())
 @examples(5, 300)
 def test_a_hole_before_bytes_that_arrived(hole, end, before):
-    """A disk may have kept later bytes of an append and not the earlier ones: then NUL bytes stand in between."""
+    """NUL bytes in an append whose later bytes reached the disk are replaced by the lost text."""
     with tempfile.TemporaryDirectory(prefix="katod-", dir=MEMORY) as folder:
         world = World(Path(folder))
         session = world.session()
@@ -115,13 +115,13 @@ def test_a_hole_before_bytes_that_arrived(hole, end, before):
         assert path.read_bytes() == world.export(world.outputs()[0])
 
 
-TestLostPower = pytest.mark.fault("power lost")(examples(5, 60, stateful_step_count=15)(LostPower.TestCase))
+TestLostPower = pytest.mark.fault("power loss")(examples(5, 60, stateful_step_count=15)(LostPower.TestCase))
 
 
 @pytest.mark.slow
-@pytest.mark.fault("power lost")
+@pytest.mark.fault("power loss")
 def test_power_is_lost_in_every_window(request):
-    """Often enough in each, and with each kind of what a disk may keep of an append."""
+    """Power is lost often enough in every window, with every outcome that a disk may leave."""
     MET.clear()
     run_state_machine_as_test(LostPower, settings=settings(max_examples=800, stateful_step_count=15))
     assert min(MET[name] for name in (*WINDOWS, *FATES)) >= ENOUGH

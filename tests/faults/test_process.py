@@ -1,4 +1,4 @@
-"""What may happen to the process: it is told to stop, its clock is set, it may open nothing more, it runs for long."""
+"""Faults of the process: stop signals, changes of the clock, too few file descriptors, long runs."""
 
 import errno
 import itertools
@@ -23,11 +23,11 @@ DAY_NS = 86_400 * 10**9
 MARK = "mark-00000001-000001."
 
 
-# -- told to stop --------------------------------------------------------------------------------------
+# -- stop signals --------------------------------------------------------------------------------------
 
 
 def busy(folder):
-    """Return a world in which a daemon has something to say of many kinds."""
+    """Return a world in which the daemon logs many kinds of events."""
     world = World(folder)
     one, two = world.session(1), world.session(2)
     one.append(one.user("one\n::start\nmark-00000001-000001."), one.says("mark-00000001-000002."))
@@ -37,7 +37,7 @@ def busy(folder):
 
 
 def damaged(folder):
-    """Return a world with a ledger that is set aside at the start."""
+    """Return a world whose ledger is quarantined at the start."""
     world = World(folder, seen_empty=False)
     world.state.mkdir()
     (world.state / "ledger.db").write_bytes(b"garbage" * 1000)
@@ -47,7 +47,7 @@ def damaged(folder):
 
 
 def stopped_at(world, number, signals=1):
-    """Run the daemon in a process that is told to stop at one event of its log; returns its exit code."""
+    """Run the daemon in a child process that is signalled at one event of its log; return its exit code."""
     child = os.fork()
     if child == 0:
         code = 99
@@ -62,7 +62,7 @@ def stopped_at(world, number, signals=1):
 
 
 def tell_at(number, signals, reached):
-    """Have this process told to stop at that event, counted from 1, or else when it has nothing more to do."""
+    """Signal this process at that event, counted from 1, or when it becomes idle without reaching the event."""
     say, wait, left = EventLog._emit, Hints.wait, iter(range(1, number + 1))
 
     def telling(*arguments, **fields):
@@ -72,7 +72,7 @@ def tell_at(number, signals, reached):
             stop()
 
     def waiting(hints, timeout):
-        if timeout > 0.5 and list(left):  # none is left then: the end is told of, too
+        if timeout > 0.5 and list(left):  # no numbers are left once the event was reached
             stop()
         wait(hints, timeout)
 
@@ -86,7 +86,7 @@ def tell_at(number, signals, reached):
 @pytest.mark.fault("asked to stop at any moment")
 @pytest.mark.parametrize("scene", [busy, damaged])
 def test_told_to_stop_at_any_event_it_finishes_its_step(quick, scene):
-    """It ends with 0 and leaves nothing open; the next run leaves the outputs as if nothing had been."""
+    """It exits with 0 and leaves no pending intent; after the next run, outputs are as if it had not been stopped."""
     undisturbed = scene(quick / "undisturbed")
     undisturbed.process()
     for number in itertools.count(1):
@@ -102,7 +102,7 @@ def test_told_to_stop_at_any_event_it_finishes_its_step(quick, scene):
 
 @pytest.mark.fault("asked to stop at any moment")
 def test_told_twice_it_ends_at_once(quick):
-    """Whoever asks twice does not want to wait: it ends with 1, and the next run makes everything whole."""
+    """A second signal makes it exit with 1 at once; the next run completes everything."""
     undisturbed, world = busy(quick / "undisturbed"), busy(quick / "twice")
     undisturbed.process()
     assert stopped_at(world, 6, signals=2) == 1
@@ -115,7 +115,7 @@ def test_told_twice_it_ends_at_once(quick):
 
 @pytest.fixture
 def set_clock(monkeypatch):
-    """Returns what sets the clock of this process to so many nanoseconds from the right time."""
+    """Return a function that sets this process's clock off by so many nanoseconds."""
     seconds, nanoseconds = time.time, time.time_ns
 
     def ahead(by):
@@ -126,16 +126,16 @@ def set_clock(monkeypatch):
 
 
 def assert_recorded(world, words):
-    """One output holds these words, and is what an export gives."""
+    """Assert that the only output contains these words and equals its export."""
     (row,) = world.outputs()
     assert words in row.path.read_text()
     assert row.path.read_bytes() == world.export(row)
 
 
-@pytest.mark.fault("clock set, machine asleep")
+@pytest.mark.fault("clock set, machine suspended")
 @pytest.mark.parametrize("by", [-DAY_NS, DAY_NS])
 def test_a_clock_that_is_set_while_katod_runs_hides_no_session(world, set_clock, by):
-    """A session that begins after the clock was set, back or forward, is new: its commands count."""
+    """A session that begins after the clock was set back or forward is new: its commands are obeyed."""
     set_clock(-by)
     run = InProcess(world)
     set_clock(0)
@@ -146,10 +146,10 @@ def test_a_clock_that_is_set_while_katod_runs_hides_no_session(world, set_clock,
     assert_recorded(world, MARK)
 
 
-@pytest.mark.fault("clock set, machine asleep")
+@pytest.mark.fault("clock set, machine suspended")
 @pytest.mark.parametrize("by", [-DAY_NS, DAY_NS])
 def test_a_clock_that_is_set_while_katod_is_down_hides_no_session(world, set_clock, by):
-    """What was typed in a new session before the next start acts, whatever the clock said at the last one."""
+    """Commands in a session created while katod was down are obeyed, whatever the clock said at its last run."""
     set_clock(-by)
     world.process()
     set_clock(0)
@@ -159,9 +159,9 @@ def test_a_clock_that_is_set_while_katod_is_down_hides_no_session(world, set_clo
     assert_recorded(world, MARK)
 
 
-@pytest.mark.fault("clock set, machine asleep")
+@pytest.mark.fault("clock set, machine suspended")
 def test_a_restored_session_is_history_whatever_the_clock_says(world, set_clock):
-    """A file with a time of its own, older than the last look, commands nothing after the clock was set back."""
+    """A file whose own mtime is older than the last sweep is history, even after the clock was set back."""
     set_clock(DAY_NS)
     world.process()
     set_clock(0)
@@ -175,9 +175,9 @@ def test_a_restored_session_is_history_whatever_the_clock_says(world, set_clock)
 SLEEPS = "import time, signal; now = time.time; signal.signal(signal.SIGUSR1, lambda *_: setattr(time, 'time', lambda: now() + 1e6))"
 
 
-@pytest.mark.fault("clock set, machine asleep")
+@pytest.mark.fault("clock set, machine suspended")
 def test_after_a_sleep_everything_is_looked_at(world):
-    """When the wall clock is far from where it should be, a session that no event told of is found at once."""
+    """When the wall clock jumps, a session without any file event is found at once."""
     world.configure(use_events=False)
     with Live(world, also=SLEEPS) as live:
         session = world.session()
@@ -189,13 +189,13 @@ def test_after_a_sleep_everything_is_looked_at(world):
 
 # -- descriptors ---------------------------------------------------------------------------------------
 
-FEWEST = 5  # with fewer the interpreter does not start
+FEWEST = 5  # with fewer, the interpreter does not start
 
 
 @pytest.mark.fault("descriptors run out")
 @pytest.mark.parametrize("numbers", [[9], pytest.param(range(FEWEST, 14), marks=pytest.mark.slow)], ids=["nine", "any"])
 def test_a_run_that_may_open_little_refuses_nothing(quick, numbers):
-    """However few descriptors it has, it ends in order, and the next run leaves the outputs as if nothing had been."""
+    """With any number of descriptors it exits cleanly, and the next run completes the outputs."""
     undisturbed = busy(quick / "undisturbed")
     undisturbed.process()
     prefix = permitted(("prlimit", "--nofile=20"), "no prlimit (util-linux) here")[0]
@@ -210,7 +210,7 @@ def test_a_run_that_may_open_little_refuses_nothing(quick, numbers):
 
 @pytest.mark.fault("descriptors run out")
 def test_a_daemon_that_may_open_nothing_goes_on_when_it_may(world):
-    """What it cannot open is shown as a problem and tried again; no command is refused for it."""
+    """Files that it cannot open are shown as problems and retried; no command is refused because of them."""
     session, other = world.session(1), world.session(2)
     with Live(world) as live:
         session.append(session.user("::start\none"))
@@ -228,7 +228,7 @@ def test_a_daemon_that_may_open_nothing_goes_on_when_it_may(world):
 
 
 def test_an_answer_that_cannot_be_written_now_is_given_later(world, monkeypatch):
-    """It stays what it was: what was refused is never told as done."""
+    """An answer that cannot be written is written later, unchanged: a refusal is never reported as success."""
     katod = InProcess(world)
     moment = "2026-02-10T23:00:00.000Z"
     answer = control.enqueue(world.state, Request(("claude", "unknown", ""), "start", "n", moment))
@@ -245,7 +245,7 @@ def no_space(*_):
 
 
 def test_a_log_that_cannot_be_written_costs_nothing(world):
-    """Where the log's disk is full katod goes on without it."""
+    """A full disk for the log does not affect recording."""
     world.configure(level="debug")
     session = world.session()
     session.append(session.user(f"::start\n{MARK}"))
@@ -258,13 +258,13 @@ def test_a_log_that_cannot_be_written_costs_nothing(world):
 # -- a long run ----------------------------------------------------------------------------------------
 
 MANY, TURNS, TEXT = 200, 5, "all work and no play\n" * 1000
-MOST_KB = 4_000  # a fifth of what is said
+MOST_KB = 4_000  # a fifth of the text in the messages
 
 
 @pytest.mark.fault("hundreds of sessions")
 @pytest.mark.parametrize("many", [20, pytest.param(MANY, marks=pytest.mark.slow)])
 def test_two_hundred_recordings_leak_nothing(world, many):
-    """Once all are recorded, what more is said in them costs neither descriptors nor memory."""
+    """Once all sessions are recorded, further messages cost neither descriptors nor memory."""
     sessions = [world.session(number) for number in range(1, many + 1)]
     with Live(world) as live:
         say(world, sessions, lambda session: f"::start {session.session}\nbegin.")
@@ -279,7 +279,7 @@ def test_two_hundred_recordings_leak_nothing(world, many):
 
 
 def say(world, sessions, text):
-    """Have something said in all sessions, and wait until all of it is recorded."""
+    """Append a message to every session, and wait until all of them are recorded."""
     for session in sessions:
         session.append(session.user(text(session)))
     for session in sessions:

@@ -1,4 +1,4 @@
-"""Every test of a fault was seen to fail: here katod lacks one protection after the other, and its tests are run."""
+"""Every fault test fails without its protection: each protection is removed in turn and its tests are run."""
 
 from importlib import import_module
 
@@ -14,7 +14,7 @@ CASES = [pytest.param(p, test, id=f"{p.name}-{test.rpartition('/')[2]}") for p i
 @pytest.mark.slow
 @pytest.mark.parametrize(("protection", "test"), CASES)
 def test_without_its_protection_a_test_fails(tmp_path, protection, test):
-    """Where katod lacks this function the test fails: it would notice if the behaviour broke."""
+    """A test fails when katod lacks the function, so it would notice a regression."""
     code, said = run_without(protection, test, tmp_path)
     if code == SKIPPED:
         pytest.skip("the test cannot be run here")
@@ -22,14 +22,14 @@ def test_without_its_protection_a_test_fails(tmp_path, protection, test):
 
 
 def test_every_protection_is_a_function_of_katod():
-    """Each can be replaced: where a function was renamed or moved, its entry has to follow."""
+    """Each entry names a replaceable function; a renamed or moved function must be updated here."""
     moved = [f"{entry.name}: {entry.function}" for entry in PROTECTIONS if not is_replaceable(entry)]
     assert not moved, "\n".join(moved)
     assert len({entry.name for entry in PROTECTIONS}) == len(PROTECTIONS)
 
 
 def is_replaceable(protection):
-    """Return whether the function is there, and what stands in its place can be made of it."""
+    """Return whether the function exists and its replacement can be created."""
     module, _, name = protection.function.partition(":")
     try:
         holder, last = hook.holder_of(import_module(module), name)
@@ -40,7 +40,7 @@ def is_replaceable(protection):
 
 
 def test_every_test_of_a_protection_shows_a_fault():
-    """Each that is named exists, and is marked with the fault that it shows."""
+    """Each test that an entry names exists and is marked with the fault that it covers."""
     shown = {item.nodeid for item in collected()}
     known = shown | {node(item) for item in collected()} | {name.partition("::")[0] for name in shown}
     unknown = [f"{entry.name}: {test}" for entry in PROTECTIONS for test in entry.tests if test not in known]
@@ -48,7 +48,7 @@ def test_every_test_of_a_protection_shows_a_fault():
 
 
 def test_every_test_of_a_fault_has_a_protection():
-    """Whatever the table of faults names was seen to fail."""
+    """Every test in the table of faults is named by a protection."""
     covered = {test for protection in PROTECTIONS for test in protection.tests}
     shown = {node(item) for item in collected()}
     assert {test for test in shown if test not in covered and test.partition("::")[0] not in covered} == set()

@@ -1,4 +1,4 @@
-"""Secrets on their whole way: said, typed, called, printed by tools, of every agent, into every format."""
+"""Secrets from record to output: in messages, prompts, calls and tool results of every agent, in every format."""
 
 import pytest
 
@@ -9,12 +9,12 @@ KEYS = [f"{number}abcdefghijKLMNOPQRSTUVWXYZ0123456789"[:36] for number in range
 
 
 def token(number):
-    """A token that no scanner takes for a real one: it is put together here."""
+    """Return a token, put together here so that no scanner takes it for a real one."""
     return "gh" + "p_" + KEYS[number]
 
 
 def talk(maker, name):
-    """Say a secret in every way that there is, the first one where the title comes from."""
+    """Put secrets everywhere they can appear, the first one where the title comes from."""
     maker.say(user(f"::start {name} +tools +thinking\nuse {token(0)} to log in"), says(f"so {token(1)} it is"))
     maker.say(calls("call-1", f"curl -H 'X: {token(2)}' example.org"), result("call-1", f"{token(3)}\nok"))
     maker.say(UNKNOWN._replace(text=token(4)), user(f"and `{token(5)}`"), says(f"```\n{token(6)}\n```"))
@@ -23,7 +23,7 @@ def talk(maker, name):
 
 
 def told(folder):
-    """Which of the secrets stand in the files of a folder, or in their names."""
+    """Return the numbers of the secrets that appear in a folder's files or their names."""
     files = [path for path in folder.rglob("*") if path.is_file()]
     content = b"\n".join([*(path.read_bytes() for path in files), *(str(path).encode() for path in files)])
     return [number for number, key in enumerate(KEYS) if key.encode() in content]
@@ -37,7 +37,7 @@ def told(folder):
 )
 @pytest.mark.parametrize("make", mostly(OF_EACH_NATURE, MAKERS), ids=lambda maker: maker.__name__)
 def test_no_secret_reaches_a_file_of_katod(world, make, name):
-    """Not an output, not a name, not the ledger; and each recording says how many were replaced."""
+    """No output, file name or ledger contains a secret, and each recording shows how many were redacted."""
     talk(make(world), name)
     assert told(world.home / "katod") == []
     assert told(world.state) == []
@@ -48,7 +48,7 @@ def test_no_secret_reaches_a_file_of_katod(world, make, name):
 @pytest.mark.parametrize("name", ["talk.md", pytest.param("talk.jsonl", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("make", mostly(OF_EACH_NATURE, MAKERS), ids=lambda maker: maker.__name__)
 def test_what_was_said_stands_there_where_the_person_wants_it(world, make, name):
-    """With `content.redact = false`: the test above looks where they would be. A title is redacted all the same."""
+    """With `content.redact = false`, secrets appear where the test above looks for them; titles are still redacted."""
     world.config.write_text("[content]\nredact = false\n")
     talk(make(world), name)
     assert set(told(world.home / "katod")) >= {0, 1, 5, 6, 7, 8}

@@ -1,4 +1,4 @@
-"""Settings that change between a crash and the next start: a recording goes on as it began."""
+"""Settings that change between a crash and the next start: a recording keeps the ones it started with."""
 
 import pytest
 
@@ -22,7 +22,7 @@ CHANGES = {
 @pytest.mark.parametrize("when", ["inside", "before"])
 @pytest.mark.parametrize("change", mostly(("where outputs go", "less of tools"), CHANGES))
 def test_a_recording_keeps_its_settings(quick, change, when, name):
-    """What a crash left is completed as it was begun, and what comes then looks as if nothing had been changed."""
+    """The interrupted append and all later events are written with the settings from the recording's start."""
     world, calm = World(quick / "changed"), World(quick / "calm")
     for each in (world, calm):
         each.configure(**BEGUN)

@@ -1,4 +1,4 @@
-"""Sessions of hostile sizes: katod's memory stays below a bound, and what follows is read once."""
+"""Sessions of hostile sizes: katod's memory stays bounded, and what follows is read once."""
 
 import sqlite3
 import subprocess
@@ -23,8 +23,8 @@ pytestmark = [
 MB = 1024 * 1024
 IDLE = 60 * MB  # katod with an ordinary session
 STEP = 300 * MB  # one step of tiny lines: the records and events of a megabyte
-HELD = 12  # so many times its size a line takes that katod reads: bytes, text, values, events, what is printed
-# katod, and at its end its peak of memory in KiB; that of a child's usage would begin with its parent's size.
+HELD = 12  # memory per byte of the longest line that is read: bytes, text, values, events, output
+# Runs katod and prints its peak memory in KiB; a child's rusage would include the size of its parent.
 PROGRAM = """
 from katod.cli import main
 try:
@@ -35,7 +35,7 @@ finally:
 
 
 class Scene:
-    """A session that is recorded as events, and the peak of memory that each run of katod took."""
+    """A session recorded as events, and the peak memory of each run of katod."""
 
     def __init__(self, world: World):
         self.world, self.session = world, world.session()
@@ -47,14 +47,14 @@ class Scene:
         self.session.append(*pieces)
 
     def run(self) -> int:
-        """Process everything in a process of its own; return its peak of memory in bytes."""
+        """Process everything in a child process; return its peak memory in bytes."""
         command = [sys.executable, "-c", PROGRAM, "run", "--once"]
         done = subprocess.run(command, env=self.world.environment, capture_output=True, timeout=300, check=False)
         assert done.returncode == 0, done.stderr[-3000:].decode()
         return int(done.stdout) * 1024
 
     def assert_follows(self):
-        """What comes now is read once, and the file is read to its end."""
+        """Assert that later records are read once and that the file is read to its end; return the peak memory."""
         self.write(self.session.says("BEHIND"))
         peak = self.run()
         (output,) = self.world.outputs()
@@ -64,7 +64,7 @@ class Scene:
         return peak
 
     def offset(self) -> int:
-        """How far the session was read."""
+        """Return how far the session was read."""
         ledger = Ledger.read(self.world.state)
         try:
             (source,) = ledger.sources(SourceRow)
@@ -75,12 +75,12 @@ class Scene:
 
 @pytest.fixture
 def scene(quick):
-    """A world in memory, so that large files cost no writing."""
+    """A world in memory, so that large files are cheap to write."""
     return Scene(World(quick))
 
 
 def test_a_line_of_100_mb_is_passed_over(scene):
-    """A line too long to hold is named with its size, in constant memory."""
+    """A line that is too long is skipped and reported with its size, in constant memory."""
     scene.write(b'{"type":"user","message":"')
     for _ in range(100):
         scene.write(b"x" * MB)
@@ -92,7 +92,7 @@ def test_a_line_of_100_mb_is_passed_over(scene):
 
 
 def test_a_line_that_may_just_be_held_is_read(scene):
-    """A message of nearly the longest line that katod holds costs a small multiple of itself."""
+    """A message just below the longest permitted line costs a small multiple of its size."""
     size = LINE_CAP - MB
     scene.write(scene.session.says("x" * size))
     assert scene.run() < IDLE + HELD * size
@@ -102,7 +102,7 @@ def test_a_line_that_may_just_be_held_is_read(scene):
 
 
 def test_a_line_without_an_end_waits_and_costs_nothing(scene):
-    """A line that grows and grows stays unread, its beginning is never stored; once it ends, what follows is read."""
+    """A growing line stays unread and is never stored; once it ends, what follows is read."""
     before = scene.offset()
     scene.write(b'{"type":"user","message":"')
     for _ in range(8):
@@ -115,7 +115,7 @@ def test_a_line_without_an_end_waits_and_costs_nothing(scene):
 
 
 def test_a_million_tiny_lines_are_read_in_steps(scene):
-    """Lines that hold next to nothing, or nothing, cost no more at once than one step of them."""
+    """Empty and nearly empty lines cost no more memory than one step of them."""
     for _ in range(10):
         scene.write(b"{}\n\n1\n[]\n \n" * 20_000)
     assert scene.run() < IDLE + STEP
@@ -123,7 +123,7 @@ def test_a_million_tiny_lines_are_read_in_steps(scene):
 
 
 def test_a_hole_is_passed_over(scene):
-    """A gigabyte of NUL bytes that a copy left is passed over; the record behind it is read."""
+    """A gigabyte of NUL bytes left by a copy is skipped, and the record after it is read."""
     with scene.session.path.open("ab") as file:
         file.truncate(scene.session.path.stat().st_size + 1024 * MB)
     assert scene.run() < IDLE
@@ -131,7 +131,7 @@ def test_a_hole_is_passed_over(scene):
 
 
 def test_a_million_commands_in_one_message(scene):
-    """The first thousand commands of a message act in their order, all others are text, and what follows is read."""
+    """The first thousand commands of a message are obeyed in order, the rest are text, and what follows is read."""
     message = line(scene.session.user("::stop\n::start\n" * 500_000))
     scene.write(message)
     assert scene.run() < IDLE + HELD * len(message)
@@ -141,7 +141,7 @@ def test_a_million_commands_in_one_message(scene):
 
 
 def test_very_many_ids(scene):
-    """However many calls stay open, and however long their ids are, what katod remembers of them stays small."""
+    """However many calls stay open, and however long their ids are, katod's stored state stays small."""
     call = scene.session.runs("", "x")
     for number in range(20_000):
         call["uuid"] = f"call-{number}"

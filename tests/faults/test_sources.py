@@ -1,6 +1,6 @@
-"""What agents, editors, log rotation and backups do to session files: nothing is lost, nothing is there twice.
+"""What agents, editors, log rotation and backups do to session files: nothing is lost or written twice.
 
-Each case is played to a katod that runs on, and to one that is started anew for each look.
+Each case runs against a katod that keeps running, and against one that is restarted before each look.
 """
 
 import os
@@ -18,7 +18,7 @@ GAP = "A part of the conversation is missing here"
 
 @pytest.fixture(params=["running", "restarted"])
 def look(world, request):
-    """Have katod look at everything."""
+    """Return a function that makes katod look at everything."""
     if request.param == "restarted":
         yield world.once
         return
@@ -29,7 +29,7 @@ def look(world, request):
 
 @pytest.fixture
 def session(world, look):
-    """A session with three things said, all recorded."""
+    """A session with three messages, all recorded."""
     made = Session(world)
     made.source.append(*made.records[:3])
     look()
@@ -37,7 +37,7 @@ def session(world, look):
 
 
 class Session:
-    """One session of Claude Code, five records long."""
+    """A Claude Code session of five records."""
 
     def __init__(self, world):
         make = Claude()
@@ -55,13 +55,13 @@ class Session:
 
 
 def said(world):
-    """What the output holds, in its order."""
+    """Return the messages in the output, in order."""
     [text] = world.written().values()
     return re.findall(rf"^(?:{'|'.join(NAMES)})$", text, re.MULTILINE)
 
 
 def replace(path, content):
-    """Have another file take the name, as editors and clients do."""
+    """Replace the file by renaming another one over it, as editors and clients do."""
     fresh = path.with_suffix(".fresh")
     fresh.write_bytes(content)
     fresh.rename(path)
@@ -70,7 +70,7 @@ def replace(path, content):
 @pytest.mark.fault("source truncated")
 @pytest.mark.parametrize("kept", [0, 1, 2])
 def test_a_truncated_source_goes_on_with_what_is_new(world, look, session, kept):
-    """What was taken back stays printed, what stays is not printed again, what is new is."""
+    """Removed messages stay in the output, kept ones are not written again, new ones are recorded."""
     session.path.write_bytes(b"".join(session.records[:kept]))
     look()
     session.source.append(*session.records[3:])
@@ -80,7 +80,7 @@ def test_a_truncated_source_goes_on_with_what_is_new(world, look, session, kept)
 
 @pytest.mark.fault("source truncated")
 def test_a_source_truncated_within_a_record_goes_on(world, look, session):
-    """The rest of the record that was cut comes with the next write."""
+    """A truncated record is read once the next write completes it."""
     cut = len(session.content) - 20
     os.truncate(session.path, cut)
     look()
@@ -92,7 +92,7 @@ def test_a_source_truncated_within_a_record_goes_on(world, look, session):
 @pytest.mark.fault("source truncated and grown")
 @pytest.mark.parametrize("more", [0, 1, 200])
 def test_a_source_truncated_and_grown_between_two_looks_is_read_anew(world, look, session, more):
-    """It may be as long as before, or longer: what katod read last no longer stands there."""
+    """Truncation is detected at the same size or a larger one, because the anchor no longer matches."""
     size = session.path.stat().st_size
     new = session.records[3] + session.records[4]
     filler = line({"type": "mode", "x": "y" * max(0, size - len(new) + more - len(line({"type": "mode", "x": ""})))})
@@ -105,7 +105,7 @@ def test_a_source_truncated_and_grown_between_two_looks_is_read_anew(world, look
 @pytest.mark.fault("source replaced")
 @pytest.mark.parametrize("kept", [slice(0, 3), slice(2, 3), slice(3, 3)], ids=["all", "the last", "nothing"])
 def test_a_source_replaced_by_rename_goes_on(world, look, session, kept):
-    """Whatever the new file holds of the old one, what is new in it is printed once."""
+    """Whatever the new file keeps of the old one, its new records are recorded once."""
     replace(session.path, b"".join((*session.records[kept], *session.records[3:])))
     look()
     assert said(world) == list(NAMES)
@@ -114,7 +114,7 @@ def test_a_source_replaced_by_rename_goes_on(world, look, session, kept):
 @pytest.mark.fault("source copied and truncated")
 @pytest.mark.parametrize("hole", [False, True], ids=["appending", "writing on at its own offset"])
 def test_a_source_that_was_rotated_goes_on(world, look, session, hole):
-    """`copytruncate`: an agent that does not append leaves a hole of NUL bytes before what it says next."""
+    """After `copytruncate` nothing is missed, even if the agent leaves a hole of NUL bytes before its next record."""
     session.path.with_suffix(".1").write_bytes(session.content)
     offset = session.path.stat().st_size if hole else 0
     os.truncate(session.path, 0)
@@ -126,9 +126,9 @@ def test_a_source_that_was_rotated_goes_on(world, look, session, hole):
     assert said(world) == list(NAMES)
 
 
-@pytest.mark.fault("inode used again")
+@pytest.mark.fault("inode reused")
 def test_a_session_with_the_inode_of_another_is_its_own(world, look, session):
-    """A file that was deleted and one that got its inode have nothing in common."""
+    """A deleted session and a new one with the same inode are recorded separately."""
     inode = session.path.stat().st_ino
     session.path.unlink()
     other = session.path.with_name(f"{OTHER}.jsonl")
@@ -143,9 +143,9 @@ def test_a_session_with_the_inode_of_another_is_its_own(world, look, session):
     assert "three" not in written["other.md"]
 
 
-@pytest.mark.fault("inode used again")
+@pytest.mark.fault("inode reused")
 def test_a_source_made_anew_with_its_old_inode_is_read_anew(world, look, session):
-    """The same name and the same inode prove nothing."""
+    """A recreated file with the same name and inode is read from its beginning."""
     inode, size = session.path.stat().st_ino, session.path.stat().st_size
     session.path.unlink()
     if not has_inode(session.path, inode):
@@ -156,7 +156,7 @@ def test_a_source_made_anew_with_its_old_inode_is_read_anew(world, look, session
 
 
 def has_inode(path, inode):
-    """Make a file that has an inode; says whether the file system gave it."""
+    """Create a file with this inode; return whether the file system reused it."""
     for number in range(50):
         path.touch()
         if path.stat().st_ino == inode:
@@ -168,7 +168,7 @@ def has_inode(path, inode):
 @pytest.mark.fault("source deleted and restored")
 @pytest.mark.parametrize("grown", [False, True], ids=["as it was", "grown"])
 def test_a_source_that_comes_back_goes_on(world, look, session, grown):
-    """While it is gone its recording stays open; nothing that comes back is doubled."""
+    """The recording stays open while its source is gone; nothing is written twice when it comes back."""
     content = session.content
     session.path.unlink()
     look()
@@ -182,7 +182,7 @@ def test_a_source_that_comes_back_goes_on(world, look, session, grown):
 
 @pytest.mark.fault("old session restored")
 def test_a_session_restored_after_weeks_is_history(world, look):
-    """It comes with its old times: the commands in it do nothing, and neither does what is said in it now."""
+    """A file restored with its old mtime is history: its commands are ignored, and later messages are not recorded."""
     session = Session(world)
     session.source.append(*session.records)
     then = session.path.stat().st_mtime - WEEKS
@@ -195,7 +195,7 @@ def test_a_session_restored_after_weeks_is_history(world, look):
 
 @pytest.mark.fault("old session restored")
 def test_a_backup_that_takes_the_place_of_a_session_doubles_nothing(world, look, session):
-    """An older state of a recorded session, and what is said in it from there on."""
+    """After a session file is replaced by an older backup, only new messages are recorded."""
     replace(session.path, b"".join(session.records[:2]))
     look()
     session.source.append(Claude(start=20).says("four"))
@@ -203,10 +203,10 @@ def test_a_backup_that_takes_the_place_of_a_session_doubles_nothing(world, look,
     assert said(world) == ["one", "two", "three", "four"]
 
 
-@pytest.mark.fault("record torn, another glued on")
+@pytest.mark.fault("torn record, another appended to it")
 @pytest.mark.parametrize("part", [1, 45, -2])
 def test_a_record_glued_to_a_torn_one_is_read(world, look, session, part):
-    """An agent died in the middle of a record and went on behind it: the whole one is read."""
+    """After an agent died in the middle of a record, a complete record appended to the torn one is read."""
     session.source.append(session.records[3][:part])
     look()
     session.source.append(session.records[4])
@@ -214,10 +214,10 @@ def test_a_record_glued_to_a_torn_one_is_read(world, look, session, part):
     assert said(world) == ["one", "two", "three", "five"]
 
 
-@pytest.mark.fault("half a line")
+@pytest.mark.fault("incomplete line")
 @pytest.mark.parametrize("looks", [b"{\n", pytest.param(b'{}":\n', marks=pytest.mark.slow)], ids=["few", "many"])
 def test_a_record_that_comes_byte_by_byte_is_read_once(world, look, session, looks):
-    """However slowly it comes: nothing of it is read before its newline."""
+    """A record written byte by byte is not read before its newline."""
     for byte in session.records[3]:
         session.source.append(bytes([byte]))
         if byte in looks:

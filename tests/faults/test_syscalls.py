@@ -1,4 +1,4 @@
-"""katod is killed at each system call by which it changes something; the next run makes everything whole."""
+"""katod is killed at each system call that changes something; the next run completes everything."""
 
 import ctypes
 import os
@@ -27,7 +27,7 @@ PR_SET_PTRACER, ANYONE = 0x59616D61, -1
 
 @pytest.fixture(autouse=True, scope="module")
 def strace(tmp_path_factory):
-    """Skip where nothing can be traced."""
+    """Skip if nothing can be traced."""
     if not shutil.which("strace"):
         pytest.skip("no strace here")
     folder = tmp_path_factory.mktemp("try")
@@ -39,7 +39,7 @@ def strace(tmp_path_factory):
 
 
 def once_traced(world, *options):
-    """Process what there is in a process that is traced; returns its exit code (-9: it was killed)."""
+    """Process everything in a traced child process; return its exit code (-9 if it was killed)."""
     waiting, release = os.pipe()
     child = os.fork()
     if child == 0:
@@ -67,7 +67,7 @@ def is_traced(process):
 
 
 def new(world):
-    """A session is recorded to a file that is not there yet, and exported to another one."""
+    """Record a session to a new file and export it to another one."""
     session = world.session()
     session.append(session.user("before"), session.user("one\n::start\ntwo"), session.says("three"))
     session.append(
@@ -79,20 +79,20 @@ def new(world):
 
 
 def more(world):
-    """What is new goes behind what stands in the output."""
+    """Append to an existing output."""
     session = new(world)
     world.process()
     session.append(session.says("six"), session.user("seven"), session.says("eight"))
 
 
 def torn(world):
-    """The run before was killed in the middle of its append."""
+    """Continue after a run that was killed in the middle of its append."""
     more(world)
     assert world.once_until(half_an_append)
 
 
 def half_an_append():
-    """Have the process end when half of an append is written."""
+    """Make the process exit after half of an append."""
 
     def write(fd, data, _):
         os.write(fd, data[: len(data) // 2])
@@ -102,7 +102,7 @@ def half_an_append():
 
 
 def begun(folder, scene):
-    """Return a world in which katod has something to do."""
+    """Return a world in which katod has work to do."""
     world = World(folder)
     scene(world)
     return world
@@ -125,7 +125,7 @@ SCENES = {new: "a new recording", more: "a running recording", torn: "a recordin
 @pytest.mark.fault("killed at any system call")
 @pytest.mark.parametrize("scene", SCENES)
 def test_a_kill_at_any_system_call_loses_and_doubles_nothing(quick, scene, request):
-    """Whichever system call is the last one, the next run leaves the outputs as if nothing had been."""
+    """Whichever system call is the last, after the next run the outputs are as if there had been no kill."""
     wanted, calls = expected(quick / "undisturbed", scene)
     kills = Counter()
     for name, count in calls.items():

@@ -1,4 +1,4 @@
-"""What the watcher does not tell: the sweep finds it, and the watch is set again."""
+"""Changes that the watcher does not report are found by the sweep, and lost watches are set again."""
 
 import json
 import shutil
@@ -13,14 +13,14 @@ from katod.log import EventLog
 from tests.support.live import Live, until, with_watches, without_privileges
 from tests.support.records import line
 
-# How many events the kernel keeps for a reader that does not read.
+# The length of the kernel's event queue.
 LIMIT = Path("/proc/sys/fs/inotify/max_queued_events")
 QUEUE = int(LIMIT.read_text()) if LIMIT.exists() else 16_384
 
 
 @pytest.fixture
 def watcher():
-    """A watcher of its own, and what it hints at."""
+    """A started watcher with its own hints."""
     watcher = Watcher(Hints(AGENTS.values()), EventLog())
     assert watcher.start()
     yield watcher
@@ -28,19 +28,19 @@ def watcher():
 
 
 def speaks(session, words="mark-00000001-000001."):
-    """Have a person start a recording and say something."""
+    """Start a recording with a message; return its words."""
     session.append(session.user(f"::start\n{words}"))
     return words
 
 
 def elsewhere(session):
-    """Have a session in a folder of its own: nobody looks there because of others."""
+    """Move a session to a folder of its own, where no other session causes a look."""
     session.path = session.path.parent.with_name(f"-{session.session}") / session.path.name
     return session
 
 
 def tells(watcher, folder):
-    """Wait until the watcher tells of a file below a folder."""
+    """Wait until the watcher hints at a file below a folder."""
     path = folder / "below" / "one.jsonl"
 
     def told():
@@ -51,9 +51,9 @@ def tells(watcher, folder):
     return until(told, "a hint")
 
 
-@pytest.mark.fault("root made later")
+@pytest.mark.fault("root created later")
 def test_a_folder_that_is_made_later_is_watched(watcher, tmp_path):
-    """It is found to be new, once, and its files are told of from then on."""
+    """A new folder is reported as new once, and its files are watched from then on."""
     folder = tmp_path / "projects"
     assert not watcher.renew([(folder, True)])
     folder.mkdir()
@@ -62,16 +62,16 @@ def test_a_folder_that_is_made_later_is_watched(watcher, tmp_path):
     tells(watcher, folder)
 
 
-@pytest.mark.fault("root made later")
+@pytest.mark.fault("root created later")
 def test_a_session_in_a_root_that_is_made_later_is_recorded(world):
-    """What was written before its watch was set is found at once, and no command in it is missed."""
+    """A session written before its root was watched is found at once, and its commands are obeyed."""
     with Live(world) as live:
         live.until_written(speaks(world.session()))
 
 
-@pytest.mark.fault("root deleted and made again")
+@pytest.mark.fault("root deleted and recreated")
 def test_a_folder_that_is_made_again_is_watched_again(watcher, tmp_path):
-    """Even where nobody looked in between, and the new one has the inode of the old one."""
+    """A recreated folder is watched again, even if nobody looked in between and its inode was reused."""
     folder = tmp_path / "projects"
     folder.mkdir()
     watcher.renew([(folder, True)])
@@ -83,9 +83,9 @@ def test_a_folder_that_is_made_again_is_watched_again(watcher, tmp_path):
         tells(watcher, folder)
 
 
-@pytest.mark.fault("root deleted and made again")
+@pytest.mark.fault("root deleted and recreated")
 def test_a_session_in_a_root_that_is_made_again_is_recorded(world):
-    """The sessions of the new root are followed, without a word in the log."""
+    """The sessions of a recreated root are recorded."""
     session = world.session(1)
     with Live(world) as live:
         live.until_written(speaks(session))
@@ -95,7 +95,7 @@ def test_a_session_in_a_root_that_is_made_again_is_recorded(world):
 
 @pytest.mark.fault("no file events")
 def test_without_events_the_sweep_finds_what_changes(world):
-    """With `watch.use_events = false` a new session is found, and then followed, by the clock alone."""
+    """With `watch.use_events = false`, timed sweeps alone find and follow a new session."""
     world.configure(use_events=False)
     with Live(world, full=1.0) as live:
         live.until_written(speaks(world.session()))
@@ -104,7 +104,7 @@ def test_without_events_the_sweep_finds_what_changes(world):
 
 @pytest.mark.fault("no file events")
 def test_without_events_a_session_that_is_active_is_looked_at_often(world):
-    """What is said in it is there long before the next full sweep."""
+    """New messages of an active session are recorded long before the next full sweep."""
     session = world.session()
     speaks(session)
     world.configure(use_events=False)
@@ -117,16 +117,16 @@ def test_without_events_a_session_that_is_active_is_looked_at_often(world):
 @pytest.mark.fault("watch limit reached")
 @pytest.mark.parametrize("watches", [0, pytest.param(3, marks=pytest.mark.slow)])
 def test_a_watch_limit_blinds_nobody(world, watches):
-    """Where the kernel gives too few watches, sessions in folders new and old are found by the sweep."""
+    """If the kernel grants too few watches, the sweep finds sessions in old and new folders."""
     first, second = world.session(1), elsewhere(world.session(2))
     with Live(world, *with_watches(watches=watches), full=1.0) as live:
         live.until_written(speaks(first))
         live.until_written(speaks(second, "in another folder"))
 
 
-@pytest.mark.fault("no watcher at all")
+@pytest.mark.fault("no watcher")
 def test_without_a_watcher_the_sweep_finds_what_changes(world):
-    """It is said in the log and shown as the mode; all sessions are followed."""
+    """The log reports the missing watcher and the mode `sweeps only`; sessions are still recorded."""
     with Live(world, *with_watches(instances=0), full=1.0) as live:
         live.until_written(speaks(world.session()))
         assert "watch.lost" in live.said()
@@ -136,7 +136,7 @@ def test_without_a_watcher_the_sweep_finds_what_changes(world):
 @pytest.mark.slow
 @pytest.mark.fault("event queue overflows")
 def test_after_lost_events_everything_is_looked_at(world):
-    """A session made while the queue was full is found although the kernel never told of it."""
+    """A session created while the event queue was full is found although no event reports it."""
     session = world.session()
     with Live(world) as live:
         live.process.send_signal(signal.SIGSTOP)
@@ -148,16 +148,16 @@ def test_after_lost_events_everything_is_looked_at(world):
 
 
 def fill_the_queue(folder):
-    """Cause more events in a folder than the kernel keeps."""
+    """Cause more events in a folder than the kernel queues."""
     names = [folder / "one", folder / "two"]
     names[0].touch()
-    for _ in range(QUEUE // 2 + 100):  # each renaming tells of both names
+    for _ in range(QUEUE // 2 + 100):  # each rename causes an event for both names
         names[0].rename(names[1])
         names.reverse()
 
 
 def problems(world, prefix=()):
-    """Return what `katod status` shows as problems: path to problem."""
+    """Return the problems that `katod status` shows, by path."""
     rows = json.loads(world.katod("status", "--json", prefix=prefix).stdout)["problems"]
     return {row["path"]: row["problem"] for row in rows}
 
@@ -167,17 +167,17 @@ def _state(process):
         return file.read().rpartition(")")[2].split()[0]
 
 
-# Which folder above a session is closed, and how.
+# Which folder above the session is unreadable, and its mode.
 CLOSED = {"wholly": (0, 0o000), "names only": (0, 0o400), "no names": (0, 0o300), "the one that is watched": (1, 0o000)}
 
 
-@pytest.mark.fault("folder may not be read, later it may")
+@pytest.mark.fault("folder temporarily unreadable")
 @pytest.mark.parametrize(
     ("above", "mode"),
     [pytest.param(*how, id=name, marks=[] if name == "no names" else pytest.mark.slow) for name, how in CLOSED.items()],
 )
 def test_a_folder_that_may_be_read_later_is_swept(world, above, mode):
-    """It is named in the log and in the status; what was typed meanwhile is obeyed when it can be read."""
+    """The folder is logged and shown as a problem; commands typed meanwhile are obeyed once it can be read."""
     session, prefix = world.session(), without_privileges()
     folder = session.path.parents[above]
     speaks(session)
@@ -192,9 +192,9 @@ def test_a_folder_that_may_be_read_later_is_swept(world, above, mode):
     assert problems(world, prefix) == {}
 
 
-@pytest.mark.fault("source may not be read, later it may")
+@pytest.mark.fault("source temporarily unreadable")
 def test_a_source_that_may_be_read_later_is_read(world):
-    """It is shown while it is closed, and read as soon as it is not; another session goes on meanwhile."""
+    """The source is shown as a problem while unreadable, and read afterwards; another session continues meanwhile."""
     session, other = world.session(1), world.session(2)
     with Live(world, *without_privileges()) as live:
         live.until_written(speaks(session))

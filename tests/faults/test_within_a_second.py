@@ -1,4 +1,4 @@
-"""What happens between an append and the moment when the ledger hears of it, without any fault."""
+"""The time between an append and the commit that records it in the ledger, without any fault."""
 
 import pytest
 
@@ -9,7 +9,7 @@ FILLER = "nobody records this\n" * 80_000
 
 @pytest.mark.parametrize("name", ["", " log.jsonl"], ids=["markdown", "jsonl"])
 def test_a_recording_that_stops_and_goes_on_in_one_run(world, name):
-    """The second range goes into the same output, which is no other one's file, and nothing waits."""
+    """The second range is written to the same output, and nothing is parked."""
     session = world.session()
     session.append(session.user(f"one\n::start{name}\nmark-00000001-000001."))
     session.append(session.user("mark-00000001-000002.\n::stop\nthree"), session.says(FILLER))

@@ -1,4 +1,4 @@
-"""Everything that may happen to a session, to an output and to katod, in any order, against a small model."""
+"""Anything that may happen to a session, an output and katod, in any order, checked against a small model."""
 
 import tempfile
 from pathlib import Path
@@ -17,12 +17,12 @@ from .modes import modes_hold
 from .power import Cut, Disk
 
 LINES = [make for make in MAKERS if "torn" not in make.ABSENT]
-KEEP_IDS = ("claude", "copilot", "pi")  # records keep their ids where they are copied to
+KEEP_IDS = ("claude", "copilot", "pi")  # copies of records keep their ids
 CUTS = st.builds(Cut, st.integers(1, 2), st.sampled_from(("inside", "before", "behind")), st.floats(0, 0.99))
 
 
 def text_of(path):
-    """Return what an editor reads: a kill may have torn a character."""
+    """Return the text an editor would read; a kill may have torn a character."""
     return path.read_text(errors="surrogateescape")
 
 
@@ -33,7 +33,7 @@ class Happenings(RuleBasedStateMachine):
 
     @initialize(make=st.sampled_from(MAKERS), suffix=st.sampled_from(("md", "jsonl")))
     def begin(self, make, suffix):
-        """The first thing that is said begins the recording."""
+        """Start the recording with the first message."""
         self._patch = pytest.MonkeyPatch()
         self._folder = tempfile.TemporaryDirectory(prefix="katod-", dir=MEMORY)
         self.world = World(Path(self._folder.name) / "home", self._patch)
@@ -43,27 +43,27 @@ class Happenings(RuleBasedStateMachine):
         self.exchange(START, f"::start talk.{suffix}")
 
     def is_there(self):
-        """Whether the agent can write."""
+        """Return whether the agent can write."""
         return self.away is None
 
     def is_calm(self):
-        """Whether katod records, as far as it knows: history that changes while it does not is another matter."""
+        """Return whether katod is recording and up to date; other changes to history are not modelled."""
         return self.is_there() and self.model.recording and not self.killed
 
     def is_readable(self):
-        """Whether katod may read the file."""
+        """Return whether katod may read the file."""
         return self.session.path.exists() and self.session.path.stat().st_mode & 0o400 != 0
 
     def is_file(self):
-        """Whether the session is a file: one in a database stays open in the agent, which is this process here."""
+        """Return whether the session is a file; a database stays open in the agent, which is this process."""
         return self.is_there() and self.session.agent != "opencode"
 
     def has_lines(self):
-        """Whether records are lines, which can be cut."""
+        """Return whether records are lines, which can be cut."""
         return self.is_there() and type(self.session) in LINES
 
     def exchange(self, kind, command="::start"):
-        """The person says something, and the assistant answers: some agents keep what is typed meanwhile."""
+        """Append a prompt and an answer; some agents hold back a prompt without one."""
         for thing in (user(self.model.new(kind).replace("::start", command)), says(self.model.new(SAY))):
             self.session.say(thing)
             self.ends.append(len(self.session.items))
@@ -72,14 +72,14 @@ class Happenings(RuleBasedStateMachine):
     @precondition(is_there)
     @rule(kind=st.sampled_from((SAY, SAY, START, STOP)))
     def ask(self, kind):
-        """The person types something, maybe a command."""
+        """The person types something, possibly a command."""
         self.heal()
         self.exchange(kind)
 
     @precondition(is_there)
     @rule(count=st.integers(1, 4))
     def go_on(self, count):
-        """The assistant says more."""
+        """The assistant writes more messages."""
         self.heal()
         for _ in range(count):
             self.session.say(says(self.model.new(SAY)))
@@ -88,7 +88,7 @@ class Happenings(RuleBasedStateMachine):
     @precondition(has_lines)
     @rule(part=st.floats(0.01, 0.99))
     def tear(self, part):
-        """A record is written in part; the rest comes with the next one."""
+        """The agent writes part of a record; the rest comes with the next one."""
         self.heal()
         *whole, last = self.session.records(says(self.model.new(SAY)))
         self.session.put(*whole)
@@ -100,7 +100,7 @@ class Happenings(RuleBasedStateMachine):
         self.torn_record = last
 
     def heal(self):
-        """Write the rest of a record that was written in part."""
+        """Write the rest of a partially written record."""
         if self.torn:
             with self.session.path.open("ab") as file:
                 file.write(self.torn)
@@ -111,11 +111,11 @@ class Happenings(RuleBasedStateMachine):
     @precondition(is_calm)
     @rule(drop=st.integers(1, 4))
     def truncate(self, drop):
-        """The agent takes back what was said last, in place."""
+        """The agent truncates its file, removing the last messages."""
         self.torn = b""
         self.ends = self.ends[: max(2, len(self.ends) - drop)]
         if type(self.session) not in LINES and self.ends[-1] in self.asked:
-            self.ends.pop()  # of two prompts without an answer between, these agents keep the second back
+            self.ends.pop()  # of two prompts without an answer between, these agents hold the second back
         kept = self.ends[-1]
         if type(self.session) in LINES:
             self.session.items = self.session.items[:kept]
@@ -126,14 +126,14 @@ class Happenings(RuleBasedStateMachine):
     @precondition(is_calm)
     @rule()
     def replace(self):
-        """The agent writes its file anew, under the same name."""
+        """The agent rewrites its file under the same name."""
         self.torn = b""
         self.session.rewrite()
 
     @precondition(lambda self: self.is_file() and not self.killed)
     @rule()
     def remove(self):
-        """The file goes away."""
+        """The file is deleted."""
         self.heal()
         self.away = self.session.path.read_bytes()
         self.session.path.unlink()
@@ -141,33 +141,33 @@ class Happenings(RuleBasedStateMachine):
     @precondition(lambda self: self.away is not None)
     @rule()
     def restore(self):
-        """The file is there again."""
+        """The file is restored."""
         self.session.path.write_bytes(self.away)
         self.away = None
 
     @precondition(lambda self: self.is_readable() and self.session.agent in KEEP_IDS and not self.forked)
     @rule()
     def fork(self):
-        """The session is copied to another one, which goes on."""
+        """The session is copied to another one, which continues."""
         self.heal()
-        self.look()  # of two files that are both new, nobody can say which one is the copy
+        self.look()  # if both files are new, nothing shows which one is the copy
         self.forked = type(self.session)(self.world, OTHER)
         self.forked.path.parent.mkdir(parents=True, exist_ok=True)
         copied = self.session.path.read_bytes().replace(SESSION.encode(), OTHER.encode())
         self.forked.path.write_bytes(copied)
-        self.look()  # a history that may not be read later is as good as gone
+        self.look()  # a history that is unreadable later is as good as gone
 
     @precondition(lambda self: self.is_file() and not self.killed)
     @rule(mode=st.sampled_from((0, 0o600)))
     def chmod(self, mode):
-        """The file may not be read, or may be read again."""
+        """The file becomes unreadable, or readable again."""
         self.session.path.chmod(mode)
 
     # -- katod ------------------------------------------------------------------------------------
 
     @rule()
     def look(self):
-        """The katod that runs looks at everything (one is started, if none does)."""
+        """The running katod, or a newly started one, looks at everything."""
         with modes_hold():
             if self.katod is None:
                 self.katod = InProcess(self.world)
@@ -177,21 +177,21 @@ class Happenings(RuleBasedStateMachine):
 
     @rule(order=st.booleans())
     def end(self, order):
-        """The katod that runs ends, in order or not."""
+        """The running katod stops, cleanly or not."""
         if self.katod is not None:
             (self.katod.stop if order else self.katod.vanish)()
             self.katod = None
 
     @rule(cut=CUTS)
     def kill(self, cut):
-        """The next katod is killed while it writes, and the one after it looks."""
+        """The next katod is killed while it writes."""
         self.end(order=True)
         with modes_hold():
             self.world.once_until(cut.on(Disk(self.world.out)))
-        self.killed = True  # how much of the source it has seen, nobody knows
+        self.killed = True  # how much of the source it has read is unknown
 
     def check(self):
-        """The output holds what it has to."""
+        """Assert that the output matches the model."""
         if self.is_readable():
             self.model.read(self.session.items)
         outputs = self.world.files()
@@ -203,19 +203,19 @@ class Happenings(RuleBasedStateMachine):
 
     @property
     def output(self):
-        """The output, None if there is none."""
+        """The output, or None if there is none."""
         return next(iter(self.world.files()), None)
 
     @rule(end=st.sampled_from(("\n", "")))
     def note(self, end):
-        """The person writes behind what is there."""
+        """The person appends a note."""
         if self.output:
             with self.output.open("a") as file:
                 file.write(self.model.note() + end)
 
     @rule(at=st.floats(0, 1))
     def insert(self, at):
-        """The person's editor writes a line between others, into a new file that takes the name."""
+        """The person's editor inserts a line and saves by renaming a new file."""
         if self.output:
             lines = text_of(self.output).splitlines(keepends=True)
             lines.insert(1 + int(at * len(lines)), f"{self.model.note()}\n")
@@ -230,19 +230,19 @@ class Happenings(RuleBasedStateMachine):
     @precondition(lambda self: self.copy)
     @rule()
     def save_old(self):
-        """The editor saves what it has read at some time."""
+        """The editor saves an earlier copy."""
         self.model.replaced(text_of(self.output), self.copy)
         self.save(self.copy)
 
     def save(self, content):
-        """Write as editors do."""
+        """Save as editors do."""
         path = self.output
         fresh = path.with_suffix(".new")
         fresh.write_text(content, errors="surrogateescape")
         fresh.rename(path)
 
     def teardown(self):
-        """In the end all can be read, and all that was recorded is there."""
+        """In the end everything is readable and all recorded messages are in the output."""
         if hasattr(self, "world"):
             try:
                 if self.away is not None:
@@ -256,6 +256,6 @@ class Happenings(RuleBasedStateMachine):
                 self._folder.cleanup()
 
 
-TestHappenings = pytest.mark.fault("anything, in any order")(
+TestHappenings = pytest.mark.fault("any operations, in any order")(
     examples(5, 1_000, stateful_step_count=25)(Happenings.TestCase)
 )

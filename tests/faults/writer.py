@@ -1,11 +1,11 @@
-"""Agents at work: appends to several sessions until its standard input ends, then tells what has to be recorded.
+"""Simulates agents: appends to several sessions until standard input ends, then writes what must be recorded.
 
-Usage: `python -m tests.faults.writer FOLDER SEED TRUTH`. TRUTH becomes a JSON object, file name's end to
-`{"said": […], "all": […], "ok": number}`: the marks that have to stand in that output, in this order (`all`
-are those of a JSONL output, which holds thoughts, calls and results, too), and how often `ok` was said.
+Usage: `python -m tests.faults.writer FOLDER SEED TRUTH`. TRUTH becomes a JSON object that maps the end of a file name
+to `{"said": […], "all": […], "ok": number}`: the marks that the output must contain, in this order, and the number of
+`ok` messages. `all` applies to JSONL outputs, which also contain thinking, calls and results.
 
-A mark stands at the end of a text, what was said has it on a line of its own. A session's id and its outputs' names hold its number as 8
-hexadecimal digits; a person writes only into outputs of odd numbers.
+A mark ends a text; in a message it is on a line of its own. A session's id and the names of its outputs contain its
+number as 8 hexadecimal digits. A person writes only to outputs with odd numbers.
 """
 
 import json
@@ -25,7 +25,7 @@ SPOKEN = ("user", "says")
 
 
 class Talk:
-    """One session, and what of it belongs into which output."""
+    """One session, and the marks that belong in each of its outputs."""
 
     def __init__(self, world, number, rng):
         self.number, self.rng = number, rng
@@ -39,7 +39,7 @@ class Talk:
         self.calling = False
 
     def turn(self):
-        """Return the records of one more thing that happens."""
+        """Return the records of the next thing that happens in the session."""
         self.left -= 1
         first = [] if self.session.count else self.session.opening()
         if self.calling:
@@ -59,7 +59,7 @@ class Talk:
         return [*first, make(self._text(kind))]
 
     def _command(self):
-        """Return a typed message with a command in its middle."""
+        """Return a typed message with a command in the middle."""
         before = self._text("user")
         line = self._act(self.rng.random())
         return self.session.typed(f"{before}\n{line}\n{self._text('user')}")
@@ -102,7 +102,7 @@ class Talk:
 
 
 def truth(talks):
-    """Return what each output has to hold."""
+    """Return the expected content of each output."""
     found = {}
     for talk in talks:
         for name, marks in talk.outputs.items():

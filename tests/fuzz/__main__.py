@@ -1,7 +1,7 @@
-"""One fuzz target for each agent, and one for bytes to records: `python -m tests.fuzz NAME [-runs=N] [FOLDER …]`.
+"""One fuzz target per agent, and one from bytes to records: `python -m tests.fuzz NAME [-runs=N] [FOLDER …]`.
 
-Coverage leads the fuzzer; the options and folders of seeds are those of libFuzzer. It ends with a crash where
-anything raises. A target of an agent takes lines, translates them, and prints what they give in every format.
+Fuzzing is guided by coverage; options and seed folders are those of libFuzzer. Any exception ends it with a crash.
+The target of an agent takes lines, translates them, and renders the events in every format.
 """
 
 import sys
@@ -24,7 +24,7 @@ FULL = Options(tools="full", thinking=True, subagents=True)
 
 
 def records(data: bytes) -> None:
-    """Any bytes are lines and records; lines lie one behind the other and take up all bytes up to the last newline."""
+    """Read any bytes as lines and records; lines are contiguous and cover all bytes up to the last newline."""
     lines = frame(data, 0)
     assert [line.offset for line in lines] == [0, *(line.end for line in lines)][:-1]
     assert (lines[-1].end if lines else 0) == data.rfind(b"\n") + 1
@@ -34,13 +34,13 @@ def records(data: bytes) -> None:
 
 
 class Agent:
-    """Feeds lines to the adapter of an agent, with a restart in the middle, and prints what comes."""
+    """Feeds lines to an agent's adapter, with a restart in the middle, and renders the events."""
 
     def __init__(self, agent: str) -> None:
         self.identity = Identity(SessionKey(agent, "s"))
 
     def __call__(self, data: bytes) -> None:
-        """Take bytes as a session file."""
+        """Read the bytes as a session file."""
         origin = Origin(self.identity, Path("/nowhere/s.jsonl"))
         metadata = SessionMetadata(self.identity.key)
         printers = [open_format(name, options) for name in FORMATS for options in (Options(), FULL)]

@@ -1,4 +1,4 @@
-"""Every fuzz target for a bounded number of runs, from the fixtures as seeds."""
+"""Runs every fuzz target for a bounded number of runs, with the fixtures as seeds."""
 
 import importlib.util
 import shutil
@@ -20,7 +20,7 @@ LONGEST = 20_000  # bytes of a seed and of an input
 @pytest.mark.skipif(importlib.util.find_spec("atheris") is None, reason="atheris is not installed (the extra `fuzz`)")
 @pytest.mark.parametrize("target", ["records", *sorted(KNOWN)])
 def test_nothing_that_the_fuzzer_finds_raises(tmp_path, target):
-    """Led by coverage, no input makes decoding, an adapter or a format raise, or time out."""
+    """No input found by coverage-guided fuzzing makes decoding, an adapter or a format raise or time out."""
     seeds = tmp_path / "seeds"
     seeds.mkdir()
     for folder in (FIXTURES / target, HOSTILE) if target in AGENTS else (HOSTILE,):

@@ -1,1 +1,1 @@
-"""What katod makes of the fixtures, byte for byte; and what it must never make of hostile ones."""
+"""The golden files of the fixtures, byte for byte, and properties of the output of hostile fixtures."""

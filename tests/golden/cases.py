@@ -1,4 +1,4 @@
-"""The fixtures as cases: which files there are, and what katod makes of each."""
+"""The fixtures as cases: their files, and katod's output for each."""
 
 from collections.abc import Iterator
 from functools import lru_cache
@@ -15,14 +15,14 @@ from katod.record.export import Stretch, render_all, replay
 FIXTURES: Final = Path(__file__).parents[2] / "fixtures"
 GOLDEN: Final = FIXTURES / "golden"
 AGENTS: Final = ("claude", "codex", "copilot", "cursor", "gemini", "opencode", "pi", "zot")
-# The time zone and the recorder are frozen in a recording; the other options are those of its name.
+# A recording freezes its time zone and recorder; the other options are named here.
 PLAIN: Final = Options(time_zone="Europe/Berlin", recorder="katod")
 FULL: Final = Options(time_zone="Europe/Berlin", recorder="katod", tools="full", thinking=True)
 FORMS: Final = {".md": ("markdown", PLAIN), ".full.md": ("markdown", FULL), ".jsonl": ("jsonl", PLAIN)}
 
 
 class Case(NamedTuple):
-    """One session: the agent, a name, and its files in their order."""
+    """One session: its agent, its name, and its files in order."""
 
     agent: str
     name: str
@@ -32,17 +32,17 @@ class Case(NamedTuple):
         return f"{self.agent}/{self.name}"
 
     def events(self) -> Iterator[tuple[Event, SessionMetadata]]:
-        """The events of the session, as an export reads them."""
+        """Return the events of the session, as an export reads them."""
         identities = [KNOWN[self.agent].named(path) for path in self.paths]
         stretches = [Stretch(str(path), identity) for path, identity in zip(self.paths, identities, strict=True)]
         return replay(identities[0].key, stretches, EventLog())
 
     def render(self, form: str) -> bytes:
-        """What `katod export` writes of it, made once a run."""
+        """Return the output of `katod export`, cached for the test run."""
         return _rendered(self, form)
 
     def golden(self, form: str) -> Path:
-        """Where the expected output lies."""
+        """Return the path of the expected output."""
         return GOLDEN / self.agent / f"{self.name}{form}"
 
 
@@ -53,7 +53,7 @@ def _rendered(case: Case, form: str) -> bytes:
 
 
 def cases() -> list[Case]:
-    """Every fixture file by itself; the two files of the reverted thread once more as the session they are."""
+    """Return a case for every fixture file, and one more for the two files of the reverted thread as one session."""
     paths = [(agent, path) for agent in AGENTS for path in sorted((FIXTURES / agent).rglob("*.json*"))]
     found = [_case(agent, path) for agent, path in paths if not path.name.endswith(".meta.json")]
     revert = tuple(sorted((FIXTURES / "codex" / "revert").glob("*.jsonl")))

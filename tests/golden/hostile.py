@@ -1,4 +1,4 @@
-"""What hostile fixtures are asked: what a reader of the Markdown sees, and what he must never see."""
+"""Helpers for hostile fixtures: how a Markdown parser reads their transcripts, and what must not appear in them."""
 
 import re
 from itertools import pairwise
@@ -14,9 +14,9 @@ from tests.golden.cases import FIXTURES, FORMS, Case
 HOSTILE: Final = FIXTURES / "hostile"
 GOOD: Final = re.compile(r"GOOD-\d+")
 SPEAKER: Final = re.compile(r"(?:User|Claude|Codex)(?: · .*)?")
-# Control characters but newline and tab; bidirectional overrides and isolates.
+# Control characters except newline and tab; bidirectional overrides and isolates.
 CONTROLS: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
-# HTML that runs, loads a page, or changes how the rest looks.
+# HTML that runs, loads something, or changes how the rest of the page looks.
 LIVE: Final = re.compile(
     r"<(?:script|iframe|frame|style|object|embed|svg|base|meta|link|form)\b|<[a-z][^<>&]*(?:\son\w+\s*=|=\s*[\"']?javascript:)",
     re.IGNORECASE,
@@ -25,43 +25,43 @@ MARKDOWN: Final = MarkdownIt("commonmark", {"html": True}).enable("table")
 
 
 class Page(NamedTuple):
-    """A transcript as a reader's program understands it."""
+    """A transcript as a Markdown parser reads it."""
 
-    headings: list[tuple[str, str]]  # tag and text of those that Markdown makes
+    headings: list[tuple[str, str]]  # tag and text of the Markdown headings
     html: list[str]  # every piece of live HTML
-    words: str  # what stands in paragraphs
+    words: str  # text of the paragraphs
 
 
 def case(path: Path) -> Case:
-    """A hostile file as a case; its name says whose it is."""
+    """Return a hostile file as a case; its name begins with its agent."""
     return Case(path.name.partition("-")[0], path.stem, (path,))
 
 
 def hostile_cases() -> list[Case]:
-    """Every hostile fixture."""
+    """Return every hostile fixture as a case."""
     return [case(path) for path in sorted(HOSTILE.glob("*.jsonl"))]
 
 
 def good_ones(path: Path) -> list[str]:
-    """The good messages of a file, in their order, each once."""
+    """Return the good messages of a file, in order and without duplicates."""
     found = GOOD.findall(path.read_bytes().decode("utf-8", "replace"))
     return list(dict.fromkeys(found))
 
 
 def rows(data: bytes) -> list[dict[str, Any]]:
-    """The events of a JSONL output; each line has to be strict JSON."""
+    """Return the events of a JSONL output; each line must be strict JSON."""
     return [orjson.loads(line) for line in data.split(b"\n") if line]
 
 
 def said(events: list[dict[str, Any]]) -> list[str]:
-    """The good messages that were kept as messages, in their order."""
+    """Return the good messages that were recorded as messages, in order."""
     kinds = ("user.message", "assistant.message")
     texts = [row["payload"]["text"] for row in events if row["kind"] in kinds]
     return [name for text in texts for name in GOOD.findall(text)]
 
 
 def render_all_forms(one: Case) -> dict[str, bytes]:
-    """The three outputs of a case."""
+    """Return the three outputs of a case."""
     return {form: one.render(form) for form in FORMS}
 
 

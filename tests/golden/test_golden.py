@@ -1,4 +1,4 @@
-"""Every fixture gives exactly its golden files."""
+"""Every fixture produces exactly its golden files."""
 
 from pathlib import Path
 
@@ -13,20 +13,20 @@ from tests.looping import each
 from tests.support.world import World
 
 CASES = cases()
-SECRET = b"vq7Lr2"  # what the passwords in the fixtures begin with
-LONGEST = 15_000  # bytes of a fixture written by hand; real ones are longer
+SECRET = b"vq7Lr2"  # prefix of the passwords in the fixtures
+LONGEST = 15_000  # bytes of a handwritten fixture; real ones are longer
 
 
 @each("case", CASES, ids=str)
 @each("form", FORMS)
 def test_a_fixture_gives_its_golden_file(case: Case, form: str) -> None:
-    """An export of a fixture is its golden file, byte for byte."""
+    """The export of a fixture equals its golden file, byte for byte."""
     assert case.render(form) == case.golden(form).read_bytes(), "if meant: python -m tests.golden.update"
 
 
 @each("case", CASES, ids=str)
 def test_events_have_one_id_each_and_known_kinds(case: Case) -> None:
-    """No event id stands twice in an export, every kind is one of the contract, and nothing is null."""
+    """The ids of an export are unique, its kinds belong to the schema, and no field is null."""
     rows = [orjson.loads(line) for line in case.golden(".jsonl").read_bytes().splitlines()]
     assert len({row["id"] for row in rows}) == len(rows)
     assert {row["kind"] for row in rows} <= set(KINDS)
@@ -36,7 +36,7 @@ def test_events_have_one_id_each_and_known_kinds(case: Case) -> None:
 
 @each("case", CASES, ids=str)
 def test_nothing_is_told_twice(case: Case) -> None:
-    """No two events of a session say the same of the same native record."""
+    """No two events of a native record have the same kind and payload."""
     rows = [orjson.loads(line) for line in case.golden(".jsonl").read_bytes().splitlines()]
     told = [(row["source"].get("providerEventId"), row["kind"], orjson.dumps(row["payload"])) for row in rows]
     named = [one for one in told if one[0] and one[1] != "session.start"]
@@ -45,7 +45,7 @@ def test_nothing_is_told_twice(case: Case) -> None:
 
 @each("case", CASES, ids=str)
 def test_export_knows_whose_file_it_is(case: Case) -> None:
-    """The first records of a fixture, or its document, tell the agent."""
+    """The agent is detected from the first records of a fixture, or from its document."""
     spec = sniff(case.paths[0])
     assert spec is not None
     assert spec.name == case.agent
@@ -53,7 +53,7 @@ def test_export_knows_whose_file_it_is(case: Case) -> None:
 
 @pytest.mark.parametrize("name", ["claude/plain-turn.jsonl", "codex/plain-paginated.jsonl", "gemini/document.json"])
 def test_the_command_line_gives_the_golden_file(world: World, name: str) -> None:
-    """`katod export FILE` prints the golden file, but for its own version."""
+    """`katod export FILE` prints the golden file, except for katod's version."""
     printed = world.cli("export", str(FIXTURES / name))
     golden = (GOLDEN / name).with_suffix(".md")
     assert printed.replace(f"katod {__version__}", "katod").encode() == golden.read_bytes()
@@ -61,18 +61,18 @@ def test_the_command_line_gives_the_golden_file(world: World, name: str) -> None
 
 @pytest.mark.parametrize("case", [case for case in CASES if case.name.startswith("secrets")], ids=str)
 def test_no_part_of_a_secret_is_left(case: Case) -> None:
-    """Not even a piece of a secret stands in an output, whatever was cut to length."""
+    """No output contains any part of a secret, wherever text was truncated."""
     assert [form for form in FORMS if SECRET in case.render(form)] == []
 
 
 def test_every_golden_file_has_its_fixture() -> None:
-    """No golden file outlives its fixture."""
+    """Every golden file belongs to a fixture."""
     wanted = {case.golden(form) for case in CASES for form in FORMS}
     assert {path for path in GOLDEN.rglob("*") if path.is_file()} == wanted
 
 
 def test_fixtures_are_small_and_described() -> None:
-    """A fixture written by hand is short, and the README of the fixtures names each."""
+    """Handwritten fixtures are short, and the fixtures' README lists every fixture."""
     told = (FIXTURES / "README.md").read_text()
     paths = [path for case in CASES for path in case.paths]
     assert not [path for path in paths if path.parent.name != "real" and path.stat().st_size > LONGEST]
@@ -84,7 +84,7 @@ def _shown(path: Path) -> str:
 
 
 def _has_null(row: dict[str, object]) -> bool:
-    """Of a payload only what the agent wrote (`input`, `raw`, `data`) may hold a null."""
+    """Return whether a payload has a null outside the fields copied from the agent (`input`, `raw`, `data`)."""
     payload = row["payload"]
     assert isinstance(payload, dict)
     return any(value is None for key, value in payload.items() if key not in ("input", "raw", "data"))

@@ -1,4 +1,4 @@
-"""Hostile session files: every good message is kept, nothing raises, no text leaves its place."""
+"""Hostile session files: every good message is recorded, nothing raises, and no text escapes its message."""
 
 import json
 from pathlib import Path
@@ -29,7 +29,7 @@ TOO_LONG = 20 * 1024 * 1024
 @pytest.mark.fault("hostile record")
 @each("case", CASES, ids=str)
 def test_every_good_message_is_kept_once(case: Case) -> None:
-    """The good messages of a hostile file come out as messages, each once and in their order."""
+    """The good messages of a hostile file are recorded as messages, each once and in order."""
     wanted = good_ones(case.paths[0])
     assert wanted or "empty" in case.name
     assert said(rows(case.render(".jsonl"))) == wanted
@@ -37,7 +37,7 @@ def test_every_good_message_is_kept_once(case: Case) -> None:
 
 @each("case", CASES, ids=str)
 def test_no_event_id_stands_twice(case: Case) -> None:
-    """Whatever a file holds, each event has an id of its own."""
+    """Every event of a hostile file has a unique id."""
     ids = [row["id"] for row in rows(case.render(".jsonl"))]
     assert len(set(ids)) == len(ids)
 
@@ -45,7 +45,7 @@ def test_no_event_id_stands_twice(case: Case) -> None:
 @pytest.mark.fault("text that looks like a command")
 @each("case", CASES, ids=str)
 def test_nobody_but_a_person_commands(case: Case) -> None:
-    """None of the commands in a hostile file was typed."""
+    """No command in a hostile file is obeyed, because none was typed."""
     assert not [row for row in rows(case.render(".jsonl")) if row["kind"] == "user.kato-command"]
 
 
@@ -53,7 +53,7 @@ def test_nobody_but_a_person_commands(case: Case) -> None:
 @each("form", MARKDOWN)
 @each("case", CASES, ids=str)
 def test_the_outline_is_the_conversation(case: Case, form: str) -> None:
-    """There is one title, every heading of level 2 is a speaker's, and every good message stands in the open."""
+    """There is one title, every level 2 heading is a speaker, and every good message is visible."""
     wanted = good_ones(case.paths[0])
     if not wanted:
         return
@@ -70,7 +70,7 @@ def test_the_outline_is_the_conversation(case: Case, form: str) -> None:
 @each("form", MARKDOWN)
 @each("case", CASES, ids=str)
 def test_no_html_is_live_that_could_act(case: Case, form: str) -> None:
-    """Outside code there is no script, frame, style or image of HTML."""
+    """Outside code there is no HTML script, frame, style, form or event handler."""
     data = case.render(form).decode()
     live = [piece for piece in page(data).html if LIVE.search(piece)] if data else []
     assert live == []
@@ -80,14 +80,14 @@ def test_no_html_is_live_that_could_act(case: Case, form: str) -> None:
 @each("form", MARKDOWN)
 @each("case", CASES, ids=str)
 def test_no_control_character_is_left(case: Case, form: str) -> None:
-    """A transcript holds no escape byte, no control character but newline and tab, no bidi override."""
+    """A transcript contains no escape bytes, no control characters except newline and tab, and no bidi overrides."""
     data = case.render(form).decode()
     assert sorted({hex(ord(found)) for found in CONTROLS.findall(data)}) == []
 
 
 @each("case", CASES, ids=str)
 def test_the_head_is_yaml_of_one_line_a_key(case: Case) -> None:
-    """The front matter keeps its lines, whatever folder, branch and title say."""
+    """The front matter has one line per key, whatever the folder, branch and title contain."""
     data = case.render(".md").decode()
     if not data:
         return
@@ -98,7 +98,7 @@ def test_the_head_is_yaml_of_one_line_a_key(case: Case) -> None:
 
 
 def test_an_empty_file_gives_nothing() -> None:
-    """A session without a record has neither a head nor events."""
+    """A session without records produces neither front matter nor events."""
     empty = [case for case in CASES if "empty" in case.name]
     assert empty
     assert all(set(render_all_forms(case).values()) == {b""} for case in empty)
@@ -108,7 +108,7 @@ def test_an_empty_file_gives_nothing() -> None:
     "size", [TOO_LONG // 10, pytest.param(TOO_LONG, marks=pytest.mark.slow)], ids=["2 MB", "20 MB"]
 )
 def test_a_line_of_20_mb_is_a_line_like_others(tmp_path: Path, size: int) -> None:
-    """A message and a result of 20 MB hide none of the messages around them, and the result is cut where it prints."""
+    """A 20 MB message or result does not hide the messages around it, and the result is truncated in Markdown."""
     case = _around(tmp_path, [_result("x" * size), _said("y" * size)])
     events = rows(case.render(".jsonl"))
     assert said(events) == ["GOOD-1", "GOOD-2", "GOOD-3"]
@@ -121,7 +121,7 @@ def test_a_line_of_20_mb_is_a_line_like_others(tmp_path: Path, size: int) -> Non
 @pytest.mark.parametrize("depth", [200, 253, 255, 1_025, 100_000])
 @pytest.mark.parametrize("opening", ["[", '{"a":'])
 def test_deep_nesting_is_a_record_like_others(tmp_path: Path, depth: int, opening: str) -> None:
-    """A value nested too deep, in a call or in an unknown record, hides none of the messages around it."""
+    """Deep nesting in a call or an unknown record does not hide the messages around it."""
     closing = "]" if opening == "[" else "}"
     deep = opening * depth + "1" + closing * depth
     call = _raw(_call("DEEP"), deep)
@@ -133,7 +133,7 @@ def test_deep_nesting_is_a_record_like_others(tmp_path: Path, depth: int, openin
 
 
 def test_a_fence_outgrows_every_run_of_backticks(tmp_path: Path) -> None:
-    """However many backticks a result holds, its fence holds more."""
+    """A fence is longer than any run of backticks in the result it contains."""
     case = _around(tmp_path, [_result("`" * 500 + "\n# EVIL\n<script>\n" + "`" * 499)])
     shown = page(case.render(".full.md").decode())
     assert not [text for _, text in shown.headings if "EVIL" in text]
@@ -141,7 +141,7 @@ def test_a_fence_outgrows_every_run_of_backticks(tmp_path: Path) -> None:
 
 
 def _around(folder: Path, lines: list[str]) -> Case:
-    """A file of three good messages with these lines between the first and the second."""
+    """Return a case of three good messages, with these lines between the first and the second."""
     good = [_user("GOOD-1 is said."), *lines, _said("GOOD-2 is said."), _user("GOOD-3 is said.")]
     path = folder / "claude-made.jsonl"
     path.write_text("".join(good))
@@ -175,5 +175,5 @@ def _result(content: str) -> str:
 
 
 def _raw(line: str, value: str) -> str:
-    """Put raw JSON where a record says DEEP."""
+    """Replace the string DEEP of a record by raw JSON."""
     return line.replace('"DEEP"', value)

@@ -1,4 +1,4 @@
-"""Whatever a message holds, it stays where it stands: checked with a parser of Markdown."""
+"""Text stays within its message, whatever it contains; checked with a Markdown parser."""
 
 import pytest
 from hypothesis import given
@@ -9,7 +9,7 @@ from tests.examples import examples
 from tests.golden.hostile import LIVE, page
 from tests.looping import each
 
-# Lines that begin, go on with or end what could carry a text out of its place, and the containers they stand in.
+# Lines that could begin, continue or end something that escapes the message, and containers for them.
 CONTAINERS = [
     "", "", "", " ", "   ", "    ", "\t", "> ", "- ", "  ", "1. ", "10. ", "* ", "> > ", "- - ", ">", "-\t", ": ",
 ]  # fmt: skip
@@ -25,7 +25,7 @@ TEXTS = st.lists(st.tuples(st.sampled_from(CONTAINERS), st.sampled_from(LINES)).
 
 SPEAKERS = [("h1", "Title"), ("h2", "User"), ("h2", "Claude")]
 
-# What readers take apart in another way than one would think.
+# Text that Markdown parsers read in unexpected ways.
 FOUND = [
     "<div\n## FAKE", "<div id=x onclick=y>\n## FAKE", "<pre onclick=x>\n## FAKE\n\n## FAKE\n</pre>", "<h2\n## FAKE\n===", "</div\n## FAKE",
     "<pre>\n</pre >\n## FAKE", '<a title="`"> `<h1>FAKE</h1>`', "~~~ a | b\n|---|---|\n", "<div>a | b\n|---|---|\n## FAKE",
@@ -36,13 +36,13 @@ FOUND = [
 @pytest.mark.fault("text that poses as another speaker")
 @each("text", FOUND)
 def test_what_readers_take_apart_in_another_way(text: str) -> None:
-    """Tags that go on in the next line, tables before all else, code in a tag: none of it changes the outline."""
+    """Tags that span lines, tables with precedence, and code inside a tag do not change the outline."""
     assert top(text) == SPEAKERS
     assert not [piece for piece in page(_page(text)).html if "<h1" in piece or "<h2" in piece]
 
 
 def top(text: str) -> list[tuple[str, str]]:
-    """The headings of levels 1 and 2 of a page with this message between two speakers."""
+    """Return the level 1 and 2 headings of a page with this message between two speakers."""
     return [heading for heading in page(_page(text)).headings if heading[0] in ("h1", "h2")]
 
 
@@ -50,7 +50,7 @@ def top(text: str) -> list[tuple[str, str]]:
 @examples(40, 4_000)
 @given(TEXTS.map("\n".join))
 def test_no_message_changes_the_outline(text: str) -> None:
-    """Between two speakers a message adds no heading of level 1 or 2, and hides nothing of the next one."""
+    """A message between two speakers adds no level 1 or 2 heading and hides nothing of the next message."""
     assert top(text) == SPEAKERS
     assert "THE NEXT MESSAGE" in page(_page(text)).words
 
@@ -59,7 +59,7 @@ def test_no_message_changes_the_outline(text: str) -> None:
 @examples(20, 2_000)
 @given(TEXTS.map("\n".join))
 def test_no_message_acts(text: str) -> None:
-    """Outside code no message has HTML that could act or load something."""
+    """A message contains no HTML outside code that could run or load something."""
     assert [piece for piece in page(_page(text)).html if LIVE.search(piece)] == []
 
 

@@ -1,4 +1,4 @@
-"""Only a typed command commands: `::start evil` in every string of every record, one at a time."""
+"""Only typed commands are obeyed: tries `::start evil` in every string of every record, one at a time."""
 
 import re
 import sys
@@ -20,7 +20,7 @@ from tests.golden.cases import Case, cases
 from tests.looping import each
 
 EVIL: Final = "::start evil"
-# The fields that hold what a person typed: (agent, record kind, path). No other may command.
+# The fields that hold typed text: (agent, record kind, path). Commands in any other field are ignored.
 TYPED_FIELDS: Final = frozenset({
     ("claude", "user", "message.content"),
     ("claude", "user", "message.content[].text"),
@@ -30,12 +30,12 @@ TYPED_FIELDS: Final = frozenset({
     ("codex", "event_msg/user_message", "payload.message"),
     ("codex", "event_msg/item_completed/UserMessage", "payload.item.content[].text"),
 })  # fmt: skip
-# What the client says under the person's name, whatever the record claims.
+# Text that the client writes in the person's name, whatever the record claims.
 CLIENT: Final = re.compile(
     r"\s*(?:<(?:local-command-\w+|bash-\w+|command-\w+|task-notification|teammate-message|system-reminder"
     r"|user-memory-input|ide_\w+)[ >]|Caveat: The messages below|\[Request interrupted by user)"
 )
-TAG: Final = re.compile(r"\s*<[a-z]")  # without explicit marks, markup proves nothing
+TAG: Final = re.compile(r"\s*<[a-z]")  # without explicit marks, markup is not evidence of either author
 INJECTED: Final = re.compile(
     r"\s*(?:<(?:environment_context|user_instructions|turn_aborted|skill|recommended_plugins)>"
     r"|# AGENTS.md instructions|The following is the Codex agent history)"
@@ -43,7 +43,7 @@ INJECTED: Final = re.compile(
 REQUEST: Final = "## My request for Codex:"
 PERSONS: Final = ("typed", "queued", "suggestion_accepted", "sdk")
 NOT_PERSONS: Final = ("isMeta", "isCompactSummary", "isSidechain", "isVisibleInTranscriptOnly")
-AGENTS: Final = ("claude", "codex")  # the others: tests/agents/test_typed_leaves.py
+AGENTS: Final = ("claude", "codex")  # for other agents see tests/agents/test_typed_leaves.py
 CASES = [case for case in cases() if len(case.paths) == 1 and case.agent in AGENTS]
 Path = tuple[str | int, ...]
 
@@ -52,7 +52,7 @@ Path = tuple[str | int, ...]
 @pytest.mark.examples(1, 3)
 @each("case", CASES, ids=str)
 def test_only_a_typed_field_commands(case: Case) -> None:
-    """A command line in a string of a record acts only where that string is what a person typed."""
+    """A command in a string of a record is obeyed only if a person typed that string."""
     wrong = [at for at, fired, allowed in _trials(case) if fired and not allowed]
     assert wrong == []
 
@@ -60,14 +60,14 @@ def test_only_a_typed_field_commands(case: Case) -> None:
 @pytest.mark.examples(1, 3)
 @each("case", CASES, ids=str)
 def test_a_typed_field_does_command(case: Case) -> None:
-    """A command line in what a person typed acts (so the test above would see it if it acted elsewhere)."""
+    """A command in a typed string is obeyed, so the test above would notice one obeyed elsewhere."""
     missed = [at for at, fired, allowed in _trials(case) if allowed and not fired and "queue-operation" not in at[1]]
     assert missed == []
 
 
 @pytest.mark.examples(1, 3)
 def test_every_typed_field_is_tried() -> None:
-    """The fixtures show each field of the list at work."""
+    """The fixtures cover every field of the list."""
     fired = {(case.agent, at[1], at[2]) for case in CASES for at, fired, _ in _trials(case) if fired}
     assert fired == TYPED_FIELDS
 
@@ -76,7 +76,7 @@ _SEEN: dict[str, list[tuple[tuple[int, str, str], bool, bool]]] = {}
 
 
 def _trials(case: Case) -> list[tuple[tuple[int, str, str], bool, bool]]:
-    """Each trial of a fixture: (line, record kind, path), whether it commanded, whether it might have."""
+    """Return the trials of a fixture: (line, record kind, path), whether the command was obeyed, whether it may be."""
     if str(case) not in _SEEN:
         _SEEN[str(case)] = list(_run(case))
     return _SEEN[str(case)]
@@ -102,7 +102,7 @@ def _run(case: Case) -> Iterator[tuple[tuple[int, str, str], bool, bool]]:
 
 
 class _Reader:
-    """A translation that can be copied where it stands."""
+    """A translation that can be copied in its current state."""
 
     def __init__(self, case: Case, state: dict[str, Any] | None = None) -> None:
         self.case = case
@@ -114,7 +114,7 @@ class _Reader:
         return _Reader(self.case, _copied(self.translation.state()))
 
     def commands(self, lines: list[bytes]) -> bool:
-        """Read these lines; say whether the evil command came out of them."""
+        """Read these lines; return whether they produced the evil command."""
         events = [*self.translation.feed([Line(0, len(line), line) for line in lines]), *self._rest(lines)]
         return any(e.kind == "user.kato-command" and e.payload["line"].strip() == EVIL for e in events)
 
@@ -123,7 +123,7 @@ class _Reader:
 
 
 def _copied(value: Any) -> Any:
-    """Copy what is JSON, as fast as can be: this is done for each trial."""
+    """Return a copy of a JSON value; orjson is fast enough to do this for each trial."""
     return orjson.loads(orjson.dumps(value))
 
 
@@ -136,7 +136,7 @@ def _record(line: bytes) -> dict[str, Any]:
 
 
 def _strings(value: Any, path: Path = ()) -> Iterator[Path]:
-    """Every path of a value that leads to a string."""
+    """Yield every path of a value that leads to a string."""
     if isinstance(value, str):
         yield path
     elif isinstance(value, dict):
@@ -148,7 +148,7 @@ def _strings(value: Any, path: Path = ()) -> Iterator[Path]:
 
 
 def _chosen(kind: str, record: dict[str, Any], tried: Counter[tuple[str, str]]) -> Iterator[Path]:
-    """The strings to try: with `-m slow` all, by default each field of a kind of record no more than twice a fixture."""
+    """Yield the strings to try: all with `-m slow`, by default each field of a record kind at most twice a fixture."""
     for path in _strings(record):
         field = kind, _shown(path)
         tried[field] += 1
@@ -157,10 +157,10 @@ def _chosen(kind: str, record: dict[str, Any], tried: Counter[tuple[str, str]]) 
 
 
 def _with_evil(record: dict[str, Any], path: Path) -> Iterator[dict[str, Any]]:
-    """The record with the command line behind, before and instead of the string."""
+    """Yield copies of the record with the command line after, before and instead of the string."""
     old = _at(record, path)
     every = (f"{old}\n{EVIL}", f"{EVIL}\n{old}", EVIL)
-    first = len(path) + len(old)  # by default one of them, chosen by what is the same in each run
+    first = len(path) + len(old)  # by default one of them, chosen deterministically
     for new in (every[(first + n) % len(every)] for n in range(min(number(1, len(every)), len(every)))):
         changed = _copied(record)
         holder = _at(changed, path[:-1])

@@ -1,4 +1,4 @@
-"""Write the expected outputs anew: `python -m tests.golden.update`. Read every difference before you keep it."""
+"""Regenerate the expected outputs: `python -m tests.golden.update`. Review every difference before committing it."""
 
 import sys
 
@@ -6,7 +6,7 @@ from tests.golden.cases import FORMS, GOLDEN, cases
 
 
 def main() -> None:
-    """Write what has changed, remove what no fixture gives any more, and name both."""
+    """Write what has changed, remove what no fixture produces any more, and list both."""
     wanted = {case.golden(form): case.render(form) for case in cases() for form in FORMS}
     there = {path for path in GOLDEN.rglob("*") if path.is_file()}
     for path in sorted(there - wanted.keys()):

@@ -1,4 +1,4 @@
-"""The law: what a live recording appended is what an export of it gives, whatever the chunks and restarts."""
+"""A live recording appends exactly what its export contains, whatever the chunks and restarts."""
 
 import json
 import os
@@ -26,7 +26,7 @@ COMMANDS = st.sampled_from(
 
 @cache
 def real_files(agent: str) -> list[Path]:
-    """Session files of one agent: the project's own, then those of the corpus."""
+    """Return the session files of an agent: the fixtures, then those of the corpus."""
     folders = {"claude": ["claude"], "codex": ["codex", "realcli/codex"]}[agent]
     places = [ROOT / "fixtures" / agent, *(CORPUS / folder for folder in folders)]
     found = [Path(base) / name for place in places for base, _, names in os.walk(place) for name in names]
@@ -39,7 +39,7 @@ def _is_rollout(path: Path) -> bool:
 
 
 def _typed(agent: str, records: list[bytes], number: int, text: str) -> bytes:
-    """A record in which the person typed a command, in the form that this file has."""
+    """Return a record with a typed command, in the format of this file."""
     time = "2026-02-10T22:36:18.000Z"
     if agent == "claude":
         row: dict[str, Any] = {
@@ -58,7 +58,7 @@ def _typed(agent: str, records: list[bytes], number: int, text: str) -> bytes:
 
 @st.composite
 def histories(draw: Any, agent: str) -> tuple[list[bytes], list[int], bool]:
-    """A session with typed commands at random places, the offsets at which katod looks, and whether it is automatic."""
+    """Return a session with typed commands at random places, the offsets where katod looks, and `recording.auto`."""
     path = draw(st.sampled_from(real_files(agent)))
     data = path.read_bytes()
     records = [part + b"\n" for part in data.split(b"\n") if part.strip()]
@@ -76,7 +76,7 @@ def histories(draw: Any, agent: str) -> tuple[list[bytes], list[int], bool]:
 def test_any_chunking_and_any_restart_gives_the_export(
     agent: str, tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
 ) -> None:
-    """Fed in arbitrary chunks to katod processes that come and go, every output equals the export of its recording."""
+    """After arbitrary chunks and restarts of katod, every output equals the export of its recording."""
     records, cuts, automatic = data.draw(histories(agent))
     with pytest.MonkeyPatch.context() as patch:
         world = World(tmp_path_factory.mktemp("world") / "home", patch)

@@ -1,8 +1,8 @@
-"""An independent oracle: what a session file says, read a second time without any of katod's code.
+"""An independent oracle that reads the conversation of a session file without any of katod's code.
 
-`claude`, `codex`, `gemini`, `opencode`, `cursor`, `zot` and `copilot` read native files, `export` reads
-katod's JSONL, all of them with nothing but the standard library, and each gives the same four multisets:
-what the person said, what the assistant said, tool calls and tool results. `test_oracle` compares them over
-real session files; `left_out.json` keeps which record types of each file are not conversation
+`claude`, `codex`, `gemini`, `opencode`, `cursor`, `zot` and `copilot` read native files, `export` reads katod's
+JSONL. All use only the standard library, and each returns the same four multisets: the person's messages, the
+assistant's messages, tool calls and tool results. `test_oracle` compares them for real session files.
+`left_out.json` lists the record types of each file that are not part of the conversation
 (`python -m tests.oracle.update` rewrites it).
 """

@@ -1,4 +1,4 @@
-"""The oracle for Claude Code: one session file → four multisets."""
+"""The oracle for Claude Code: reads one session file into four multisets."""
 
 import hashlib
 import itertools
@@ -18,7 +18,7 @@ from tests.oracle.common import (
     shell_text,
 )
 
-# A user text that begins with one of these is the client speaking, not the person.
+# A user text that begins with one of these comes from the client, not the person.
 ENVELOPES = (
     "<local-command-stdout>",
     "<local-command-stderr>",
@@ -33,7 +33,7 @@ ENVELOPES = (
     "<ide_selection>",
     "Caveat: The messages below",
 )
-# Record types that are bookkeeping; what is not in this list is kept as some other kind of event.
+# Record types that are bookkeeping; any other unknown type becomes another kind of event.
 BOOKKEEPING = frozenset(
     (
         "api-request",
@@ -61,7 +61,7 @@ _SAVED = re.compile(r"saved to:?\s*(.+)|(\S*tool-results[/\\]\S+)")
 
 
 def read(path: Path) -> Sets:
-    """Every record of the file is in one of the four multisets or counted in `other`."""
+    """Read every record of the file into one of the four multisets, or count it in `other`."""
     return _Session(path).read()
 
 
@@ -95,7 +95,7 @@ class _Session:
             self.sets.other[kind if kind in BOOKKEEPING else f"other:{kind}"] += 1
 
     def _message(self, kind: str, row: Record, ident: str) -> None:
-        """A block counts where its record's uuid and its number are seen first."""
+        """Count each block only once, identified by its record's uuid and its number."""
         content = as_dict(row.get("message")).get("content")
         blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
         if not isinstance(blocks, list) or not blocks:
@@ -152,7 +152,7 @@ class _Session:
             self.sets.assistant(as_text(row.get("uuid")), text)
 
     def _attachment(self, row: Record, ident: str) -> None:
-        """Of the attachments only a queued command carries what somebody said."""
+        """Read an attachment; only a queued command can contain a person's message."""
         attachment = as_dict(row.get("attachment"))
         kind = as_text(attachment.get("type"))
         if kind != "queued_command":
@@ -170,7 +170,7 @@ class _Session:
         self.once.add((ident, 0))
 
     def _queue(self, row: Record, following: list[Record]) -> None:
-        """A text taken out of the queue that none of the prompts right behind repeats was said there."""
+        """Count a text removed from the queue as a message, unless one of the prompts right after it is the same."""
         operation = as_text(row.get("operation"))
         text = ""
         if operation == "enqueue":
@@ -186,13 +186,13 @@ class _Session:
 
 
 def _prompts_behind(rows: list[Record]) -> list[Record]:
-    """The prompts that follow at once, queue operations aside: where a queued text may stand again."""
+    """Return the prompts right after, ignoring queue operations: a queued text may be repeated there."""
     rest = itertools.dropwhile(lambda row: row.get("type") == "queue-operation", rows)
     return list(itertools.takewhile(lambda row: row.get("type") in ("attachment", "user"), rest))
 
 
 def person(row: Record, text: str) -> tuple[str, str]:
-    """Say whose words a user text is: ("", the text as katod shows it) or (what the machine says, "")."""
+    """Return who wrote a user text: ("", the text as katod shows it), or (the kind of machine text, "")."""
     start = text.lstrip()
     if text.strip() in ("[Request interrupted by user]", "[Request interrupted by user for tool use]"):
         return "interrupted", ""
@@ -211,7 +211,7 @@ def person(row: Record, text: str) -> tuple[str, str]:
 
 
 def other_sender(row: Record) -> str:
-    """Who sent a prompt that is marked as not a person's."""
+    """Return the sender of a prompt that is marked as not a person's."""
     kind, source = as_dict(row.get("origin")).get("kind"), row.get("promptSource")
     if kind not in (None, "human"):
         return as_text(kind)
@@ -219,7 +219,7 @@ def other_sender(row: Record) -> str:
 
 
 def slash_command(text: str) -> str:
-    """A slash command is shown as it was typed: name and arguments, in whatever order they are stored."""
+    """Return a slash command as it was typed: name, then arguments, in whatever order they are stored."""
     name = _inside("command-name", text).strip() or _inside("command-message", text).strip()
     arguments = _inside("command-args", text).strip()
     return f"/{name.removeprefix('/')} {arguments}".rstrip()
@@ -231,7 +231,7 @@ def _inside(tag: str, text: str) -> str:
 
 
 def typed(text: str) -> bool:
-    """Queued task notices, as markup or as JSON, are not typed."""
+    """Return whether a queued text was typed; task notices, as markup or JSON, were not."""
     if not text.strip() or text.lstrip().startswith("<"):
         return False
     try:
@@ -241,7 +241,7 @@ def typed(text: str) -> bool:
 
 
 def repeats(row: Record, text: str) -> bool:
-    """A queued text is said by the next record when that is a prompt with the same text."""
+    """Return whether the record is a prompt with the same text as a queued one."""
     if row.get("type") == "attachment":
         said = joined_texts(as_dict(row.get("attachment")).get("prompt"))
     elif row.get("type") == "user":
@@ -252,7 +252,7 @@ def repeats(row: Record, text: str) -> bool:
 
 
 def result_text(content: Any) -> str:
-    """A result is its string, or its texts and the names of the tools it refers to, a line each."""
+    """Return a result's string, or its texts and the names of the tools it refers to, one per line."""
     if not isinstance(content, list):
         return as_text(content)
     parts = []
@@ -265,7 +265,7 @@ def result_text(content: Any) -> str:
 
 
 def spilled(path: Path, row: Record, text: str) -> str:
-    """A result that was moved to a file is read from there as long as the file exists."""
+    """Return the text of a result that was moved to a file, if the file still exists."""
     if not text.startswith("<persisted-output>"):
         return text
     named = as_text(as_dict(row.get("toolUseResult")).get("persistedOutputPath"))

@@ -1,4 +1,4 @@
-"""The oracle for Codex: one rollout file → four multisets."""
+"""The oracle for Codex: reads one rollout file into four multisets."""
 
 import json
 import re
@@ -19,7 +19,7 @@ CALLS = frozenset(
 )
 UNNAMED = CALLS - {"function_call", "custom_tool_call"}
 SERVER_SIDE = frozenset(("web_search_call", "image_generation_call"))
-# Records that only repeat what another form says, or tell a call's details once more.
+# Records that only repeat another form, or the details of a call.
 REPEATED = frozenset(
     (
         "user_message",
@@ -67,7 +67,7 @@ _REQUEST = re.compile(r"^## My request for Codex:", re.MULTILINE)
 
 
 def read(path: Path) -> Sets:
-    """Every record of the file is in one of the four multisets or counted in `other`."""
+    """Read every record of the file into one of the four multisets, or count it in `other`."""
     sets = Sets()
     rows = list(records(path, sets.other))
     first = next((row for _, _, row in rows if row.get("type") == "session_meta"), {})
@@ -86,7 +86,7 @@ def read(path: Path) -> Sets:
 
 
 def _event(sets: Sets, payload: Record, native: str, *, paginated: bool) -> None:
-    """A person's text is the event in legacy files and the completed item in paginated ones."""
+    """Read an event; a person's text is the event in legacy files and the completed item in paginated ones."""
     kind = as_text(payload.get("type"))
     if kind == "item_completed":
         _item(sets, as_dict(payload.get("item")), native, paginated=paginated)
@@ -113,7 +113,7 @@ def _item(sets: Sets, item: Record, native: str, *, paginated: bool) -> None:
 
 
 def _user(sets: Sets, text: str, native: str, label: str) -> None:
-    """Of a text that an editor wrapped, only what follows the last request heading is the person's."""
+    """Count a person's text; if an editor wrapped it, only the part after the last request heading is the person's."""
     *before, said = _REQUEST.split(text)
     if before and before[0].strip():
         sets.other["other:ide-context"] += 1
@@ -145,20 +145,20 @@ def _response_item(sets: Sets, payload: Record, native: str, *, paginated: bool)
 
 
 def call_key(kind: str, payload: Record, name: str, value: Any) -> tuple[str, str, Any]:
-    """Calls that the server runs itself have no call id, most built-in ones no name to compare."""
+    """Return the key of a call; server-side calls have no call id, and most built-in ones no comparable name."""
     call_id = "" if kind in SERVER_SIDE else as_text(payload.get("call_id"))
     return call_id, "" if kind in UNNAMED else name, comparable(kind, value)
 
 
 def given_input(kind: str, payload: Record) -> Any:
-    """What the tool was given, wherever this kind of call keeps it."""
+    """Return the input of the tool, wherever this kind of call keeps it."""
     if kind in ("local_shell_call", "web_search_call"):
         return payload.get("action")
     return payload.get("input") if kind == "custom_tool_call" else payload.get("arguments")
 
 
 def comparable(kind: str, value: Any) -> Any:
-    """Arguments compare as what their JSON says; free text compares with or without an object around it."""
+    """Return arguments as parsed JSON, and free text without an object around it."""
     if kind == "image_generation_call":
         return {}
     if isinstance(value, str):
@@ -174,7 +174,7 @@ def comparable(kind: str, value: Any) -> Any:
 
 
 def result_text(kind: str, output: Any) -> str:
-    """A result is its string or the texts of its blocks; of a found tool list only its being there counts."""
+    """Return a result's string or the texts of its blocks; the content of a tool list is not compared."""
     if kind == "tool_search_output":
         return ""
     if isinstance(output, dict):
@@ -183,7 +183,7 @@ def result_text(kind: str, output: Any) -> str:
 
 
 def unwrapped(text: str) -> str:
-    """Some versions wrap the output in JSON together with an exit code; only the output is compared."""
+    """Return only the output if it is wrapped in JSON with an exit code, as in some versions."""
     if not text.startswith("{"):
         return text
     try:

@@ -1,4 +1,4 @@
-"""What the readers share: the four multisets, and the forms in which texts and inputs are compared."""
+"""What the readers share: the four multisets, and the normal forms in which texts and inputs are compared."""
 
 import hashlib
 import json
@@ -21,9 +21,9 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 @dataclass
 class Sets:
-    """The four multisets of one file, and in `other` each record, block or line that is in none of them.
+    """The four multisets of one file. `other` counts each record, block or line that is in none of them.
 
-    Keys of `other` that begin with `other:` become another kind of event; all the rest is left out.
+    Keys of `other` that begin with `other:` become another kind of event; all others are ignored by katod.
     `shown` maps a hash to the beginning of its text, for readable differences.
     """
 
@@ -35,7 +35,7 @@ class Sets:
     shown: dict[str, str] = field(default_factory=dict)
 
     def user(self, native: str, text: str) -> None:
-        """A text without words counts for nothing: katod may carry attachments with an empty text."""
+        """Count a person's text. One without words is not compared: katod may keep attachments with an empty text."""
         words = spoken(text)
         if words:
             self.users[native, self._hash(words)] += 1
@@ -43,19 +43,19 @@ class Sets:
             self.other["other:user/wordless"] += 1
 
     def assistant(self, native: str, text: str) -> None:
-        """What the assistant said is compared to the letter."""
+        """Count an assistant's text, which is compared exactly."""
         self.assistants[native, self._hash(text)] += 1
 
     def call(self, call_id: str, name: str, value: Any) -> None:
-        """A call is its id, its tool and its whole input."""
+        """Count a call by its id, its tool and its whole input."""
         self.calls[call_id, name, self._hash(canonical(value))] += 1
 
     def result(self, call_id: str, text: str) -> None:
-        """A result is the id of its call and its whole text."""
+        """Count a result by the id of its call and its whole text."""
         self.results[call_id, "", self._hash(text)] += 1
 
     def left_out(self) -> dict[str, int]:
-        """The record types that become no event at all."""
+        """Return the counts of the record types that become no event."""
         return {key: n for key, n in sorted(self.other.items()) if not key.startswith("other:")}
 
     def _hash(self, text: str) -> str:
@@ -65,27 +65,27 @@ class Sets:
 
 
 def spoken(text: str) -> str:
-    """The lines of a person's text that hold words.
+    """Return the lines of a person's text that contain words.
 
-    Blank lines do not count, nor the blanks after a command line, because a message with command lines
-    is split there and the newlines between its parts go; every other character counts.
+    Blank lines and trailing blanks of command lines are ignored: katod splits a message at its command lines and drops
+    the newlines between the parts. Every other character counts.
     """
     lines = [line.rstrip() if line.startswith("::") else line.rstrip("\r") for line in text.split("\n")]
     return "\n".join(line for line in lines if line.strip())
 
 
 def canonical(value: Any) -> str:
-    """JSON in one form only: keys sorted, no blanks."""
+    """Return canonical JSON: sorted keys, no blanks."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"))
 
 
 def shell_text(command: str) -> str:
-    """The text of a `!` line; blanks around the command do not count."""
+    """Return the text of a `!` line, without blanks around the command."""
     return "! " + command.strip()
 
 
 def joined_texts(content: Any) -> str:
-    """The text of a string, or of the blocks of a list that have one, joined with newlines."""
+    """Return a string, or the texts of a list's blocks joined with newlines."""
     if isinstance(content, str):
         return content
     if not isinstance(content, list):
@@ -95,17 +95,17 @@ def joined_texts(content: Any) -> str:
 
 
 def as_dict(value: Any) -> Record:
-    """The value if it is an object, else an empty one."""
+    """Return the value if it is an object, otherwise an empty object."""
     return value if isinstance(value, dict) else {}
 
 
 def as_text(value: Any) -> str:
-    """The value if it is a string, else an empty one."""
+    """Return the value if it is a string, otherwise an empty string."""
     return value if isinstance(value, str) else ""
 
 
 def records(path: Path, other: Counter[str]) -> Iterator[tuple[int, bytes, Record]]:
-    """Each line that is a JSON object, with its byte offset; what is none is counted, blank lines are not."""
+    """Yield each JSON object with its byte offset and line; count all other lines except blank ones."""
     offset = 0
     for line in path.read_bytes().split(b"\n"):
         start, offset = offset, offset + len(line) + 1

@@ -1,4 +1,4 @@
-"""The oracle's modules import each other as `tests.oracle.…`, wherever pytest was started."""
+"""Makes `tests.oracle.…` importable, wherever pytest was started."""
 
 import sys
 from pathlib import Path

@@ -1,16 +1,16 @@
-"""The oracle for Copilot CLI: one event file → four multisets."""
+"""The oracle for Copilot CLI: reads one event file into four multisets."""
 
 from pathlib import Path
 from typing import Any
 
 from tests.oracle.common import Record, Sets, as_dict, as_text, records
 
-# Events about the running of the program, or that another event tells better.
+# Events about the program itself, or with less detail than another event.
 BOOKKEEPING = ("hook.", "permission.", "external_tool.", "session.usage", "session.resume", "session.shutdown")
 
 
 def read(path: Path) -> Sets:
-    """Every event of the file is in one of the four multisets or counted in `other`."""
+    """Read every event of the file into one of the four multisets, or count it in `other`."""
     session = _Session()
     for _, _, row in records(path, session.sets.other):
         session.event(as_text(row.get("type")), as_dict(row.get("data")), as_text(row.get("id")))
@@ -39,7 +39,7 @@ class _Session:
             self.sets.other[f"other:{kind or 'untyped'}"] += 1
 
     def _user(self, data: Record, native: str) -> None:
-        """A message that names its source was put in by the client."""
+        """Read a user message; one that names its source was inserted by the client."""
         if data.get("source"):
             self.sets.other["other:user.message/source"] += 1
         else:
@@ -57,7 +57,7 @@ class _Session:
             self._call(as_text(request.get("toolCallId")), as_text(request.get("name")), request.get("arguments"))
 
     def _call(self, call_id: str, name: str, value: Any) -> None:
-        """A call is asked for and then started: the same one."""
+        """Count a call once, although it is both requested and started."""
         if call_id in self.calls:
             self.sets.other["call/repeated"] += 1
         else:
@@ -66,12 +66,12 @@ class _Session:
 
 
 def free_input(value: Any) -> Any:
-    """The input of a tool that takes free text compares with or without an object around it."""
+    """Return the input of a free-text tool without an object around it."""
     inner = value.get("input") if isinstance(value, dict) and len(value) == 1 else None
     return inner if isinstance(inner, str) else value
 
 
 def result_text(data: Record) -> str:
-    """What the model was told, or why there is nothing to tell."""
+    """Return what the model received, or the error message if there is no result."""
     result = as_dict(data.get("result"))
     return as_text(result.get("content")) if result else as_text(as_dict(data.get("error")).get("message"))

@@ -1,4 +1,4 @@
-"""Which session files the oracle reads: the corpus of real ones, if there is one, and the project's own."""
+"""Finds the session files that the oracle reads: the corpus of real ones, if there is one, and the fixtures."""
 
 import os
 from functools import cache
@@ -20,8 +20,8 @@ READERS = {
     "zot": zot.read,
     "copilot": copilot.read,
 }
-DOCUMENTS = frozenset(("gemini", "opencode"))  # their sessions may be whole documents: .json
-# Where the corpus keeps the sessions of each agent: folder, and which of its files are sessions.
+DOCUMENTS = frozenset(("gemini", "opencode"))  # their sessions may be whole .json documents
+# Where the corpus keeps each agent's sessions: agent, folder, glob.
 FOLDERS = (
     ("claude", "claude", "**/*.jsonl"),
     ("codex", "codex", "**/*.jsonl"),
@@ -39,14 +39,14 @@ FOLDERS = (
 
 
 class Source(NamedTuple):
-    """One session file, the agent that wrote it, and its path relative to the folder it was found in."""
+    """One session file, its agent, and its path relative to the folder it was found in."""
 
     agent: str
     name: str
     path: Path
 
     def read(self) -> Sets:
-        """What the session says, read by the oracle, once a run."""
+        """Return the session as read by the oracle, cached for the test run."""
         return _read(self)
 
 
@@ -56,18 +56,18 @@ def _read(source: Source) -> Sets:
 
 
 def corpus_folder() -> Path:
-    """KATOD_CORPUS names the folder of real sessions; without it, it lies beside the repository."""
+    """Return the folder of real sessions: KATOD_CORPUS, or by default one next to the repository."""
     return Path(os.environ.get("KATOD_CORPUS") or ROOT / "../shared/corpus")
 
 
 def corpus_sources() -> list[Source]:
-    """The real sessions; none where there is no corpus."""
+    """Return the real sessions, an empty list if there is no corpus."""
     folder = corpus_folder()
     return [source for agent, under, files in FOLDERS for source in _sources(folder, agent, under, files)]
 
 
 def fixture_sources() -> list[Source]:
-    """The sessions that were made for this project."""
+    """Return the fixtures."""
     files = {agent: "**/*.json*" if agent in DOCUMENTS else "**/*.jsonl" for agent in READERS}
     return [s for agent in READERS for s in _sources(ROOT, agent, f"fixtures/{agent}", files[agent])]
 

@@ -1,4 +1,4 @@
-"""The oracle for Cursor: one agent transcript → four multisets, the last of them always empty."""
+"""The oracle for Cursor: reads one agent transcript into four multisets; there are never any results."""
 
 import re
 from pathlib import Path
@@ -11,7 +11,7 @@ _TAG = re.compile(r"\s*<[a-z][\w-]*>", re.IGNORECASE)
 
 
 def read(path: Path) -> Sets:
-    """Every block of the file is in one of the multisets or counted in `other`; records are known by their offset."""
+    """Read every block into one of the multisets, or count it in `other`; records are identified by their offset."""
     sets = Sets()
     for offset, _, row in records(path, sets.other):
         role = as_text(row.get("role"))
@@ -24,7 +24,7 @@ def read(path: Path) -> Sets:
 
 
 def blocks(content: Any) -> list[Record]:
-    """Content is a list of blocks; a bare string would be one text."""
+    """Return the blocks of a content; a bare string counts as one text block."""
     if isinstance(content, str):
         return [{"type": "text", "text": content}]
     return [as_dict(block) for block in content] if isinstance(content, list) else []
@@ -46,14 +46,14 @@ def _block(sets: Sets, role: str, block: Record, native: str) -> None:
 
 
 def tool(block: Record) -> tuple[str, Any]:
-    """A tool that is called through `CallDynamicTool` goes by its own name and arguments, which its input holds."""
+    """Return the name and input of a tool; one called through `CallDynamicTool` counts under its own name."""
     name, given = as_text(block.get("name")), block.get("input") or {}
     inner = as_text(as_dict(given).get("toolName"))
     return (inner, as_dict(given.get("arguments"))) if name == "CallDynamicTool" and inner else (name, given)
 
 
 def _user(sets: Sets, text: str, native: str) -> None:
-    """What a wrapped text holds outside of the query is context; so is a text that is only other tags."""
+    """Count a person's text; text around a query, or with only other tags, is context."""
     said = _QUERY.findall(text)
     if said:
         sets.user(native, "\n".join(said))

@@ -1,4 +1,4 @@
-"""The oracle for katod's own JSONL: canonical events → the same four multisets as the native readers."""
+"""The oracle for katod's own JSONL: reads events into the same four multisets as the native readers."""
 
 import json
 import re
@@ -6,15 +6,15 @@ import re
 from tests.oracle import codex, copilot
 from tests.oracle.common import Record, Sets, as_dict, as_text, shell_text
 
-# These say by its byte offset which record a text stands in: the native records have no ids.
+# Agents whose records have no ids; their events identify a record by its byte offset.
 BY_OFFSET = frozenset(("codex", "cursor", "zot"))
-# These may say several texts in one record; the others say one, whose parts belong together by its native id.
+# Agents with several texts in one record; for the others, parts of a text share its native id.
 BY_BLOCK = frozenset(("claude", "codex"))
 _PART = re.compile(r"(.+:\d+)\.\d+")
 
 
 def read(text: str) -> Sets:
-    """The parts of a message that was split at its command lines count as the one text they were."""
+    """Read an export; the parts of a message that was split at its command lines count as one text."""
     sets = Sets()
     said: dict[tuple[str, str], list[str]] = {}
     for line in text.split("\n"):
@@ -39,7 +39,7 @@ def read(text: str) -> Sets:
 
 
 def native_id(row: Record) -> str:
-    """An event names its record: by its id, or by where its line stands in the file."""
+    """Return what identifies the event's record: its native id, or the offset of its line."""
     source = as_dict(row.get("source"))
     if _agent(row) in BY_OFFSET:
         return str(source.get("offset", ""))
@@ -51,7 +51,7 @@ def _agent(row: Record) -> str:
 
 
 def _block(row: Record) -> str:
-    """What the parts of a split message have in common."""
+    """Return what the parts of a split message have in common."""
     if _agent(row) not in BY_BLOCK:
         return ""
     part = _PART.fullmatch(row["id"])
@@ -68,7 +68,7 @@ def _words(kind: str, payload: Record) -> str:
 
 
 def _call(sets: Sets, row: Record, payload: Record) -> None:
-    """A call without an input compares as one with an empty input."""
+    """Count a call; a missing input compares as an empty one."""
     call_id, name, value = _call_id(row, payload), as_text(payload.get("name")), payload.get("input")
     if _agent(row) == "codex":
         call_id, name, value = codex.call_key(_native_type(row), {"call_id": call_id}, name, value)
@@ -78,14 +78,14 @@ def _call(sets: Sets, row: Record, payload: Record) -> None:
 
 
 def _call_id(row: Record, payload: Record) -> str:
-    """Ids that were made from the place of a call, because the file has none, are not compared."""
+    """Return the id of a call, or nothing if katod made it up from the call's position."""
     call_id = as_text(payload.get("toolCallId"))
     made = _agent(row) == "gemini" and call_id.startswith(f"{native_id(row)}.")
     return "" if made or _agent(row) == "cursor" else call_id
 
 
 def _result(sets: Sets, row: Record, payload: Record) -> None:
-    """Results that stand inside the call itself (tools that run on the server) are not compared."""
+    """Count a result, except those within the call itself (server-side tools)."""
     kind, agent = _native_type(row), _agent(row)
     if kind in codex.SERVER_SIDE or (agent, kind) == ("claude", "assistant"):
         return

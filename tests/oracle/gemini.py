@@ -1,4 +1,4 @@
-"""The oracle for Gemini CLI: one session, written as a document or as a stream of lines → four multisets."""
+"""The oracle for Gemini CLI: reads one session, a document or a stream of lines, into four multisets."""
 
 import json
 from pathlib import Path
@@ -11,7 +11,7 @@ FINAL = frozenset(("success", "error", "cancelled"))
 
 
 def read(path: Path) -> Sets:
-    """Every message of the file is in one of the four multisets or counted in `other`."""
+    """Read every message of the file into one of the four multisets, or count it in `other`."""
     session = _Session()
     document = whole(path)
     if document is None:
@@ -25,7 +25,7 @@ def read(path: Path) -> Sets:
 
 
 def whole(path: Path) -> Record | None:
-    """The file as one JSON object: whatever its name, older versions write it so."""
+    """Return the file as one JSON object, as older versions write it, or None."""
     try:
         document = json.loads(path.read_bytes().decode("utf-8", "replace"))
     except ValueError:
@@ -34,7 +34,7 @@ def whole(path: Path) -> Record | None:
 
 
 class _Session:
-    """A message counts where its id is seen first, a call where its id is seen first in that message."""
+    """Counts a message when its id first appears, and a call when its id first appears in that message."""
 
     def __init__(self) -> None:
         self.sets = Sets()
@@ -60,7 +60,7 @@ class _Session:
             self.sets.other["other:untyped"] += 1
 
     def _patch(self, patch: Record) -> None:
-        """A checkpoint tells the history once more; it counts only while no message had a line of its own."""
+        """Read a checkpoint, which repeats the history; it counts only if no message had a line of its own before."""
         keys = "+".join(sorted(patch.keys() - {"lastUpdated"})) or "lastUpdated"
         messages = patch.get("messages")
         if isinstance(messages, list) and not self.own_lines:
@@ -87,7 +87,7 @@ class _Session:
             self.sets.other[f"other:{kind or 'untyped'}"] += 1
 
     def _user(self, row: Record, ident: str) -> None:
-        """What was typed, where the file keeps it apart from what the client made of it."""
+        """Count what was typed, which some files keep separate from the client's expansion."""
         said = []
         for part in parts(row.get("displayContent") or row.get("content")):
             if "functionResponse" in part:
@@ -116,7 +116,7 @@ class _Session:
             self._call(as_dict(call), ident, str(number))
 
     def _call(self, call: Record, ident: str, number: str) -> None:
-        """Call and result stand in one object, which may come again when the tool has ended."""
+        """Count a call and its result, which share one object that may be repeated when the tool has ended."""
         call_id = as_text(call.get("id"))
         if self._first(ident, "call", call_id or number):
             self.sets.call(call_id, as_text(call.get("name")), call.get("args") or {})
@@ -127,7 +127,7 @@ class _Session:
 
 
 def parts(content: Any) -> list[Record]:
-    """Content is a string or a list of parts."""
+    """Return the parts of a content: a string, a part, or a list of parts."""
     if isinstance(content, str):
         return [{"text": content}]
     if isinstance(content, dict):
@@ -136,7 +136,7 @@ def parts(content: Any) -> list[Record]:
 
 
 def result_text(call: Record) -> str:
-    """What the model was told: the output or the error of each response; else what the person was shown."""
+    """Return what the model received, the output or error of each response, otherwise what was displayed."""
     told = [as_dict(as_dict(part).get("functionResponse")) for part in parts(call.get("result"))]
     texts = [_response(as_dict(one.get("response"))) for one in told if one]
     return "\n".join(texts) if texts else as_text(call.get("resultDisplay"))

@@ -1,4 +1,4 @@
-"""The oracle for OpenCode: one export, or its storage files one after another → four multisets."""
+"""The oracle for OpenCode: reads one export, or its concatenated storage files, into four multisets."""
 
 import json
 import re
@@ -9,15 +9,15 @@ from typing import Any
 
 from tests.oracle.common import INVALID, Record, Sets, as_dict, as_text
 
-# Parts that say nothing and become no event.
+# Parts without content, which become no event.
 BOOKKEEPING = frozenset(("step-start", "patch", "snapshot"))
-# The storage files that are no part of a conversation, known by a key that only they have.
+# Storage files that are not part of a conversation, identified by a key that only they have.
 OTHER_FILES = {"worktree": "project", "secret": "share", "before": "session-diff", "priority": "todo"}
 _BARE_QUOTE = re.compile(r'(?<!\\)"')
 
 
 def read(path: Path) -> Sets:
-    """Every message and part of the file is in one of the four multisets or counted in `other`."""
+    """Read every message and part of the file into one of the four multisets, or count it in `other`."""
     store = _Store()
     for value in values(path.read_bytes().decode("utf-8", "replace"), store.sets.other):
         store.keep(value)
@@ -27,7 +27,7 @@ def read(path: Path) -> Sets:
 
 
 def values(text: str, other: Counter[str]) -> Iterator[Any]:
-    """The JSON values of a text, with nothing between them but blanks; what is damaged ends it."""
+    """Yield the JSON values of a text, separated only by blanks; stop at a damaged one."""
     decoder, position = json.JSONDecoder(), 0
     while rest := re.compile(r"\S").search(text, position):
         try:
@@ -39,7 +39,7 @@ def values(text: str, other: Counter[str]) -> Iterator[Any]:
 
 
 class _Store:
-    """Parts name their message, which may stand before or behind them."""
+    """Collects messages and parts; a part names its message, which may come before or after it."""
 
     def __init__(self) -> None:
         self.sets = Sets()
@@ -47,7 +47,7 @@ class _Store:
         self.parts: dict[str, Record] = {}
 
     def keep(self, value: Any) -> None:
-        """Sort one value of the file to where it belongs, by its keys."""
+        """Store one value of the file according to its keys."""
         row = as_dict(value)
         if isinstance(row.get("messages"), list):
             self.sets.other["other:session"] += 1
@@ -70,7 +70,7 @@ class _Store:
         self.sets.other[f"other:{label}" if row.get("error") else label] += 1
 
     def part(self, part: Record) -> None:
-        """Say whose part it is, and count it there."""
+        """Count a part according to the role of its message."""
         message = self.messages.get(as_text(part.get("messageID")), {})
         role, kind = as_text(message.get("role")) or "nobody", as_text(part.get("type"))
         if kind == "text" and role == "user":
@@ -102,7 +102,7 @@ class _Store:
             self.sets.assistant(as_text(part.get("id")), text)
 
     def _tool(self, part: Record, message: Record) -> None:
-        """The input is whole as soon as the tool runs; output or error come with its end, nothing with an interruption."""
+        """Count a call that has started, and its result: output, error, or an empty text if it was interrupted."""
         state, call_id = as_dict(part.get("state")), as_text(part.get("callID"))
         if state.get("status") == "pending":
             self.sets.other["assistant/tool-pending"] += 1
@@ -116,7 +116,7 @@ class _Store:
             self.sets.result(call_id, "")
 
     def _over(self, message: Record) -> bool:
-        """A message ends with an error, or when an answer to a newer prompt says that it never will."""
+        """Return whether a message has ended: with an error, or because a newer prompt already has an answer."""
         prompt = as_text(message.get("parentID"))
         return bool(message.get("error")) or any(
             as_text(other.get("parentID")) > prompt for other in self.messages.values() if other["role"] == "assistant"
@@ -124,7 +124,7 @@ class _Store:
 
 
 def typed(text: str) -> str:
-    """An argument with blanks stands in quotes, a backslash before each quote of its own: `opencode run` does that."""
+    """Remove the quotes and escapes that `opencode run` adds to an argument with blanks."""
     inner = text.strip()[1:-1]
     if text.strip() == f'"{inner}"' and " " in inner and not _BARE_QUOTE.search(inner):
         return inner.replace('\\"', '"')
@@ -132,7 +132,7 @@ def typed(text: str) -> str:
 
 
 def other_file(value: Any) -> str:
-    """A name for a storage file that is no part of the conversation."""
+    """Return a name for a storage file that is not part of the conversation."""
     row = as_dict(value[0] if isinstance(value, list) and value else value)
     names = [name for key, name in OTHER_FILES.items() if key in row]
     return names[0] if names else "other:unknown-file"

@@ -1,4 +1,4 @@
-"""What the readers of the agents without fixtures see in small sessions, rule by rule."""
+"""The rules of the other agents' readers, each tested with a small session."""
 
 import json
 from collections.abc import Callable
@@ -21,7 +21,7 @@ def written(folder: Path, rows: Rows) -> Path:
 
 
 def shown(sets: Sets, name: str) -> list[tuple[str, str]]:
-    """Ids and texts of one multiset, as often as they are in it."""
+    """Return the ids and texts in one multiset, with duplicates."""
     return sorted((key[0], sets.shown[key[-1]]) for key in getattr(sets, name).elements())
 
 
@@ -35,7 +35,7 @@ CHECKPOINT = {"$set": {"messages": [{"id": "u0", "type": "user", "content": [{"t
 
 
 def test_gemini_counts_a_message_at_first_sight(tmp_path: Path) -> None:
-    """A message comes again with its calls; a later checkpoint says nothing new, an echo of results neither."""
+    """A message repeated with its calls counts once; a later checkpoint and an echo of results do not count."""
     rows: Rows = [
         {"sessionId": "s", "kind": "main"},
         {"id": "u1", "type": "user", "content": [{"text": "<session_context>x"}, {"text": "go"}]},
@@ -53,12 +53,12 @@ def test_gemini_counts_a_message_at_first_sight(tmp_path: Path) -> None:
 
 
 def test_gemini_reads_the_checkpoint_that_a_file_begins_with(tmp_path: Path) -> None:
-    """It stands for the lines that the file does not have."""
+    """A checkpoint at the start of a file replaces the missing lines."""
     assert shown(gemini.read(written(tmp_path, [CHECKPOINT, CHECKPOINT])), "users") == [("u0", "old")]
 
 
 def test_gemini_documents_and_what_was_typed(tmp_path: Path) -> None:
-    """The older form is one document; `displayContent` is what the person typed."""
+    """The older format is one document; `displayContent` is what the person typed."""
     row = {"id": "u1", "type": "user", "content": "see a.txt: …", "displayContent": "see @a.txt"}
     assert shown(gemini.read(written(tmp_path, [{"messages": [row]}])), "users") == [("u1", "see @a.txt")]
 
@@ -84,12 +84,12 @@ def said(tmp_path: Path, role: str, *parts: dict[str, Any], **more: Any) -> Sets
     ],
 )
 def test_opencode_quotes_an_argument_with_blanks(tmp_path: Path, stored: str, typed: str) -> None:
-    """Only such quotes are taken off, and only their own backslashes with them."""
+    """Only quotes added by `opencode run`, and the backslashes that escape quotes in them, are removed."""
     assert shown(said(tmp_path, "user", part("text", text=stored)), "users") == [("ptext", typed)]
 
 
 def test_opencode_texts_that_nobody_said(tmp_path: Path) -> None:
-    """Marked texts are the client's, and a summary is none of the assistant's words."""
+    """Marked texts are the client's, and a summary is not a message of the assistant."""
     for mark in ("synthetic", "ignored"):
         assert not said(tmp_path, "user", part("text", text="x", **{mark: True})).users
     assert not said(tmp_path, "assistant", part("text", text="x"), summary=True).assistants
@@ -105,14 +105,14 @@ def test_opencode_texts_that_nobody_said(tmp_path: Path) -> None:
     ],
 )
 def test_opencode_tools(tmp_path: Path, state: dict[str, Any], calls: int, results: list[tuple[str, str]]) -> None:
-    """A call is known when it runs, a result when it has ended."""
+    """A call counts once it runs, a result once it has ended."""
     sets = said(tmp_path, "assistant", part("tool", callID="c", tool="bash", state=state))
     assert sets.calls.total() == calls
     assert shown(sets, "results") == results
 
 
 def test_opencode_storage_files_one_after_another(tmp_path: Path) -> None:
-    """Parts may stand before their message, with nothing but line breaks between the files."""
+    """Parts may come before their message, and only line breaks separate the files."""
     path = tmp_path / "all.jsonl"
     files: list[Any] = [
         part("text", text="go"),
@@ -138,14 +138,14 @@ def test_opencode_storage_files_one_after_another(tmp_path: Path) -> None:
     ],
 )
 def test_cursor_wraps_what_was_typed(tmp_path: Path, stored: str, typed: str | None) -> None:
-    """The query is the person's, what stands around it is not."""
+    """Only the query is the person's, not the text around it."""
     row = {"role": "user", "message": {"content": [text(stored)]}}
     sets = cursor.read(written(tmp_path, [row]))
     assert shown(sets, "users") == ([("0", typed)] if typed else [])
 
 
 def test_cursor_calls_have_no_ids(tmp_path: Path) -> None:
-    """They compare by name and input; a dynamic tool goes by its own name."""
+    """Calls compare by name and input; a dynamic tool has its own name."""
     blocks = [
         {"type": "tool_use", "name": "Shell", "input": {"command": "ls"}},
         {"type": "tool_use", "name": "CallDynamicTool", "input": {"toolName": "Task", "arguments": {}}},
@@ -156,7 +156,7 @@ def test_cursor_calls_have_no_ids(tmp_path: Path) -> None:
 
 
 def test_zot_streams_say_things_once(tmp_path: Path) -> None:
-    """A text or call that was streamed counts only where nothing tells it again."""
+    """A streamed text or call counts only if no later row repeats it."""
     call = {"type": "tool_call", "id": "a", "name": "bash", "args": {"n": 1}}
     rows: Rows = [
         {"type": "text_delta", "delta": "He"},
@@ -178,7 +178,7 @@ def test_zot_streams_say_things_once(tmp_path: Path) -> None:
 
 
 def test_zot_session_files_know_blocks_by_their_keys(tmp_path: Path) -> None:
-    """Call ids may be used again there."""
+    """Blocks of session files are identified by their keys, and call ids may repeat."""
     call = {"id": "c", "name": "bash", "arguments": {}}
     result = {"call_id": "c", "content": [{"text": "out"}]}
     said = [{"summary": "s"}, {"text": "ok"}, call, call]
@@ -195,7 +195,7 @@ def test_zot_session_files_know_blocks_by_their_keys(tmp_path: Path) -> None:
 
 
 def test_copilot_events(tmp_path: Path) -> None:
-    """`content` is what was typed, unless a source is named; a call is asked for and started under one id."""
+    """`content` is what was typed, unless it names a source; a requested and started call counts once."""
     request = {"toolCallId": "t", "name": "apply_patch", "arguments": "*** Begin"}
     rows = [
         {"type": "user.message", "id": "1", "data": {"content": "go", "transformedContent": "<now>go"}},
@@ -215,7 +215,7 @@ def test_copilot_events(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("agent", ["gemini", "opencode", "cursor", "zot", "copilot"])
 def test_exported_parts_of_one_message_join(agent: str) -> None:
-    """Whatever their ids look like, the parts of a split message are known by its native id."""
+    """The parts of a split message are joined by their native id, whatever their event ids."""
     source = {"providerEventId": "u1", "offset": 7}
     common = {"session": {"agent": agent}, "source": source}
     rows = [
@@ -228,7 +228,7 @@ def test_exported_parts_of_one_message_join(agent: str) -> None:
 
 @pytest.mark.parametrize("read", READERS)
 def test_what_is_no_session_holds_no_conversation(tmp_path: Path, read: Callable[[Path], Sets]) -> None:
-    """Records of an unknown shape are counted, damaged lines too, and none of them is conversation."""
+    """Unknown records and damaged lines are counted, but never as conversation."""
     path = tmp_path / "flat.jsonl"
     path.write_bytes(b'{"some": "thing"}\n\n[1]\n{"type": "user", "mess\n\xff')
     sets = read(path)

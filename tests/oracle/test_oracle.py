@@ -1,4 +1,4 @@
-"""What katod exports is what the session files say: nothing lost, nothing added, nothing said twice."""
+"""An export contains the same conversation as its session file: nothing is lost, added or duplicated."""
 
 import json
 import os
@@ -19,13 +19,13 @@ from tests.oracle.update import left_out
 
 CORPUS = corpus_sources()
 WITHOUT_CORPUS = f"no real sessions under {corpus_folder()} (KATOD_CORPUS names another folder)"
-SMALL = 300_000  # bytes; what is larger is slow
-PLACEHOLDER = "[trimmed for fixture]"  # reduced files give one id to many records: nothing to compare by
+SMALL = 300_000  # bytes; larger sessions are marked slow
+PLACEHOLDER = "[trimmed for fixture]"  # reduced files share this id: nothing to compare by
 
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A home without settings, sessions or environment of the person who runs the tests."""
+    """A home without settings or sessions, and without the environment of whoever runs the tests."""
     folder = tmp_path_factory.mktemp("home")
     with pytest.MonkeyPatch.context() as patch:
         for name in [name for name in os.environ if name.startswith(("XDG_", "CLAUDE_", "CODEX_", "KATOD_"))]:
@@ -36,7 +36,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 @pytest.mark.usefixtures("home")
 def test_an_export_of_a_fixture_says_what_the_session_says() -> None:
-    """The same texts, calls and results, each as often as in the session; a file without any may be refused."""
+    """An export has the same texts, calls and results as its fixture; a file without any may be refused."""
     wrong = {source.name: found for source in fixture_sources() if (found := compared(source))}
     assert not wrong, listed(wrong)
 
@@ -46,32 +46,32 @@ def test_an_export_of_a_fixture_says_what_the_session_says() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("large", [False, True], ids=["small", "large"])
 def test_an_export_of_a_real_session_says_what_the_session_says(large: bool) -> None:
-    """What real clients wrote does not differ from what katod makes of it, either."""
+    """An export of a session written by a real client has the same texts, calls and results."""
     chosen = [source for source in CORPUS if (source.path.stat().st_size > SMALL) is large]
     wrong = {source.name: found for source in chosen if (found := compared(source))}
     assert not wrong, listed(wrong)
 
 
 def compared(source: Source) -> list[str]:
-    """Say what is wrong with the export of a session: nothing, as a rule."""
+    """Return what is wrong with the export of a session, normally nothing."""
     done = CliRunner().invoke(app, ["export", str(source.path), "-f", "jsonl", "-o", "-", "--no-redact"])
     if isinstance(done.exception, SelectionError) and "not a session file" in str(done.exception) and not done.stdout:
-        return []  # its exit code is 1, and its message is all that is said
+        return []  # it exits with 1 and prints only its message
     if done.exit_code:
         return [f"exit code {done.exit_code}", *traceback.format_exception(done.exception)[-3:], done.stderr[-1000:]]
     return differences(source.read(), export.read(done.stdout_bytes.decode()))
 
 
 def listed(wrong: dict[str, list[str]]) -> str:
-    """Say which sessions differ, and how the first ones do."""
+    """Return a message that lists the sessions that differ, with details for the first ones."""
     shown = [f"{name}\n" + "\n".join(lines) for name, lines in list(wrong.items())[:5]]
     return "\n".join([f"{len(wrong)} sessions differ:", *shown, *list(wrong)[5:]])
 
 
 def differences(native: Sets, exported: Sets) -> list[str]:
-    """Say what is missing and what is too much, up to five of each.
+    """Return what is missing and what is extra, up to five of each.
 
-    A file with damaged lines may have more in its export, because katod recovers what it can of them.
+    The export of a file with damaged lines may contain more, because katod recovers what it can from them.
     """
     lines = []
     for name in NAMES:
@@ -97,7 +97,7 @@ def _some(title: str, counts: Counter[tuple[str, ...]], sets: Sets) -> list[str]
 @pytest.mark.slow
 @pytest.mark.skipif(not CORPUS, reason=WITHOUT_CORPUS)
 def test_what_is_left_out_is_written_down() -> None:
-    """left_out.json names, per real session, every record type that becomes no event."""
+    """left_out.json lists, for each real session, every record type that becomes no event."""
     written, found = json.loads(LEFT_OUT.read_text("utf-8")), left_out(CORPUS)
     wrong = [name for name in sorted({*written, *found}) if written.get(name) != found.get(name)]
     shown = [f"{name}: {written.get(name)} is now {found.get(name)}" for name in wrong[:5]]

@@ -1,4 +1,4 @@
-"""The oracle itself: what it reads from small sessions, and that it sees every kind of loss in an export."""
+"""The oracle itself: what it reads from small sessions, and that it detects every kind of loss in an export."""
 
 import json
 from collections import Counter
@@ -84,7 +84,7 @@ EXPORT: Rows = [
 
 
 def test_a_faithful_export_has_no_differences(tmp_path: Path) -> None:
-    """Parts of a split message join again; a repeated record counts once."""
+    """The parts of a split message are joined, and a repeated record counts once."""
     native = claude.read(written(tmp_path, SESSION))
     assert differences(native, exported(EXPORT)) == []
     assert native.other == {"other:assistant/thinking": 1, "assistant/repeated": 1}
@@ -92,7 +92,7 @@ def test_a_faithful_export_has_no_differences(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("number", [0, 1, 2, 4, 5, 6, 7])
 def test_a_lost_or_doubled_event_is_seen(tmp_path: Path, number: int) -> None:
-    """Every conversational event counts, in both directions."""
+    """Every missing or duplicate conversational event is detected."""
     native = claude.read(written(tmp_path, SESSION))
     assert differences(native, exported(EXPORT[:number] + EXPORT[number + 1 :]))
     assert differences(native, exported([*EXPORT, EXPORT[number]]))
@@ -109,7 +109,7 @@ def test_a_changed_word_or_id_is_seen(tmp_path: Path) -> None:
 
 
 def test_a_difference_is_readable(tmp_path: Path) -> None:
-    """It names the multiset, the ids, and the beginning of the text."""
+    """A difference shows the multiset, the ids, and the beginning of the text."""
     found = "\n".join(differences(claude.read(written(tmp_path, SESSION)), exported(EXPORT[:-1])))
     assert found.startswith("assistants: missing 1\n")
     assert "'a2'" in found
@@ -136,7 +136,7 @@ def test_a_difference_is_readable(tmp_path: Path) -> None:
     ],
 )
 def test_whose_words_a_claude_record_holds(tmp_path: Path, row: dict[str, Any], said: str | None) -> None:
-    """Only what the person said is a user text, written as the person typed it."""
+    """Only what the person wrote is a user text, as the person typed it."""
     expected = Sets()
     if said is not None:
         expected.user("u", said)
@@ -148,7 +148,7 @@ def test_whose_words_a_claude_record_holds(tmp_path: Path, row: dict[str, Any], 
     [("prompt", "go", 1), (None, "go", 1), (None, "<x>", 0), ("task-notification", "go", 0)],
 )
 def test_queued_commands(tmp_path: Path, mode: str | None, prompt: str, counts: int) -> None:
-    """A queued command is the person's when its mode says so, or looks like it in old versions."""
+    """A queued command is the person's if its mode says so or, in old versions, if it looks typed."""
     row = {"type": "queued_command", "prompt": prompt} | ({"commandMode": mode} if mode else {})
     path = written(tmp_path, [{"type": "attachment", "uuid": "q", "attachment": row}])
     assert claude.read(path).users.total() == counts
@@ -171,12 +171,12 @@ def queued(operation: str, content: str | None = None) -> dict[str, Any]:
     ],
 )
 def test_queue_operations(tmp_path: Path, rows: Rows, said: int) -> None:
-    """What was typed while the agent worked counts once, wherever the file keeps it."""
+    """A message typed while the agent worked counts once, wherever the file keeps it."""
     assert claude.read(written(tmp_path, rows)).users.total() == said
 
 
 def test_assistant_texts_that_nobody_said(tmp_path: Path) -> None:
-    """Empty texts are left out; what the client wrote is another kind of event."""
+    """Empty texts are left out, and texts written by the client are other events."""
     synthetic = assistant("b", text("No response requested."))
     synthetic["message"]["model"] = "<synthetic>"
     rows = [
@@ -190,7 +190,7 @@ def test_assistant_texts_that_nobody_said(tmp_path: Path) -> None:
 
 
 def test_a_spilled_result_is_read_from_its_file(tmp_path: Path) -> None:
-    """As long as the file is there; afterwards the preview is all there is."""
+    """A result is read from its file if that exists; otherwise only the preview counts."""
     preview = "<persisted-output>\nFull output saved to: /home/me/s/tool-results/b1.txt\n\nPreview"
     block = {"type": "tool_result", "tool_use_id": "t", "content": preview}
     path = written(tmp_path, [user("u", [block])])
@@ -237,7 +237,7 @@ BOTH_FORMS: Rows = [
 
 @pytest.mark.parametrize(("mode", "said"), [(None, "legacy"), ("default", "legacy"), ("paginated", "paginated")])
 def test_the_first_session_meta_decides_which_form_of_codex_counts(tmp_path: Path, mode: str | None, said: str) -> None:
-    """Each message is read in one form only, whatever else repeats it."""
+    """Each message is read in one form only, even if another form repeats it."""
     sets = codex.read(written(tmp_path, [started(mode), *BOTH_FORMS, started("paginated")]))
     assert [sets.shown[key] for _, key in sets.users] == [said]
     assert [sets.shown[key] for _, key in sets.assistants] == [said]
@@ -245,7 +245,7 @@ def test_the_first_session_meta_decides_which_form_of_codex_counts(tmp_path: Pat
 
 
 def test_an_editor_preamble_is_not_the_person(tmp_path: Path) -> None:
-    """Only what stands after the last request heading was typed."""
+    """Only the text after the last request heading was typed."""
     wrapped = "# Context\n## My request for Codex:\nold\n## My request for Codex:\n\nfix it\n"
     sets = codex.read(written(tmp_path, [happened("user_message", message=wrapped)]))
     assert [sets.shown[key] for _, key in sets.users] == ["fix it"]
@@ -293,7 +293,7 @@ CALL_EVENTS: Rows = [
 
 
 def test_codex_calls_compare_by_what_they_say(tmp_path: Path) -> None:
-    """Arguments as JSON text or object, output plain or wrapped, free input bare or in an object."""
+    """Arguments compare as JSON text or object, output plain or wrapped, free input bare or in an object."""
     native = codex.read(written(tmp_path, CALLS))
     assert differences(native, exported(CALL_EVENTS)) == []
     for number in range(len(CALL_EVENTS)):
@@ -301,7 +301,7 @@ def test_codex_calls_compare_by_what_they_say(tmp_path: Path) -> None:
 
 
 def test_codex_texts_are_known_by_where_they_stand(tmp_path: Path) -> None:
-    """The byte offset of its line tells two equal texts apart, in either mode."""
+    """The byte offsets of their lines distinguish equal texts, in either mode."""
     rows = [started("paginated"), completed("UserMessage", "go"), completed("AgentMessage", "Größe")]
     offsets = [len("".join(json.dumps(row) + "\n" for row in rows[:n]).encode()) for n in range(3)]
     native = codex.read(written(tmp_path, rows))
@@ -315,7 +315,7 @@ def test_codex_texts_are_known_by_where_they_stand(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("read", [claude.read, codex.read])
 def test_what_is_no_session_holds_no_conversation(tmp_path: Path, read: Callable[[Path], Sets]) -> None:
-    """Records of an unknown shape are counted, damaged lines too, and none of them is conversation."""
+    """Unknown records and damaged lines are counted, but never as conversation."""
     path = tmp_path / "flat.jsonl"
     path.write_bytes(b'{"role": "user", "content": "hi"}\n\n[1]\n{"type": "user", "mess\n\xff')
     sets = read(path)

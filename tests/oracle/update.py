@@ -6,12 +6,12 @@ from tests.oracle.corpus import LEFT_OUT, Source, corpus_folder, corpus_sources
 
 
 def left_out(sources: list[Source]) -> dict[str, dict[str, int]]:
-    """The record types that become no event, counted per file."""
+    """Return the counts of the record types that become no event, per file."""
     return {source.name: source.read().left_out() for source in sources}
 
 
 def rendered(counts: dict[str, dict[str, int]]) -> str:
-    """JSON with one file per line, files and types in order."""
+    """Return JSON with one file per line, with files and types sorted."""
     lines = [f"{json.dumps(name)}: {json.dumps(counts[name], sort_keys=True)}" for name in sorted(counts)]
     return "{\n" + ",\n".join(lines) + "\n}\n"
 

@@ -1,4 +1,4 @@
-"""The oracle for zot: one captured stream of its line protocol, or one session file → four multisets."""
+"""The oracle for zot: reads one captured stream of its line protocol, or one session file, into four multisets."""
 
 import json
 from pathlib import Path
@@ -6,14 +6,14 @@ from typing import Any
 
 from tests.oracle.common import Record, Sets, as_dict, as_text, joined_texts, records
 
-# Rows about the program that was asked, and pieces of what another row tells whole.
+# Rows about the program itself, and fragments of what another row repeats in full.
 BOOKKEEPING = frozenset(
     ("response", "user_prompt_submit", "done", "assistant_start", "tool_use_args", "tool_use_end", "tool_progress")
 )
 
 
 def read(path: Path) -> Sets:
-    """Every row of the file is in one of the four multisets or counted in `other`; rows are known by their offset."""
+    """Read every row into one of the four multisets, or count it in `other`; rows are identified by their offset."""
     session = _Session()
     for offset, _, row in records(path, session.sets.other):
         session.record(row, str(offset))
@@ -55,7 +55,7 @@ class _Session:
         self.sets.other[kind if kind in BOOKKEEPING else f"other:{kind or 'untyped'}"] += 1
 
     def end(self) -> None:
-        """A call that was only streamed was made all the same: a result may name it."""
+        """Count calls that were only streamed; a result may refer to them."""
         self._end_step("")
         for ident, name in self.started.items():
             if ident in self.told:
@@ -64,7 +64,7 @@ class _Session:
                 self.sets.call(ident, name, whole_input(self.pieces.get(ident, "")))
 
     def _end_step(self, native: str) -> None:
-        """A text that was streamed and that no message told again was said all the same, where its step ends."""
+        """Count a text that was streamed but not repeated by a message, at the end of its step."""
         text = "".join(self.deltas)
         if text.strip():
             self.sets.assistant(native, text)
@@ -103,7 +103,7 @@ class _Session:
             self.sets.other[f"{role}/empty-text"] += 1
 
     def _streamed_call(self, row: Record) -> None:
-        """A stream may tell a call twice: in a row of its own and in the message."""
+        """Count a streamed call once, although its own row and the message may both contain it."""
         call_id = as_text(row.get("id"))
         if call_id in self.told:
             self.sets.other["tool_call/repeated"] += 1
@@ -113,7 +113,7 @@ class _Session:
 
 
 def form(block: Record) -> str:
-    """Blocks of a stream name their type; those of a session file are known by their keys, in this order."""
+    """Return a block's type; in session files, which have none, it follows from the keys, in this order."""
     if isinstance(block.get("type"), str):
         return str(block["type"])
     if {"reasoning_id", "summary", "encrypted_content"} & block.keys():
@@ -126,7 +126,7 @@ def form(block: Record) -> str:
 
 
 def whole_input(pieces: str) -> Any:
-    """The input that was streamed in pieces; an empty one where they make no JSON."""
+    """Return the input that was streamed in pieces, empty if they are not valid JSON."""
     try:
         return as_dict(json.loads(pieces))
     except ValueError:

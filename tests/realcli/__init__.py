@@ -1,4 +1,4 @@
-"""Real agents, driven offline against a scripted model, with the daemon running beside them."""
+"""Real agents, driven offline by a scripted model, while the daemon runs."""
 
 import pytest
 

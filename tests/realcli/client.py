@@ -1,4 +1,4 @@
-"""A real client as one person has it: a home and a project of its own, run without a network."""
+"""A real client with a home and a project of its own, run without a network."""
 
 import hashlib
 import shutil
@@ -11,7 +11,7 @@ NODE = Path(shutil.which("node") or "/usr/bin/node")
 
 
 def tree(folder):
-    """Return what tells every file below `folder` apart from a changed one."""
+    """Return the state of every file below `folder`, so that any change can be detected."""
     found = {}
     for path in sorted(folder.rglob("*")):
         if path.is_file() and not path.is_symlink():
@@ -28,10 +28,10 @@ def tree(folder):
 
 
 class Client:
-    """One person's agent, and the conversation that is held in it. Each client says where and how it runs."""
+    """One person's agent and conversation. Subclasses define where and how the client runs."""
 
-    agent = ""  # as katod calls it
-    folder = ""  # where below the home the client keeps its files
+    agent = ""  # its name in katod
+    folder = ""  # where the client keeps its files, relative to the home
 
     def __init__(self, command, namespace, port, place):
         self.home, self.project = place / "home", place / "project"
@@ -45,35 +45,35 @@ class Client:
 
     @property
     def environment(self):
-        """All that a program of this person sees of the machine."""
+        """The complete environment of a program run by this person."""
         return {"HOME": str(self.home), "PATH": f"{NODE.parent}:/usr/local/bin:/usr/bin:/bin", "LANG": "C.UTF-8"}
 
     def configure(self, port):
-        """Write the client's settings, which name the model at `port`; return the variables that only it sees."""
+        """Write the client's settings, with the model at `port`; return environment variables for the client alone."""
         raise NotImplementedError
 
     def begin(self, prompt):
-        """Ask in a new conversation, and wait for the end of the turn."""
+        """Send a prompt in a new conversation, and wait for the end of the turn."""
         raise NotImplementedError
 
     def say(self, prompt):
-        """Ask in the conversation held last, and wait for the end of the turn."""
+        """Send a prompt in the latest conversation, and wait for the end of the turn."""
         raise NotImplementedError
 
     def messages(self):
-        """Return by the client's own files what was said in its one conversation, as (role, text)."""
+        """Return the messages of the only conversation, read from the client's files, as (role, text)."""
         raise NotImplementedError
 
     def kept(self):
-        """Return the state of all files that nobody but the client may change."""
+        """Return the state of all files that only the client may change."""
         return tree(self.files)
 
     def assert_untouched(self):
-        """Fail when anything but the client changed its files while it rested."""
+        """Assert that nothing changed the client's files while it was not running."""
         assert self.kept() == self.left
 
     def run(self, *arguments):
-        """Run the client once, to its end."""
+        """Run the client once, until it exits."""
         self.assert_untouched()
         with self._log.open("ab") as log:
             process = subprocess.Popen(

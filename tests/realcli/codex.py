@@ -32,7 +32,7 @@ trust_level = "trusted"
 
 
 class Codex(Client):
-    """One person's Codex."""
+    """A Codex client."""
 
     agent, folder = "codex", ".codex"
 
@@ -43,21 +43,21 @@ class Codex(Client):
 
     @property
     def environment(self):
-        """All that a program of this person sees of the machine."""
+        """The complete environment of a program run by this person."""
         return {**super().environment, "CODEX_HOME": str(self.files)}
 
     def configure(self, port):
-        """Write the client's settings, which name the model at `port`; return the variables that only it sees."""
+        """Write the client's settings, with the model at `port`; return environment variables for the client alone."""
         config = CONFIG.format(port=port, project=json.dumps(str(self.project)))
         (self.files / "config.toml").write_text(config)
         return {"SCRIPTED_KEY": "none"}
 
     def begin(self, prompt):
-        """Ask in a new conversation, and wait for the end of the turn."""
+        """Send a prompt in a new conversation, and wait for the end of the turn."""
         self.run("exec", "--skip-git-repo-check", prompt)
 
     def say(self, prompt):
-        """Ask in the conversation held last, and wait for the end of the turn."""
+        """Send a prompt in the latest conversation, and wait for the end of the turn."""
         self.run("exec", "resume", "--skip-git-repo-check", "--last", prompt)
 
     def rollouts(self):
@@ -66,7 +66,7 @@ class Codex(Client):
         return [[json.loads(line) for line in path.read_text().splitlines()] for path in paths]
 
     def messages(self):
-        """Return by the client's own files what was said in its one conversation, as (role, text)."""
+        """Return the messages of the only conversation, read from the client's files, as (role, text)."""
         (records,) = self.rollouts()
         roles, found = {"UserMessage": "user", "AgentMessage": "assistant"}, []
         for record in records:
@@ -76,7 +76,7 @@ class Codex(Client):
         return found
 
     def assert_untouched(self):
-        """Fail when anything but the client changed its files: while it rested, or by a record it did not number."""
+        """Assert that nothing changed the client's files while it was not running, and that all records are its own."""
         super().assert_untouched()
         for records in self.rollouts():
             assert [record.get("ordinal") for record in records] == list(range(len(records)))

@@ -1,4 +1,4 @@
-"""What each test of a real client begins with; the module that holds it names its client: `CLIENT`."""
+"""Fixtures for the tests of real clients; each test module names its client in `CLIENT`."""
 
 import os
 import shutil
@@ -14,7 +14,7 @@ from .processes import Namespace
 
 @pytest.fixture(scope="module")
 def command(request, tmp_path_factory):
-    """What starts the client, in $KATOD_REALCLI_DIR or a folder that goes when the module is done."""
+    """The command that starts the client, installed in $KATOD_REALCLI_DIR or in a temporary folder."""
     kept = os.environ.get("KATOD_REALCLI_DIR")
     folder = Path(kept).absolute() if kept else tmp_path_factory.mktemp("client")
     yield request.module.CLIENT.installed(folder)
@@ -24,7 +24,7 @@ def command(request, tmp_path_factory):
 
 @pytest.fixture
 def stage(command, tmp_path):
-    """Return what makes a play with one kind of client, nothing said in it yet."""
+    """A function that creates a play with one kind of client."""
     log = tmp_path / "model.jsonl"
     namespace = Namespace([sys.executable, model_server.__file__, str(log)])
     try:

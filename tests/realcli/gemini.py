@@ -17,7 +17,7 @@ SETTINGS = {
 
 
 class Gemini(Client):
-    """One person's Gemini CLI, which keeps all sessions unless it `forgets` (its own default)."""
+    """A Gemini CLI client. It keeps all sessions unless it `forgets`, as it does by default."""
 
     agent, folder = "gemini", ".gemini"
     forgets = False
@@ -28,7 +28,7 @@ class Gemini(Client):
         return [NODE, install(folder, "gemini", PACKAGE) / "node_modules/@google/gemini-cli/bundle/gemini.js"]
 
     def configure(self, port):
-        """Write the client's settings; return the variables that only it sees, which name the model at `port`."""
+        """Write the client's settings; return environment variables for the client alone, with the model at `port`."""
         retention = {} if self.forgets else {"sessionRetention": {"enabled": False}}
         settings = {**SETTINGS, "general": {**SETTINGS["general"], **retention}}
         (self.files / "settings.json").write_text(json.dumps(settings))
@@ -39,11 +39,11 @@ class Gemini(Client):
         }
 
     def begin(self, prompt):
-        """Ask in a new conversation, and wait for the end of the turn."""
+        """Send a prompt in a new conversation, and wait for the end of the turn."""
         self.run("-y", "-m", "gemini-2.5-pro", "-p", prompt)
 
     def say(self, prompt):
-        """Ask in the conversation held last, and wait for the end of the turn."""
+        """Send a prompt in the latest conversation, and wait for the end of the turn."""
         self.run("-y", "-m", "gemini-2.5-pro", "--resume", "latest", "-p", prompt)
 
     def sessions(self):
@@ -51,9 +51,9 @@ class Gemini(Client):
         return sorted(self.files.glob("tmp/*/chats/session-*.jsonl"), key=lambda path: path.stat().st_mtime_ns)
 
     def messages(self):
-        """Return by the client's own files what was said in its one conversation, as (role, text).
+        """Return the messages of the only conversation, read from the client's files, as (role, text).
 
-        A message with a tool call stands there twice under its id, and results stand in the person's role.
+        A message with a tool call appears twice with the same id, and results have the person's role.
         """
         rows = {}
         for path in self.sessions():

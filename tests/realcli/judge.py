@@ -1,4 +1,4 @@
-"""The judge: what by the model's own log each output must hold, and what it does hold."""
+"""Compares outputs with what they must contain according to the model's own log."""
 
 import json
 import re
@@ -11,7 +11,7 @@ COMMANDS = re.compile(r"^::(?:start (?P<name>(?:notes|later)\.\w+)|stop)$", re.M
 
 
 def spoken(prompt, into):
-    """Return the stretches of a prompt as (output, text), and the output that is open behind it."""
+    """Return the parts of a prompt as (output, text), and the output that is open after it."""
     found, at = [], 0
     for match in COMMANDS.finditer(prompt):
         found.append((into, prompt[at : match.start()].strip()))
@@ -21,7 +21,7 @@ def spoken(prompt, into):
 
 
 def ranges(log):
-    """Return by the model's log what each output must hold: its turns, in order."""
+    """Return the turns that each output must contain, in order, according to the model's log."""
     found, into = {}, None
     for entry in log:
         turns = []
@@ -41,13 +41,13 @@ def ranges(log):
 
 
 def said(log):
-    """Return the words of a log as (role, text)."""
+    """Return the messages in a log as (role, text)."""
     roles = {"prompt": "user", "answer": "assistant"}
     return [(roles[entry["event"]], entry["text"]) for entry in log if entry["event"] in roles]
 
 
 def recorded(path):
-    """Return the turns of a JSONL output, all else that it tells left out."""
+    """Return only the turns of a JSONL output."""
     rows = [json.loads(line) for line in path.read_text().splitlines()]
     assert {row["schema"] for row in rows} == {events.SCHEMA}
     assert len({row["id"] for row in rows}) == len(rows)
@@ -72,24 +72,24 @@ def recorded(path):
 
 
 def _call(payload):
-    """Return a call's id as the model gave it: Gemini CLI writes the tool's name and two underscores before it."""
+    """Return the model's id of a call; Gemini CLI prepends the tool's name and two underscores."""
     return payload["toolCallId"].removeprefix("run_shell_command__")
 
 
 def printed(path):
-    """Return a Markdown output from its first speaker on, its front matter and title left out."""
+    """Return a Markdown output without front matter and title."""
     document = path.read_text()
     return document[document.index("\n## ") :]
 
 
 class Reader:
-    """Reads a transcript from the top: between the texts stand only headings, marks and tool lines."""
+    """Reads a transcript from the top; only headings, marks and tool lines may appear between the texts."""
 
     def __init__(self, body):
         self._body, self._at, self._speaker, self._calls = body, 0, "", 0
 
     def read(self, role, text):
-        """Go on behind the next place of `text`, which must be said by `role`."""
+        """Advance to after the next occurrence of `text`, which must be by `role`."""
         found = self._body.find(text, self._at)
         assert found >= 0, f"not printed from here on: {text!r}\n{self._body[self._at :]}"
         self._between(self._body[self._at : found])
@@ -116,12 +116,12 @@ class Reader:
 
 
 def assert_jsonl(path, turns):
-    """Compare a JSONL output with the turns that it must hold."""
+    """Assert that a JSONL output contains exactly these turns."""
     assert recorded(path) == turns
 
 
 def assert_markdown(path, turns):
-    """Compare a Markdown output with the turns that it must hold; thoughts and good results do not print."""
+    """Assert that a Markdown output contains exactly these turns, except thinking and successful results."""
     reader = Reader(printed(path))
     for kind, text in turns:
         if kind == "call":
@@ -135,7 +135,7 @@ COMPARE = {"jsonl": assert_jsonl, "md": assert_markdown}
 
 
 def assert_outputs(katod, log):
-    """Compare everything that katod wrote with the model's log."""
+    """Assert that katod's outputs match the model's log."""
     expected, outputs = ranges(log), {path.name: path for path in katod.world.files()}
     assert set(outputs) == set(expected)
     for name, turns in expected.items():

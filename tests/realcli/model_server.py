@@ -1,21 +1,21 @@
-"""A scripted model as three clients speak to one: each request is answered by a stream of events.
+"""A scripted model with the interfaces of three clients. It answers each request with a stream of events.
 
     POST /v1/responses                              Codex
     POST /v1/chat/completions                       OpenCode
     POST /v1beta/models/M:streamGenerateContent     Gemini CLI
 
-Usage: `python model_server.py LOG`. It takes a free port of the loopback device (which it switches on,
-for in a fresh network namespace that is off), tells it in the first line of LOG, and ends when its
-standard input does. LOG then holds, as JSON lines, all that was said, in order:
+Usage: `python model_server.py LOG`. The server brings up the loopback device, which is down in a new network
+namespace, listens on a free port, writes the port to the first line of LOG, and exits when its standard input
+closes. LOG contains the conversation as JSON lines, in order:
 
     {"event": "ready", "port": 40000}
-    {"event": "prompt", "text": …}                                  what the person asked
+    {"event": "prompt", "text": …}                                  the person's prompt
     {"event": "answer", "text": …, "thinking"?: …, "call"?: {"id", "name"}}
-    {"event": "result", "call": id, "output": …}                    what a tool gave back
-    {"event": "aside", "path": …}                                   what a client asks for itself (a title)
+    {"event": "result", "call": id, "output": …}                    the result of a tool
+    {"event": "aside", "path": …}                                   a client's own request (for a title)
 
-Every answer is numbered, repeats the prompt, and ends in lines that would be commands had a person typed
-them. A prompt that holds `(tool)` is answered by a thought, a text and a call; the call's result by a text.
+Every answer is numbered, repeats the prompt, and ends with lines that would be commands if a person had typed
+them. A prompt that contains `(tool)` is answered by thinking, a text and a call; the call's result by a text.
 """
 
 import fcntl
@@ -29,19 +29,19 @@ import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
-TOOLS = {  # the clients' own shell tools, and the arguments with which each of them runs the command
+TOOLS = {  # the clients' shell tools, and the arguments with which each runs the command
     "exec_command": {"cmd": "cat note.txt"},
     "bash": {"command": "cat note.txt", "description": "Reads the note"},
     "run_shell_command": {"command": "cat note.txt", "description": "Reads the note"},
 }
 COMMAND = "cat note.txt"
 BAIT = "::start bait.md\n\n::stop"
-INJECTED = ("<", "# AGENTS.md")  # how texts begin that a client adds in the person's role
+INJECTED = ("<", "# AGENTS.md")  # prefixes of texts that a client adds in the person's role
 PIECE = 16
 
 
 def loopback_up():
-    """Switch the loopback device on; where that is forbidden it is on already."""
+    """Bring up the loopback device; if that is not permitted, it is up already."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as handle:
         request = struct.pack("16sh14x", b"lo", 0)
         flags = struct.unpack("16sh14x", fcntl.ioctl(handle, 0x8913, request))[1]  # SIOCGIFFLAGS
@@ -50,23 +50,23 @@ def loopback_up():
 
 
 def said(content):
-    """Return what the person said in a message, whose content is a string or a list of parts."""
+    """Return the person's text in a message, whose content is a string or a list of parts."""
     parts = [content] if isinstance(content, str) else [part.get("text", "") for part in content or []]
     return "\n".join(part for part in parts if part and not part.startswith(INJECTED))
 
 
 def unquoted(text):
-    """Return a prompt without what `opencode run` does to one that holds a blank: quotes, and slashes before quotes."""
+    """Return a prompt without the quotes and escapes that `opencode run` adds if it contains a blank."""
     return text[1:-1].replace('\\"', '"') if text[:1] == '"' else text
 
 
 def pieces(text):
-    """Return a text as it is streamed."""
+    """Return a text in the pieces in which it is streamed."""
     return [text[start : start + PIECE] for start in range(0, len(text), PIECE)]
 
 
 def script(number, prompt, results, tool):
-    """Return answer `number` as it is logged: a call first where the prompt asks for one."""
+    """Return answer `number` as it is logged, with a call if the prompt asks for one."""
     if "(tool)" in prompt and not results:
         thinking = f"Thought {number}: I shall look before I answer."
         call = {"id": f"call_{number}", "name": tool}
@@ -81,7 +81,7 @@ class Responses:
 
     @staticmethod
     def newest(body):
-        """Return the newest prompt of a request, and the tool results that stand behind it."""
+        """Return the newest prompt of a request, and the tool results after it."""
         prompt, results = "", []
         for item in body["input"]:
             if item.get("type") == "function_call_output":
@@ -97,7 +97,7 @@ class Responses:
 
     @classmethod
     def stream(cls, number, answer):
-        """Yield the rows of an answer, the last of which ends it."""
+        """Yield the rows of an answer; the last row ends it."""
         response = {"id": f"resp_{number}", "object": "response", "status": "in_progress", "output": []}
         yield {"type": "response.created", "response": response}
         items = list(cls._items(number, answer))
@@ -142,13 +142,13 @@ class Responses:
 
 
 class ChatCompletions:
-    """The OpenAI chat interface, with the thoughts that many servers add to it."""
+    """The OpenAI chat interface, with the thinking that many servers add to it."""
 
     ending = "/chat/completions"
 
     @staticmethod
     def newest(body):
-        """Return the newest prompt of a request, and the tool results that stand behind it."""
+        """Return the newest prompt of a request, and the tool results after it."""
         prompt, results = "", []
         for message in body["messages"]:
             if message["role"] == "tool":
@@ -159,12 +159,12 @@ class ChatCompletions:
 
     @staticmethod
     def tools(body):
-        """Return the names of the tools that the client offers; it offers none where it asks for a title."""
+        """Return the names of the tools that the client offers; none if it asks for a title."""
         return [tool["function"]["name"] for tool in body.get("tools") or []]
 
     @staticmethod
     def stream(number, answer):
-        """Yield the rows of an answer, the last of which ends it."""
+        """Yield the rows of an answer; the last row ends it."""
         base = {"id": f"chat_{number}", "object": "chat.completion.chunk", "created": 1, "model": "scripted"}
 
         def chunk(delta, reason=None):
@@ -190,7 +190,7 @@ class GenerateContent:
 
     @staticmethod
     def newest(body):
-        """Return the newest prompt of a request, and the tool results that stand behind it."""
+        """Return the newest prompt of a request, and the tool results after it."""
         prompt, results = "", []
         for content in body["contents"]:
             parts = content.get("parts") or []
@@ -208,7 +208,7 @@ class GenerateContent:
 
     @staticmethod
     def stream(number, answer):
-        """Yield the rows of an answer, the last of which ends it."""
+        """Yield the rows of an answer; the last row ends it."""
 
         def row(part, **ending):
             candidate = {"index": 0, "content": {"role": "model", "parts": [part]}, **ending}
@@ -228,7 +228,7 @@ INTERFACES = (Responses, ChatCompletions, GenerateContent)
 
 
 class Model(ThreadingHTTPServer):
-    """The server, its log and the number of the next answer."""
+    """The server, with its log and the number of the next answer."""
 
     daemon_threads = True
 
@@ -238,25 +238,25 @@ class Model(ThreadingHTTPServer):
         self.log("ready", port=self.server_port)
 
     def log(self, event, **fields):
-        """Append one line to the log at once."""
+        """Append one line to the log and flush it."""
         with self._lock:
             self._log.write(json.dumps({"event": event, **fields}, ensure_ascii=False) + "\n")
             self._log.flush()
 
 
 class Handler(BaseHTTPRequestHandler):
-    """One request of the client; every answer ends with its connection (HTTP/1.0)."""
+    """One request of the client; the connection closes after every answer (HTTP/1.0)."""
 
     def log_message(self, *_args):
-        """Print nothing: the log says what happened."""
+        """Print nothing; the log has everything."""
 
     def do_GET(self):
-        """Answer the question for the list of models: there is none."""
+        """Answer a request for the list of models with an empty list."""
         self._head("application/json")
         self.wfile.write(b'{"models": [], "data": []}')
 
     def do_POST(self):
-        """Log what is new in the request, answer by the script, and log the answer before its end."""
+        """Log the new part of the request, answer it, and log the answer before its last row is sent."""
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         path = self.path.partition("?")[0]
         interface = next((one for one in INTERFACES if path.endswith(one.ending)), None)
@@ -284,7 +284,7 @@ class Handler(BaseHTTPRequestHandler):
         self.end_headers()
 
     def _answer(self, rows, answer=None):
-        """Send all rows; the answer stands in the log before the last of them is sent."""
+        """Send all rows; the answer is logged before the last one is sent."""
         self._head("text/event-stream")
         *rows, last = rows
         for row in rows:
@@ -300,7 +300,7 @@ class Handler(BaseHTTPRequestHandler):
 
 
 def main():
-    """Serve until standard input ends; then end at once, and with it the namespace, if this is its first."""
+    """Serve until standard input closes, then exit at once and so end the namespace if this is its first process."""
     loopback_up()
     with Path(sys.argv[1]).open("a", encoding="utf-8") as log, Model(log) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()

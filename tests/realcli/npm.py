@@ -1,4 +1,4 @@
-"""The clients come from npm: each version is installed once, whole or not at all, and without its scripts."""
+"""Installs the clients from npm: each version once, atomically, and without its scripts."""
 
 import os
 import shutil
@@ -8,7 +8,7 @@ import pytest
 
 
 def install(folder, name, package):
-    """Return the prefix of `package` (`name@version`), installed below `folder` unless it is there; skip if that fails."""
+    """Return the prefix of `package` (`name@version`), installed below `folder` if necessary; skip if that fails."""
     for program in ("node", "npm"):
         if not shutil.which(program):
             pytest.skip(f"no {program} here to install {package} with")
@@ -18,7 +18,7 @@ def install(folder, name, package):
         fresh.mkdir(parents=True)
         _npm_install(fresh, package)
         try:
-            fresh.rename(prefix)  # whoever else installs here
+            fresh.rename(prefix)  # another process may have installed it meanwhile
         except OSError:
             shutil.rmtree(fresh)
     return prefix
@@ -30,7 +30,7 @@ def _npm_install(prefix, package):
         "install",
         "--no-audit",
         "--no-fund",
-        "--ignore-scripts",  # a script may start the client, which makes folders in this person's own home
+        "--ignore-scripts",  # a script may start the client, which creates folders in the user's own home
         "--fetch-retries=1",
         "--prefix",
         str(prefix),

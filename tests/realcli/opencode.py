@@ -12,7 +12,7 @@ PACKAGE = "opencode-ai@1.18.33"
 
 
 def config(port):
-    """Return the settings of a client that knows one model, at `port`."""
+    """Return the settings of a client with one model, at `port`."""
     limits = {"context": 100000, "output": 8000}
     return {
         "autoupdate": False,
@@ -35,7 +35,7 @@ def config(port):
 
 
 class OpenCode(Client):
-    """One person's OpenCode."""
+    """An OpenCode client."""
 
     agent, folder = "opencode", ".local/share/opencode"
 
@@ -44,14 +44,14 @@ class OpenCode(Client):
         """Return the command that starts the client, installed below `folder`."""
         prefix = install(folder, "opencode", PACKAGE)
         package = prefix / "node_modules/opencode-ai"
-        if not (prefix / "ready").exists():  # its script picks the program for this processor, and starts it
+        if not (prefix / "ready").exists():  # the script chooses the binary for this processor, and starts it
             home = {"HOME": str(prefix / "home"), "PATH": f"{NODE.parent}:/usr/local/bin:/usr/bin:/bin"}
             subprocess.run([NODE, "postinstall.mjs"], cwd=package, env=home, check=True, capture_output=True)
             (prefix / "ready").touch()
         return [package / "bin/opencode.exe"]
 
     def configure(self, port):
-        """Write the client's settings, which name the model at `port`; return the variables that only it sees."""
+        """Write the client's settings, with the model at `port`; return environment variables for the client alone."""
         folder = self.home / ".config/opencode"
         folder.mkdir(parents=True)
         (folder / "opencode.json").write_text(json.dumps(config(port)))
@@ -59,19 +59,19 @@ class OpenCode(Client):
         return {f"OPENCODE_DISABLE_{what}": "1" for what in needless}
 
     def begin(self, prompt):
-        """Ask in a new conversation, and wait for the end of the turn."""
+        """Send a prompt in a new conversation, and wait for the end of the turn."""
         self.run("run", prompt)
 
     def say(self, prompt):
-        """Ask in the conversation held last, and wait for the end of the turn."""
+        """Send a prompt in the latest conversation, and wait for the end of the turn."""
         self.run("run", "--continue", prompt)
 
     def kept(self):
-        """Return the state of all files; of the database's index, where readers mark what they read, that it is there."""
+        """Return the state of all files; for the database's `-shm` file, which readers change, only that it exists."""
         return {name: None if name.endswith("-shm") else state for name, state in super().kept().items()}
 
     def messages(self):
-        """Return by the client's own database what was said in its one conversation, as (role, text)."""
+        """Return the messages of the only conversation, read from the client's database, as (role, text)."""
         query = "SELECT m.data, p.data FROM message m JOIN part p ON p.message_id = m.id ORDER BY m.id, p.id"
         database = sqlite3.connect(f"{(self.files / 'opencode.db').as_uri()}?mode=ro", uri=True)
         try:

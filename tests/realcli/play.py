@@ -1,4 +1,4 @@
-"""A client, the model that it speaks to and the daemon beside it, and what is said in a play."""
+"""A client, its model and the daemon, and the conversation of a play."""
 
 import json
 from contextlib import contextmanager
@@ -21,7 +21,7 @@ is code; grüße, 你好
 
 
 class Play:
-    """A model and a client in one namespace, and the model's log."""
+    """A client and its model in one namespace, and the model's log."""
 
     def __init__(self, client, command, namespace, log):
         self._namespace, self._log = namespace, log
@@ -29,17 +29,17 @@ class Play:
         self.client = client(command, namespace, ready["port"], log.parent)
 
     def log(self):
-        """Return the whole lines of the model's log."""
+        """Return the complete lines of the model's log."""
         whole = self._log.read_text().rpartition("\n")[0] if self._log.exists() else ""
         return [json.loads(line) for line in whole.splitlines()]
 
     def last_answer(self):
-        """Return the first line of the newest answer: no other text has it."""
+        """Return the first line of the newest answer, which appears in no other text."""
         return [entry for entry in self.log() if entry["event"] == "answer"][-1]["text"].splitlines()[0]
 
     @contextmanager
     def katod(self, form):
-        """Run the daemon while the block lasts; it leaves the client's files as they are."""
+        """Run the daemon within the block, and assert that it leaves the client's files unchanged."""
         world = World(self.client.home, seen_empty=False)
         world.variables |= self.client.environment
         world.configure(format=form)
@@ -48,16 +48,16 @@ class Play:
         self.client.assert_untouched()
 
     def record(self, katod, prompt, name):
-        """Say something that is to be recorded, and wait for its answer in the output."""
+        """Send a prompt that is to be recorded, and wait for its answer in the output."""
         self.client.say(prompt)
         katod.until_written(self.last_answer(), name)
 
     def hold_conversation(self, katod, notes, later):
-        """Say what is to be recorded and what is not, each as soon as katod has written what came before."""
+        """Send prompts that are to be recorded and others that are not, each after the previous ones were written."""
         self.client.begin("hello one")
         self.record(katod, f"::start {notes}\n\nfirst recorded prompt", notes)
         self.record(katod, "look into it (tool)", notes)
         self.record(katod, SEVERAL_LINES, notes)
         self.client.say("::stop")
         self.client.say("after the stop")
-        self.record(katod, f"::start {later}\n\nthe last prompt", later)  # written last: then all before it was seen
+        self.record(katod, f"::start {later}\n\nthe last prompt", later)  # written last: all before it was read

@@ -1,4 +1,4 @@
-"""Processes for the tests: ending them, and a network namespace in which all of them run."""
+"""Processes for the tests: how to end them, and a network namespace for all of them."""
 
 import contextlib
 import os
@@ -11,14 +11,14 @@ import pytest
 
 
 def end(process, number=signal.SIGKILL):
-    """End a process that leads its own group, and the group; return its exit code."""
+    """Kill a process that leads its own group, and the group; return its exit code."""
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, number)
     return process.wait(timeout=15)
 
 
 def unshare_options():
-    """Return the options with which this user gets a namespace of its own; skip the test where none works."""
+    """Return the options that give this user a new namespace; skip the test if none work."""
     if not sys.platform.startswith("linux"):
         pytest.skip("real clients are driven in Linux network namespaces")
     for program in ("unshare", "nsenter"):
@@ -36,10 +36,10 @@ def unshare_options():
 
 
 class Namespace:
-    """A network and process namespace with nothing but loopback, as old as its first program.
+    """A network and process namespace with only a loopback device, which lasts as long as its first program.
 
-    The first program must end when its standard input does; every other one that is in the process
-    namespace is ended by the kernel then.
+    The first program must exit when its standard input closes. The kernel then kills all others in the process
+    namespace.
     """
 
     def __init__(self, argv):

@@ -1,4 +1,4 @@
-"""The real Codex, followed live: a recording holds what the model's own log has for that range, once."""
+"""The real Codex, recorded live: a recording contains exactly what the model's own log has for that range."""
 
 import pytest
 
@@ -12,7 +12,7 @@ CLIENT = Codex
 
 @pytest.mark.parametrize(("form", "suffix"), [("jsonl", "jsonl"), ("markdown", "md")])
 def test_a_live_recording_holds_what_the_model_heard_and_said(play, form, suffix):
-    """Between a typed start and stop every turn stands in the output once; nothing else does, and no file of the client changes."""
+    """Every turn between a typed start and stop is written once, nothing else is; the client's files are unchanged."""
     notes, later = f"notes.{suffix}", f"later.{suffix}"
     play.client.begin(f"::start {notes}\n\nsaid before katod was there")
     heard = len(play.log())
@@ -22,7 +22,7 @@ def test_a_live_recording_holds_what_the_model_heard_and_said(play, form, suffix
 
 
 def test_the_log_of_the_model_tells_what_the_client_keeps(play):
-    """Without katod: the words of the model's log are those of the client's own files, so it can be the judge."""
+    """Without katod, the model's log has the same messages as the client's own files, so it can serve as reference."""
     prompts = ["::start notes.md\n\nfirst prompt", "look into it (tool)", SEVERAL_LINES]
     play.client.begin(prompts[0])
     for prompt in prompts[1:]:

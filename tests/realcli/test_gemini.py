@@ -1,4 +1,4 @@
-"""The real Gemini CLI, followed live: a recording holds what the model's own log has for that range, once."""
+"""The real Gemini CLI, recorded live: a recording contains exactly what the model's own log has for that range."""
 
 import time
 
@@ -16,14 +16,14 @@ MINUTE = 70.0
 
 
 class Forgetful(Gemini):
-    """One with the client's own defaults: at its start it deletes old sessions, and some that are not."""
+    """A client with its default settings: at its start it deletes old sessions, and some that are not old."""
 
     forgets = True
 
 
 @pytest.mark.parametrize(("form", "suffix"), [("jsonl", "jsonl"), ("markdown", "md")])
 def test_a_live_recording_holds_what_the_model_heard_and_said(play, form, suffix):
-    """Between a typed start and stop every turn stands in the output once; nothing else does, and no file of the client changes."""
+    """Every turn between a typed start and stop is written once, nothing else is; the client's files are unchanged."""
     notes, later = f"notes.{suffix}", f"later.{suffix}"
     play.client.begin(f"::start {notes}\n\nsaid before katod was there")
     heard = len(play.log())
@@ -33,7 +33,7 @@ def test_a_live_recording_holds_what_the_model_heard_and_said(play, form, suffix
 
 
 def test_the_log_of_the_model_tells_what_the_client_keeps(play):
-    """Without katod: the words of the model's log are those of the client's own files, so it can be the judge."""
+    """Without katod, the model's log has the same messages as the client's own files, so it can serve as reference."""
     prompts = ["::start notes.md\n\nfirst prompt", "look into it (tool)", SEVERAL_LINES]
     play.client.begin(prompts[0])
     for prompt in prompts[1:]:
@@ -45,12 +45,12 @@ def test_the_log_of_the_model_tells_what_the_client_keeps(play):
 
 
 def early_in_a_minute():
-    """Wait until a minute is left in which a few starts of the client fit: each in a new minute would make a file."""
+    """Wait for the start of a minute, so that several starts of the client fit in it: each new minute adds a file."""
     until(lambda: time.gmtime().tm_sec <= 20, "the beginning of a minute", MINUTE, poll=0.2)
 
 
 def next_minute(session):
-    """Wait until a resume of a session makes a second file, which is named after the minute."""
+    """Wait until resuming the session would create a second file, which is named after the minute."""
     until(
         lambda: time.strftime("%Y-%m-%dT%H-%M", time.gmtime()) not in session.name, "the next minute", MINUTE, poll=0.2
     )
@@ -58,7 +58,7 @@ def next_minute(session):
 
 @pytest.mark.parametrize(("form", "suffix"), [("jsonl", "jsonl"), ("markdown", "md")])
 def test_a_recording_outlives_the_session_file_that_the_client_deletes(stage, form, suffix):
-    """By default a resume in a later minute makes a stray file, for which the next start deletes the whole session."""
+    """A recording survives if a resume in a later minute adds a stray file and the next start deletes the session."""
     play = stage(Forgetful)
     notes, later = f"notes.{suffix}", f"later.{suffix}"
     with play.katod(form) as katod:
@@ -78,6 +78,6 @@ def test_a_recording_outlives_the_session_file_that_the_client_deletes(stage, fo
 
 
 def log_of_two_conversations(log):
-    """Return the log with what was open when the client took the conversation away closed."""
+    """Return the log with the recording stopped at the point where the client deleted the conversation."""
     new = next(n for n, entry in enumerate(log) if entry.get("text") == "a new conversation")
     return [*log[:new], {"event": "prompt", "text": "::stop"}, *log[new:]]

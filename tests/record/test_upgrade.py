@@ -14,7 +14,7 @@ from tests.support.records import SESSION, Claude, Codex, line
 from tests.support.world import World
 
 
-@pytest.mark.fault("upgraded in mid recording")
+@pytest.mark.fault("upgraded during a recording")
 @pytest.mark.parametrize("agent", ["claude", "codex"])
 @pytest.mark.parametrize("risen", [(Markdown,), (ClaudeAdapter, CodexAdapter), (Markdown, ClaudeAdapter, CodexAdapter)])
 def test_a_recording_goes_on_after_an_upgrade(
@@ -38,7 +38,7 @@ def test_a_recording_goes_on_after_an_upgrade(
     world.assert_live_is_batch()
 
 
-@pytest.mark.fault("upgraded in mid recording")
+@pytest.mark.fault("upgraded during a recording")
 def test_the_state_of_another_version_is_not_trusted(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     """If the stored state is of another version, it is rebuilt by rendering again, so no speaker is repeated."""
     make, source = Claude(), world.claude()
@@ -54,7 +54,7 @@ def test_the_state_of_another_version_is_not_trusted(world: World, monkeypatch: 
     world.assert_live_is_batch()
 
 
-@pytest.mark.fault("upgraded in mid recording")
+@pytest.mark.fault("upgraded during a recording")
 def test_an_upgrade_after_a_compaction_goes_on(world, monkeypatch):
     """A recording resumes where it was, even if the agent has dropped its beginning since."""
     make, source = Claude(), world.claude()
@@ -71,7 +71,7 @@ def test_an_upgrade_after_a_compaction_goes_on(world, monkeypatch):
     assert counts(only(world), "one", "two", "three", "four", "five") == [1, 1, 1, 1, 1]
 
 
-@pytest.mark.fault("upgraded in mid recording")
+@pytest.mark.fault("upgraded during a recording")
 def test_an_ended_recording_that_begins_again_is_of_the_present_version(world, monkeypatch):
     """The state of its format is upgraded, as if the current version had rendered all of it."""
     make, source = Claude(), world.claude()
@@ -86,7 +86,7 @@ def test_an_ended_recording_that_begins_again_is_of_the_present_version(world, m
     world.assert_live_is_batch()
 
 
-@pytest.mark.fault("upgraded in mid recording")
+@pytest.mark.fault("upgraded during a recording")
 def test_a_file_rewritten_before_an_upgrade_is_no_history(world, monkeypatch):
     """New records in a rewritten file are recorded, although the session is read from its beginning."""
     make = Claude()

@@ -1,4 +1,4 @@
-"""What tests are built from: a `World` to run katod in, records as agents write them, a `Live` daemon."""
+"""Building blocks for tests: a `World` to run katod in, records as agents write them, a `Live` daemon."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""katod in this process, turn by turn: it keeps its memory between two turns, and can end in any way."""
+"""katod in this process, turn by turn: it keeps its state between turns, and can end in any way."""
 
 import os
 import time
@@ -13,31 +13,31 @@ from tests.support.world import World
 
 
 class InProcess(Daemon):
-    """A daemon without its loop: it looks when it is told to, the first time when it is made."""
+    """A daemon without its loop: it looks when created, and then on every turn."""
 
     def __init__(self, world: World) -> None:
         self._lock = Lock.take(world.state)
         self._umask = os.umask(0o077)
         super().__init__(load(world.config), world.config, world.state, EventLog())
-        weakref.finalize(self, self._ledger.close)  # of a test that leaves it running
+        weakref.finalize(self, self._ledger.close)  # for tests that leave it running
         self._pipeline.resume()
         self._schedule.queue(self._discovery.catalog.unread())
         self.turn()
 
     def turn(self, later: float = 0.0) -> None:
-        """Look at everything and process it, as if so many seconds had passed."""
+        """Look at everything and process it, as if this many seconds had passed."""
         self._schedule.queue(self._discovery.sweep())
         self._schedule.queue(source for source in self._discovery.catalog.sources.values() if source.problem)
         while self._schedule or self._pipeline.follow(time.monotonic() + later):
             self._step_due(NOW)
 
     def stop(self) -> None:
-        """End in order."""
+        """Shut down cleanly."""
         self.close()
         self._let_go()
 
     def vanish(self) -> None:
-        """End like a kill: what was not committed is lost."""
+        """End as if killed: uncommitted changes are lost."""
         self._ledger.close()
         self._let_go()
 

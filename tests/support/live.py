@@ -1,4 +1,4 @@
-"""A live daemon: `katod run` as a process in a world, what it can be run under, and waiting for what it does."""
+"""A live daemon: `katod run` as a process in a world, prefixes to run it under, and helpers that wait for it."""
 
 import os
 import shutil
@@ -29,7 +29,7 @@ T = TypeVar("T")
 
 
 def until(probe: Callable[[], T], what: str, seconds: float = PATIENCE, poll: float = POLL) -> T:
-    """Return the first true value of `probe()`; fail, naming `what`, when none comes in time."""
+    """Return the first true value of `probe()`; fail, naming `what`, if there is none in time."""
     deadline = time.monotonic() + seconds
     while not (value := probe()):
         if time.monotonic() > deadline:
@@ -39,11 +39,11 @@ def until(probe: Callable[[], T], what: str, seconds: float = PATIENCE, poll: fl
 
 
 class Live:
-    """`katod run` while the block lasts, under other programs if there is a prefix; it must end with 0.
+    """Runs `katod run` within the block, under other programs if there is a prefix; it must exit with 0.
 
-    A full sweep finds everything sooner or later, and so would hide that nothing else did: by default none comes
-    after the first. `full` sweeps every so many seconds; None leaves the program as it ships. `also` is code that
-    it runs first.
+    A full sweep finds everything eventually, which would hide that nothing else did. By default there is therefore only
+    the first one. `full` sweeps at this interval in seconds; None keeps the program's default. `also` is code to run
+    first.
     """
 
     def __init__(self, world: World, *prefix: str, full: float | None = NEVER, also: str = "pass") -> None:
@@ -63,7 +63,7 @@ class Live:
         return self
 
     def start(self) -> None:
-        """Start it, and wait for nothing."""
+        """Start it without waiting."""
         with self.log.open("ab") as log:
             self._started = log.tell()
             self.process = self._under_prefix(log) if self._prefix else self._forked(log)
@@ -91,23 +91,23 @@ class Live:
         assert kind or code == 0, self.said()
 
     def stop(self, number: int = signal.SIGTERM) -> int:
-        """Ask it to end, and return its exit code."""
+        """Send a signal, and return the exit code."""
         self.process.send_signal(signal.SIGCONT)
         self.process.send_signal(number)
         return self.process.wait(PATIENCE)
 
     def kill(self) -> None:
-        """Kill it, if it still runs."""
+        """Kill it if it is still running."""
         self.process.kill()
         self.process.wait(PATIENCE)
 
     def hang_up(self) -> None:
-        """Have it read its settings again."""
+        """Make it reload its settings."""
         self.process.send_signal(signal.SIGHUP)
 
     @property
     def running(self) -> bool:
-        """Whether a katod holds the state directory."""
+        """Return whether a katod process holds the state directory."""
         return holder(self.world.state) is not None
 
     # -- what it does -----------------------------------------------------------------------------------
@@ -117,12 +117,12 @@ class Live:
         return self.log.read_bytes()[self._started :].decode(errors="replace")
 
     def until_said(self, words: str) -> None:
-        """Wait for words in the log."""
+        """Wait for text in the log."""
         until(lambda: words in self.said() or self.process.poll() is not None, f"{words} in the log", self.patience)
         assert self.process.poll() is None, self.said()
 
     def until_written(self, words: str, name: str = "") -> None:
-        """Wait for words in an output, or in the one of this name."""
+        """Wait for text in any output, or in the one with this name."""
 
         def is_written() -> bool:
             written = self.world.written()
@@ -131,16 +131,16 @@ class Live:
         until(is_written, f"{words!r} in {name or 'an output'}", self.patience)
 
     def descriptors(self) -> int:
-        """Return how many descriptors it has open."""
+        """Return the number of open descriptors."""
         return len(os.listdir(f"/proc/{self.process.pid}/fd"))
 
     def memory(self, field: str = "VmRSS") -> int:
-        """Return its resident memory, or another field of /proc/PID/status, in kB; 0 when it is gone."""
+        """Return its resident memory, or another field of /proc/PID/status, in kB; 0 if it has exited."""
         return memory(self.process.pid, field)
 
 
 def memory(pid: int, field: str = "VmRSS") -> int:
-    """Return a field of /proc/PID/status in kB, 0 when the process is gone."""
+    """Return a field of /proc/PID/status in kB, 0 if the process has exited."""
     try:
         text = Path(f"/proc/{pid}/status").read_text(encoding="ascii", errors="replace")
     except (FileNotFoundError, ProcessLookupError):
@@ -148,11 +148,11 @@ def memory(pid: int, field: str = "VmRSS") -> int:
     return int((text.partition(f"\n{field}:")[2].split() or ["0"])[0])
 
 
-# -- prefixes: what a program can be run under ----------------------------------------------------------
+# -- prefixes that a program can run under --------------------------------------------------------------
 
 
 def without_privileges() -> tuple[str, ...]:
-    """Return a prefix under which file modes hold for root, too; skip the test where there is none."""
+    """Return a prefix under which file modes also apply to root; skip the test if there is none."""
     if os.geteuid():
         return ()
     prefix = ("setpriv", "--inh-caps=-all", "--bounding-set=-all")
@@ -160,14 +160,14 @@ def without_privileges() -> tuple[str, ...]:
 
 
 def with_watches(**limits: int) -> tuple[str, ...]:
-    """Return a prefix with so many inotify watches and instances; skip the test where there is none."""
+    """Return a prefix that limits inotify watches and instances; skip the test if there is none."""
     lines = [f"echo {number} > /proc/sys/user/max_inotify_{name}" for name, number in limits.items()]
     prefix = ("unshare", "--user", "--map-root-user", "sh", "-c", " && ".join([*lines, 'exec "$0" "$@"']))
     return permitted(prefix, "no user namespaces here: watches cannot be limited for one process")
 
 
 def read_only(path: Path) -> tuple[str, ...]:
-    """Return a prefix under which a file or folder is on a read-only disk; skip the test where there is none."""
+    """Return a prefix under which a file or folder is on a read-only disk; skip the test if there is none."""
     name = quote(str(path))
     mount = f"mount --bind {name} {name} && mount -o remount,ro,bind {name}"
     prefix = ("unshare", "--user", "--map-root-user", "--mount", "sh", "-c", f'{mount} && exec "$0" "$@"')
@@ -175,7 +175,7 @@ def read_only(path: Path) -> tuple[str, ...]:
 
 
 def permitted(prefix: tuple[str, ...], reason: str) -> tuple[str, ...]:
-    """Return the prefix; skip the test where nothing can be run under it."""
+    """Return the prefix; skip the test if nothing can run under it."""
     if not shutil.which(prefix[0]) or subprocess.run([*prefix, "true"], capture_output=True, check=False).returncode:
         pytest.skip(reason)
     return prefix

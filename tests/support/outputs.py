@@ -1,4 +1,4 @@
-"""What outputs hold."""
+"""Helpers that read outputs."""
 
 from tests.support.world import World
 
@@ -11,6 +11,6 @@ def only(world: World, suffix: str = ".md") -> str:
 
 
 def counts(text: str, *names: str) -> list[int]:
-    """Return how often each name is a line of its own in a text."""
+    """Return how often each name is on a line of its own in a text."""
     lines = text.splitlines()
     return [lines.count(name) for name in names]

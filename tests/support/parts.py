@@ -1,4 +1,4 @@
-"""katod's parts put together by hand: a ledger in memory, a catalog of what a world holds, sessions, and what is logged."""
+"""katod's components assembled by hand: a ledger in memory, a catalog of a world, sessions, and the captured log."""
 
 import sqlite3
 from typing import Any
@@ -22,7 +22,7 @@ from tests.support.world import World
 
 
 class MemoryDatabase(sqlite3.Connection):
-    """A database that is on no disk, and is closed with the test that made it."""
+    """An in-memory database that is closed with the test that created it."""
 
     def __init__(self, script: str = "") -> None:
         super().__init__(":memory:", isolation_level=None)
@@ -33,17 +33,17 @@ class MemoryDatabase(sqlite3.Connection):
 
 
 def memory_ledger() -> Ledger:
-    """Return an empty ledger that is on no disk."""
+    """Return an empty in-memory ledger."""
     return Ledger(MemoryDatabase(SCHEMA))
 
 
 def lines(*records: Any, at: int = 0) -> list[Line]:
-    """Return records as the lines of a file, the first one at an offset."""
+    """Return records as the lines of a file, the first one at offset `at`."""
     return frame(b"".join(map(line, records)), at)
 
 
 class Parts:
-    """What a pipeline is made of. Unless `swept` is false, the world was swept before it has its first session."""
+    """The components of a pipeline. Unless `swept` is false, the world is swept before its first session exists."""
 
     def __init__(self, world: World, *, swept: bool = True, **settings: Any) -> None:
         self.world = world
@@ -64,20 +64,20 @@ class Parts:
         self.policy = Policy.of(loaded, tuple(root.path for root in self.roots))
 
     def sweep(self) -> list[Source]:
-        """Return what is new or changed."""
+        """Return the new and changed sources."""
         return self.catalog.sweep(self.roots)
 
     def source(self) -> Source:
-        """Return the only source that is new or changed."""
+        """Return the only new or changed source."""
         [found] = self.sweep()
         return found
 
     def load(self, source: Source) -> ActiveSession:
-        """Return the session of a source as the ledger knows it."""
+        """Return a source's session as stored in the ledger."""
         return self.sessions.load(source.session, {})
 
     def read(self, session: ActiveSession, source: Source) -> list[Event]:
-        """Take a session to the end of a source, as a step does that finds no command; return its new events."""
+        """Read a source to its end, as a step without commands does; return the session's new events."""
         with source.spec.open(source.path) as file, self.ledger.transaction():
             batch = file.read(source.cursor, 1 << 20)
             found = []
@@ -91,10 +91,10 @@ class Parts:
         return found
 
     def output(self, session: ActiveSession, name: str = "n") -> OutputRow:
-        """Return a new output of a session, to which nothing is recorded yet."""
+        """Return a new output of a session, with nothing recorded to it yet."""
         naming = OutputNaming(self.ledger, self.policy)
         return session.keep(naming.make(session.row, naming.named(name, session.metadata), session.metadata))
 
     def said(self, name: str) -> list[dict[str, Any]]:
-        """Return the fields of each log event of this name."""
+        """Return the fields of each log event with this name."""
         return [fields for event, fields in self.logged if event == name]

@@ -1,6 +1,6 @@
-"""katod as a program, in a fork of this process: Python and katod's libraries are loaded once a run, not for each call.
+"""katod as a program, in a fork of this process, so that Python and katod's libraries are loaded only once per run.
 
-What stands between a shell and `katod.cli.main` is left out; tests with a prefix, and some in each part, start Python.
+This skips what happens between a shell and `katod.cli.main`; tests with a prefix, and some in each part, start Python.
 """
 
 import os
@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from tempfile import TemporaryFile
 
-import structlog.dev  # noqa: F401 - what commands load when they need it is loaded here
+import structlog.dev  # noqa: F401 - what commands import lazily is loaded here
 
 import katod.cli.config
 import katod.cli.export
@@ -25,11 +25,11 @@ import katod.cli.verify
 import katod.daemon  # noqa: F401 - likewise
 from katod import cli
 
-PATIENCE = 60  # seconds after which a command that does not end is killed
+PATIENCE = 60  # seconds until a command that does not end is killed
 
 
 def run(*arguments: str, environment: Mapping[str, str]) -> "subprocess.CompletedProcess[bytes]":
-    """Run `katod` with these arguments and wait for its end."""
+    """Run `katod` with these arguments and wait until it exits."""
     with TemporaryFile() as out, TemporaryFile() as err:
         child = Child(
             arguments, environment, outputs=(out.fileno(), err.fileno()), prepare=lambda: signal.alarm(PATIENCE)
@@ -41,7 +41,7 @@ def run(*arguments: str, environment: Mapping[str, str]) -> "subprocess.Complete
 
 
 class Child:
-    """`katod` with some arguments as a child of this process, handled as one of `subprocess.Popen`."""
+    """`katod` with some arguments as a child process, with the interface of `subprocess.Popen`."""
 
     def __init__(
         self,
@@ -58,14 +58,14 @@ class Child:
             _become(outputs, arguments, environment, folder, prepare)
 
     def poll(self) -> int | None:
-        """Return its exit code, None while it runs."""
+        """Return the exit code, None while it runs."""
         if self.returncode is None:
             ended, status = os.waitpid(self.pid, os.WNOHANG)
             self.returncode = os.waitstatus_to_exitcode(status) if ended else None
         return self.returncode
 
     def wait(self, timeout: float | None = None) -> int:
-        """Wait for its end; raises TimeoutExpired."""
+        """Wait until it exits; raises TimeoutExpired."""
         if timeout is None and self.returncode is None:
             self.returncode = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
         deadline = time.monotonic() + (timeout or 0)
@@ -77,16 +77,16 @@ class Child:
         return self.returncode
 
     def send_signal(self, number: int) -> None:
-        """Send it a signal, if it still runs."""
+        """Send a signal if it is still running."""
         if self.poll() is None:
             os.kill(self.pid, number)
 
     def terminate(self) -> None:
-        """Ask it to end."""
+        """Send SIGTERM."""
         self.send_signal(signal.SIGTERM)
 
     def kill(self) -> None:
-        """Kill it, if it still runs."""
+        """Kill it if it is still running."""
         self.send_signal(signal.SIGKILL)
 
 
@@ -97,7 +97,7 @@ def _become(
     folder: Path | None,
     prepare: Callable[[], object],
 ) -> None:
-    """Be the program, and end."""
+    """Run the program in this process, and exit."""
     code = 1
     try:
         os.environ.clear()

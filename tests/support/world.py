@@ -1,4 +1,4 @@
-"""A world: a home of its own with the agents' folders, katod's configuration, state and outputs, and katod itself."""
+"""A world: a home with the agents' folders, katod's configuration, state and outputs, and ways to run katod in it."""
 
 import json
 import os
@@ -26,15 +26,15 @@ from tests.support.records import SESSION, THREAD, Claude, Codex, Maker
 
 SOURCE: Final = Path(katod.__file__).parents[1]
 MEMORY: Final = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
-FAILED: Final = 98  # the exit code of a process in which something raised
-CUT: Final = 99  # that of one that a test ends in the middle of its work
+FAILED: Final = 98  # the exit code of a child process that raised
+CUT: Final = 99  # the exit code of a child process that a test ended in the middle of its work
 _OF_AGENTS: Final = (
     "CLAUDE_CONFIG_DIR", "CODEX_HOME", "COPILOT_HOME", "CURSOR_DATA_DIR", "GEMINI_CLI_HOME", "NOTIFY_SOCKET",
     "OPENCODE_DB", "PI_CODING_AGENT_DIR", "TZ", "XDG_DATA_HOME", "XDG_STATE_HOME", "ZOT_HOME",
 )  # fmt: skip
-# A process whose katod lacks a protection hands that on (tests/faults/protections/hook.py).
+# A process whose katod lacks a protection passes that on (tests/faults/protections/hook.py).
 _LACKING: Final = ("KATOD_WITHOUT", "PYTHONPATH")
-_SECTIONS: Final = {  # every setting by its name: the names of two sections never clash
+_SECTIONS: Final = {  # the section of every setting; setting names are unique
     setting.name: section.name
     for section in fields(Settings)
     if section.name != "agents"
@@ -43,10 +43,10 @@ _SECTIONS: Final = {  # every setting by its name: the names of two sections nev
 
 
 class World:
-    """One home, in which katod comes and goes. Nothing outside of it is read or written.
+    """One home in which katod runs. Nothing outside of it is read or written.
 
-    katod runs here in a process of its own (`once`, `katod`) or in this one (`process`, `cli`). With a `monkeypatch`
-    this process lives in the home too, until the end of the test: what a test calls directly finds the same folders.
+    katod runs in a child process (`once_until`, `katod`) or in this one (`once`, `process`, `cli`). With `monkeypatch`,
+    this process uses the home, too, until the end of the test: code that a test calls directly sees the same folders.
     Unless `seen_empty` is false, katod has run once before the first session, so that no session is history.
     """
 
@@ -69,7 +69,7 @@ class World:
             self.process()
 
     def configure(self, **settings: Any) -> None:
-        """Write the configuration: these settings by their names, times in Berlin, all others at their defaults."""
+        """Write the configuration: these settings, the time zone Europe/Berlin, and defaults for everything else."""
         sections: dict[str, str] = {}
         for name, value in ({"time_zone": "Europe/Berlin"} | settings).items():
             given = str(value) if isinstance(value, Path) else value
@@ -79,11 +79,11 @@ class World:
     # -- katod ----------------------------------------------------------------------------------------
 
     def once(self) -> None:
-        """Sweep and process everything, as a new process does: katod keeps nothing in its modules."""
+        """Sweep and process everything, as a new process would: katod keeps no state in its modules."""
         self.process()
 
     def once_until(self, cut: Callable[[], None]) -> bool:
-        """Do the same in a process that `cut` prepares and may end with CUT; return whether it was ended."""
+        """Do the same in a child process that `cut` prepares and may end with CUT; return whether it was ended."""
 
         def act() -> None:
             cut()
@@ -92,7 +92,7 @@ class World:
         return in_new_process(act, ends=(0, CUT)) == CUT
 
     def process(self, *, once: bool = True) -> None:
-        """Sweep and process everything in this process; go on until a signal if it is not to be done `once`."""
+        """Sweep and process everything in this process; continue until a signal if `once` is false."""
         umask = os.umask(0o077)
         try:
             with mock.patch.dict(os.environ, self.variables):
@@ -101,7 +101,7 @@ class World:
             os.umask(umask)
 
     def cli(self, *arguments: str, code: int = 0) -> str:
-        """Return what a command prints; its exit code is checked, and `said` is what it prints on stderr."""
+        """Return what a command prints. Its exit code is checked, and its stderr is kept in `said`."""
         return self._invoke(arguments, code).stdout
 
     def _invoke(self, arguments: Iterable[str], code: int = 0) -> Result:
@@ -116,7 +116,7 @@ class World:
     def katod(
         self, *arguments: str, check: bool = True, prefix: Iterable[str] = ()
     ) -> subprocess.CompletedProcess[bytes]:
-        """Run the program, under another one where there is a prefix; return the finished process."""
+        """Run the program, under a prefix if there is one; return the finished process."""
         command = [*prefix, sys.executable, "-m", "katod", *arguments]
         if prefix:
             done = subprocess.run(command, env=self.environment, capture_output=True, timeout=60, check=False)
@@ -127,7 +127,7 @@ class World:
 
     @property
     def environment(self) -> dict[str, str]:
-        """All that a process of this world sees of the machine."""
+        """The complete environment of a process in this world."""
         machine = {"PATH": os.environ["PATH"], "LANG": "C.UTF-8", "PYTHONPATH": str(SOURCE)}
         lacking = _LACKING if _LACKING[0] in os.environ else ()
         return machine | {name: os.environ[name] for name in lacking} | self.variables
@@ -140,11 +140,11 @@ class World:
         return found
 
     def parked(self) -> dict[str, str]:
-        """Return the outputs that wait to be written: file name to problem."""
+        """Return the problems of parked outputs, by file name."""
         return {Path(row["output"]).name: row["problem"] for row in self.status()["parked"]}
 
     def outputs(self) -> list[OutputRow]:
-        """Return the outputs that the ledger knows, in the order in which they were made."""
+        """Return the outputs in the ledger, in the order of their creation."""
         ledger = Ledger.read(self.state)
         if ledger is None:
             return []
@@ -158,19 +158,19 @@ class World:
         return [path for path in sorted(self.out.rglob("*")) if path.is_file()]
 
     def contents(self) -> dict[str, bytes]:
-        """Return the content of each of them, by its name."""
+        """Return the content of each output file, by name."""
         return {path.name: path.read_bytes() for path in self.files()}
 
     def written(self) -> dict[str, str]:
-        """Return the same as text."""
+        """Return the text of each output file, by name."""
         return {path.name: path.read_text(errors="replace") for path in self.files()}
 
     def export(self, output: OutputRow) -> bytes:
-        """Return what `katod export` gives for a recording."""
+        """Return the export of a recording."""
         return self._invoke(("export", "--recording", str(output.id))).stdout_bytes
 
     def assert_live_is_batch(self) -> int:
-        """Every output equals the export of its recording, byte for byte; return how many there are."""
+        """Assert that every output equals the export of its recording, byte for byte; return the number of outputs."""
         rows = [row for row in self.outputs() if row.made]
         for row in rows:
             assert row.path.read_bytes() == self.export(row), row.path
@@ -179,28 +179,28 @@ class World:
     # -- sessions -------------------------------------------------------------------------------------
 
     def claude(self, session: str = SESSION, *, folder: str = "-home-me-app") -> Claude:
-        """Return a session of Claude Code whose file is not there yet."""
+        """Return a Claude Code session whose file does not exist yet."""
         return Claude(self, session, folder=folder)
 
     def codex(self, thread: str = THREAD, *, folder: str = "2026/02/10", rollout: str = "") -> Codex:
-        """Return a thread of Codex whose file is not there yet."""
+        """Return a Codex thread whose file does not exist yet."""
         return Codex(self, thread, folder=folder, rollout=rollout)
 
     def session(self, number: int = 1, agent: str = "claude") -> Maker:
-        """Return another session; the number is the first eight digits of its id."""
+        """Return a session; the number becomes the first eight digits of its id."""
         return numbered(self, number, agent)
 
 
 def numbered(world: Any, number: int, agent: str) -> Maker:
-    """Return the session of Claude Code or Codex whose id begins with a number, in hexadecimal digits."""
+    """Return the Claude Code or Codex session whose id begins with a number, in hexadecimal digits."""
     make = {"claude": Claude, "codex": Codex}[agent]
     return make(world, f"{number:08x}-8a53-4c3e-9b5e-0a1d5f8f2c11")
 
 
 def in_new_process(act: Callable[[], None], ends: tuple[int, ...] = (0,)) -> int:
-    """Do something in a process of its own, which begins with nothing of katod's state; its failure is ours.
+    """Run a function in a child process without any of katod's state; raise its failure here.
 
-    Returns its exit code, one of `ends`; what raises ends with FAILED.
+    Returns the exit code, one of `ends`; an exception ends the child with FAILED.
     """
     reader, writer = os.pipe()
     child = os.fork()

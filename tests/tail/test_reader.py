@@ -68,7 +68,7 @@ def test_nothing_new_moves_nothing(path):
     assert (again.lines, again.cursor, again.more, again.partial) == ([], cursor, False, None)
 
 
-@pytest.mark.fault("half a line")
+@pytest.mark.fault("incomplete line")
 @pytest.mark.parametrize("cut", range(len(RECORD)))
 def test_line_split_at_any_byte_waits_for_its_newline(path, cut):
     """A partly written record is not read until its newline is there."""

@@ -1,6 +1,6 @@
-"""What protects katod from each fault, and which tests fail without it.
+"""The code that protects katod from each fault, and the tests that fail without it.
 
-Nothing here imports katod: a protection is replaced while katod is imported.
+Nothing here imports katod: a protection is replaced while katod is being imported.
 """
 
 from . import guard, hostile, outputs, process, sources
@@ -12,5 +12,5 @@ PROTECTIONS = [entry for part in (outputs, sources, guard, process, hostile) for
 
 
 def named(name):
-    """Return the protection of this name."""
+    """Return the protection with this name."""
     return next(entry for entry in PROTECTIONS if entry.name == name)

@@ -1,4 +1,4 @@
-"""Paths, commands, secrets, privacy."""
+"""Protections of paths, commands, secrets and privacy."""
 
 import os
 import re
@@ -11,7 +11,7 @@ PATHS, REDACT = "tests/faults/test_paths.py::", "tests/formats/test_redact.py::"
 
 
 def claim_for_anyone(original):
-    """An output belongs to every session."""
+    """Let every session claim any output."""
 
     def claim(self, session, target, *, fresh):
         row = self._ledger.output_at(target.path)
@@ -21,7 +21,7 @@ def claim_for_anyone(original):
 
 
 def search_all_text(original):
-    """Whatever has a text was typed."""
+    """Search every event that has a text for commands, as if it was typed."""
 
     def feed(self, lines):
         for event in original(self, lines):
@@ -34,7 +34,7 @@ def search_all_text(original):
 
 
 def need_no_length(original):
-    """A rule is met by its prefix, however short or plain what follows is."""
+    """Let a rule match its prefix, however short or ordinary the rest is."""
 
     def replace(rule, text):
         pattern = re.compile(re.sub(r"\[[^]]*\]\{\d+,?\d*\}", "[A-Za-z0-9_-]+", rule.pattern.pattern))
@@ -44,7 +44,7 @@ def need_no_length(original):
 
 
 def repeat_what_was_typed(original):
-    """A refusal quotes the name of the command."""
+    """Quote the command's name in a refusal."""
 
     def do(self, command):
         try:
@@ -57,7 +57,7 @@ def repeat_what_was_typed(original):
 
 
 def repeat_what_sqlite_says(original):
-    """A database that cannot be read is shown with the words of SQLite, which may be those of a row."""
+    """Include SQLite's error message, which may quote a row, when a database cannot be read."""
 
     @contextmanager
     def reading(path):
@@ -74,7 +74,7 @@ def repeat_what_sqlite_says(original):
 
 
 def log_content(original):
-    """The log shows what stands in a file."""
+    """Log the content of a file instead of its path."""
 
     def source_found(self, path, baseline):
         file = Path(path.partition("#")[0])
@@ -85,7 +85,7 @@ def log_content(original):
 
 PROTECTIONS = [
     Protection(
-        "no link is followed",
+        "symbolic links are not followed",
         "katod.write.safe:_step",
         given(_DIRECTORY=os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC),
         (
@@ -95,19 +95,19 @@ PROTECTIONS = [
         ),
     ),
     Protection(
-        "each part of a name is looked at",
+        "each part of a name is checked",
         "katod.command.target:_check_part",
         returning(None),
         (f"{PATHS}test_a_name_that_steps_out_is_refused",),
     ),
     Protection(
-        "an output has one session",
+        "an output belongs to one session",
         "katod.record.naming:OutputNaming.claim",
         claim_for_anyone,
         (f"{PATHS}test_the_output_of_another_session_is_refused",),
     ),
     Protection(
-        "only what is typed is searched for commands",
+        "only typed text is searched for commands",
         "katod.record.stream:Translation.feed",
         search_all_text,
         (
@@ -117,25 +117,25 @@ PROTECTIONS = [
         ),
     ),
     Protection(
-        "a marker calls its rule",
+        "a rule's marker triggers it",
         "katod.formats.redact:_prefixed",
         lambda original: lambda text, runs, start: text,
         (f"{REDACT}test_each_kind_goes_from_prose_and_shell",),
     ),
     Protection(
-        "a value behind a telling name is taken",
+        "a value after a sensitive name is redacted",
         "katod.formats.redact:_assigned",
         returning(None),
         (f"{REDACT}test_random_values_after_telling_names",),
     ),
     Protection(
-        "a value that a person would read is no secret",
+        "a readable value is not a secret",
         "katod.formats.redact:_is_secret",
         returning(value=True),
         (f"{REDACT}test_code_and_examples_after_telling_names_stay",),
     ),
     Protection(
-        "a prefix alone is no secret",
+        "a prefix alone is not a secret",
         "katod.formats.redact:_replace",
         need_no_length,
         (
@@ -144,31 +144,31 @@ PROTECTIONS = [
         ),
     ),
     Protection(
-        "what is redacted is what is seen",
+        "invisible characters do not hide a secret",
         "katod.formats.redact:_unveiled",
         lambda original: lambda text, done: done,
         (f"{REDACT}test_nothing_that_is_not_seen_hides_a_secret",),
     ),
     Protection(
-        "a title is redacted before it is kept",
+        "a title is redacted before it is stored",
         "katod.record.stream:set_title",
         given(redact=lambda text: text),
         ("tests/faults/test_secrets.py::test_no_secret_reaches_a_file_of_katod",),
     ),
     Protection(
-        "a refusal does not repeat what was typed",
+        "a refusal does not quote typed text",
         "katod.record.controller:_Act.do",
         repeat_what_was_typed,
         ("tests/test_privacy.py::test_commands_that_come_to_nothing_leave_no_word",),
     ),
     Protection(
-        "what SQLite says of a row is not repeated",
+        "SQLite's error messages are not shown",
         "katod.agents.opencode.readonly:reading",
         repeat_what_sqlite_says,
         ("tests/test_privacy.py::test_what_cannot_be_read_of_a_database_leaves_no_word",),
     ),
     Protection(
-        "the log names files, not what stands in them",
+        "the log contains file names, not file content",
         "katod.log:EventLog.source_found",
         log_content,
         ("tests/test_privacy.py::test_an_unrecorded_session_leaves_no_word",),

@@ -1,7 +1,7 @@
-"""An import hook: replaces one function of katod, in this process and in those that it starts.
+"""An import hook that replaces one function of katod, in this process and in its child processes.
 
-The function is replaced right after its module was executed, before another module can import it by name. So the hook
-has to stand before katod is imported. Processes of their own run `startup/sitecustomize.py` before anything else.
+The function is replaced right after its module was executed, before another module can import it by name, so the hook
+must be installed before katod is imported. Child processes run `startup/sitecustomize.py` before anything else.
 """
 
 import os
@@ -13,14 +13,14 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Final
 
-Without = Callable[[Any], Any]  # takes a function, returns what stands in its place
-VARIABLE: Final = "KATOD_WITHOUT"  # the name of the protection that a process has to do without
+Without = Callable[[Any], Any]  # takes a function, returns its replacement
+VARIABLE: Final = "KATOD_WITHOUT"  # the name of the protection that the process lacks
 _STARTUP: Final = Path(__file__).with_name("startup")
 _ROOT: Final = Path(__file__).parents[3]
 
 
 def install(function: str, without: Without) -> None:
-    """Have `module:function` or `module:Class.method` replaced when its module is imported."""
+    """Replace `module:function` or `module:Class.method` when its module is imported."""
     module, _, name = function.partition(":")
     assert module not in sys.modules, f"{module} is imported already"
     sys.meta_path.insert(0, _Finder(module, name, without))
@@ -33,7 +33,7 @@ def replace(module: ModuleType, name: str, without: Without) -> None:
 
 
 def replacement(found: Any, without: Without) -> Any:
-    """Return what stands in a function's place; a class method stays one."""
+    """Return the replacement of a function; a class method stays a class method."""
     if isinstance(found, classmethod):
         return classmethod(without(found.__func__))
     return without(found)
@@ -51,12 +51,12 @@ def holder_of(module: ModuleType, name: str) -> tuple[Any, str]:
 
 
 def environment(protection: str) -> dict[str, str]:
-    """Return the variables that have the processes started from here do without a protection, too."""
+    """Return the environment variables that disable a protection in child processes."""
     return {VARIABLE: protection, "PYTHONPATH": f"{_STARTUP}{os.pathsep}{_ROOT}"}
 
 
 class _Finder:
-    """Finds one module as Python does, and has a function of it replaced."""
+    """Finds one module as Python does, and arranges for one of its functions to be replaced."""
 
     def __init__(self, module: str, name: str, without: Without) -> None:
         self._module = module
@@ -64,7 +64,7 @@ class _Finder:
         self._without = without
 
     def find_spec(self, module: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
-        """Return how the module is loaded, None for any other."""
+        """Return the spec of the module, or None for any other module."""
         spec = PathFinder.find_spec(module, path, target) if module == self._module else None
         if spec is not None:
             assert isinstance(spec.loader, SourceFileLoader)
@@ -73,7 +73,7 @@ class _Finder:
 
 
 class _Loader(FileLoader, SourceLoader):
-    """Loads a source file; no `SourceFileLoader`, in whose place the fuzzer would put its own."""
+    """Loads a source file. Not a `SourceFileLoader`, because the fuzzer would substitute its own."""
 
     def __init__(self, module: str, path: str, function: str, without: Without) -> None:
         super().__init__(module, path)

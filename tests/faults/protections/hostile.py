@@ -1,4 +1,4 @@
-"""Hostile records, sizes and texts."""
+"""Protections from hostile records, sizes and texts."""
 
 import re
 
@@ -13,7 +13,7 @@ LAWS = "tests/formats/test_markdown_laws.py"
 
 
 def end_at_the_end(original):
-    """The end of a file ends its last line."""
+    """Let the end of the file terminate its last line."""
 
     def newline(self, offset):
         found = original(self, offset)
@@ -23,7 +23,7 @@ def end_at_the_end(original):
 
 
 def forget_the_round(original):
-    """Names do not tell that counting has begun anew."""
+    """Do not show in names that counting started over."""
 
     def hashed(self, fields, kind, payload):
         name = original(self, fields, kind, payload)
@@ -35,7 +35,7 @@ def forget_the_round(original):
 
 PROTECTIONS = [
     Protection(
-        "a line that is no JSON is salvaged",
+        "a line that is not JSON is salvaged",
         "katod.tail.decode:_salvage",
         lambda original: lambda line: orjson.loads(line.data),
         (
@@ -46,7 +46,7 @@ PROTECTIONS = [
         ),
     ),
     Protection(
-        "whatever an adapter raises costs its record",
+        "an adapter's exception affects only its record",
         "katod.record.stream:Translation._adapt",
         lambda original: lambda self, record, line: self._adapter.feed(record),
         (
@@ -56,25 +56,25 @@ PROTECTIONS = [
         ),
     ),
     Protection(
-        "a row that is no JSON is an empty one",
+        "a row that is not JSON counts as empty",
         "katod.agents.opencode.database:_decoded",
         lambda original: orjson.loads,
         (f"{RECORDS}::test_a_row_of_a_database_may_hold_anything",),
     ),
     Protection(
-        "a document that is not whole is left",
+        "an incomplete document is skipped",
         "katod.tail.document:Document.documents",
         lambda original: lambda self, data: [data] if orjson.loads(data) else [],
         (f"{RECORDS}::test_a_document_may_hold_anything",),
     ),
     Protection(
-        "a line that is too long is never held",
+        "a line that is too long is never held in memory",
         "katod.tail.reader:SourceFile._long_line",
         given(LINE_CAP=1 << 60),
         (f"{SIZES}::test_a_line_of_100_mb_is_passed_over",),
     ),
     Protection(
-        "a line that may be held is read in one piece",
+        "a line below the limit is read in one piece",
         "katod.tail.reader:SourceFile._long_line",
         given(LINE_CAP=1 << 20),
         (f"{SIZES}::test_a_line_that_may_just_be_held_is_read",),
@@ -92,43 +92,43 @@ PROTECTIONS = [
         (f"{SIZES}::test_a_million_tiny_lines_are_read_in_steps",),
     ),
     Protection(
-        "a hole is no part of a line",
+        "a hole is not part of a line",
         "katod.tail.reader:SourceFile._after_hole",
         lambda original: lambda self, offset: offset,
         (f"{SIZES}::test_a_hole_is_passed_over",),
     ),
     Protection(
-        "a thousand commands of a message act",
+        "a message runs at most a thousand commands",
         "katod.command.grammar:parse_message",
         given(MOST_COMMANDS=2_000),
         (f"{SIZES}::test_a_million_commands_in_one_message",),
     ),
     Protection(
-        "so many open calls are remembered",
+        "the number of open calls is bounded",
         "katod.agents.toolcalls:OpenCalls.add",
         given(_MOST_OPEN=256_000),
         (f"{SIZES}::test_very_many_ids", f"{BOUNDS}::test_no_number_of_records_makes_a_state_grow"),
     ),
     Protection(
-        "so many removed texts wait for a record that shows them",
+        "the number of queued removed texts is bounded",
         "katod.agents.claude.queue:Queue.overflow",
         lambda original: lambda self: [],
         (f"{BOUNDS}::test_texts_that_wait_in_a_queue_are_few",),
     ),
     Protection(
-        "names that are counted anew say so",
+        "names show when counting started over",
         "katod.agents.claude.builder:ClaudeBuilder._hashed",
         forget_the_round,
         (f"{BOUNDS}::test_records_without_id_and_time_have_names_of_their_own",),
     ),
     Protection(
-        "an ordinal that does not rise names its place",
+        "an ordinal that does not increase is qualified by its offset",
         "katod.agents.codex.builder:CodexBuilder._place",
         lambda original: lambda self, record: original(self, record).partition("+")[0],
         (f"{BOUNDS}::test_an_ordinal_that_comes_twice_hides_no_record",),
     ),
     Protection(
-        "headings move below the speaker's",
+        "headings are demoted below the speaker's",
         "katod.formats.mdblocks:_Blocks._moved_down",
         lambda original: lambda self, line, marks: self._inline(line),
         (
@@ -141,13 +141,13 @@ PROTECTIONS = [
         ),
     ),
     Protection(
-        "only katod speaks as katod",
+        "text cannot pose as a mark of katod",
         "katod.formats.mdblocks:_Blocks._shown",
         given(_POSING=re.compile(r"(?!)")),
         (f"{LAWS}::test_no_message_poses_as_a_mark_of_katod",),
     ),
     Protection(
-        "an element that acts is shown",
+        "active HTML elements are escaped",
         "katod.formats.mdhtml:Tags._stays",
         given(_ACTIVE=frozenset()),
         (
@@ -162,7 +162,7 @@ PROTECTIONS = [
         ("tests/golden/test_hostile.py::test_no_control_character_is_left",),
     ),
     Protection(
-        "a fence outgrows what it holds",
+        "a fence is longer than any in its content",
         "katod.formats.mdtext:_longest",
         returning(0),
         (f"{LAWS}::test_no_fence_ends_early",),

@@ -1,4 +1,4 @@
-"""Crashes, outputs that cannot be written, upgrades."""
+"""Protections from crashes, unwritable outputs and upgrades."""
 
 from contextlib import contextmanager
 
@@ -9,7 +9,7 @@ UPGRADE = "tests/record/test_upgrade.py::"
 
 
 def drop_intent(original):
-    """The open intent is forgotten."""
+    """Discard the pending intent."""
 
     def retry(self, row):
         row.intent = None
@@ -19,7 +19,7 @@ def drop_intent(original):
 
 
 def take_options_of_today(original):
-    """Every output is printed with default options."""
+    """Write every output with default options."""
 
     def outputs(self, *session_id):
         rows = original(self, *session_id)
@@ -31,7 +31,7 @@ def take_options_of_today(original):
 
 
 def take_for_written(original):
-    """What could not be written counts as written."""
+    """Treat data that could not be written as written."""
 
     def park(self, row, error):
         self._wrote(row, (row.dev, row.ino, row.committed, row.tail))
@@ -40,7 +40,7 @@ def take_for_written(original):
 
 
 def overlook_missing(original):
-    """An output that is gone looks as it was left."""
+    """Treat a missing output as unchanged."""
 
     def detect_change(place, known):
         found = original(place, known)
@@ -50,21 +50,21 @@ def overlook_missing(original):
 
 
 def raise_as_it_is(original):
-    """An error of the ledger is the one of SQLite."""
+    """Let SQLite's errors escape from the ledger."""
 
     @contextmanager
     def transaction(self):
         try:
             with original(self):
                 yield
-        except Exception as error:  # noqa: BLE001 - of katod, which is not imported yet
+        except Exception as error:  # noqa: BLE001 - a class of katod, which is not imported yet
             raise error.__cause__ or error from None
 
     return transaction
 
 
 def prove_nothing(original):
-    """Whatever a file holds is what was scanned."""
+    """Backfill a file without verifying its anchor."""
 
     def source(self, session, source, budget, opened):
         with source.spec.open(source.path) as file:
@@ -91,7 +91,7 @@ PROTECTIONS = [
         ),
     ),
     Protection(
-        "NUL bytes of lost power are told from text",
+        "NUL bytes left by a power loss are distinguished from text",
         "katod.write.recover:_is_hole",
         returning(value=False),
         (f"{POWER}test_power_is_lost_in_every_window", f"{POWER}test_a_hole_before_bytes_that_arrived"),
@@ -115,13 +115,13 @@ PROTECTIONS = [
         ),
     ),
     Protection(
-        "an output that is gone is begun anew",
+        "a missing output is recreated",
         "katod.write.output:detect_change",
         overlook_missing,
         (f"{DISK}test_an_output_whose_folder_is_removed_goes_on_in_a_new_file",),
     ),
     Protection(
-        "a ledger that cannot be written is told in one line",
+        "an unwritable ledger is reported in one line",
         "katod.store.ledger:Ledger.transaction",
         raise_as_it_is,
         (
@@ -130,7 +130,7 @@ PROTECTIONS = [
         ),
     ),
     Protection(
-        "a format's state of another version is made anew",
+        "format state of another version is rebuilt",
         "katod.record.session:ActiveSessions._reprint",
         returning(None),
         (
@@ -139,13 +139,13 @@ PROTECTIONS = [
         ),
     ),
     Protection(
-        "a format's state is found again by printing anew",
+        "format state is rebuilt by replay",
         "katod.record.export:reprint",
         returning({}),
         (f"{UPGRADE}test_a_recording_goes_on_after_an_upgrade",),
     ),
     Protection(
-        "a file is proven before it is translated as history",
+        "a file's anchor is verified before backfill",
         "katod.record.backfill:Backfill._source",
         prove_nothing,
         (f"{UPGRADE}test_a_file_rewritten_before_an_upgrade_is_no_history",),

@@ -1,4 +1,4 @@
-"""The watcher, the process, the ledger."""
+"""Protections of the watcher, the process and the ledger."""
 
 import os
 import time
@@ -12,7 +12,7 @@ NEVER = float("inf")
 
 
 def watch_unknown_folders(original):
-    """A folder that is watched once counts as watched while it exists."""
+    """Treat a folder that was watched once as watched for as long as it exists."""
 
     def renew(self, folders):
         unknown = [folder for folder in folders if folder[0] not in self._watches or not folder[0].exists()]
@@ -22,7 +22,7 @@ def watch_unknown_folders(original):
 
 
 def sweep_for_reasons_alone(original):
-    """Time that passes is no reason for a sweep."""
+    """Do not sweep just because time has passed."""
 
     def is_full_due(self, now):
         self.full_at = NEVER
@@ -32,7 +32,7 @@ def sweep_for_reasons_alone(original):
 
 
 def trust_the_clock(original):
-    """The wall clock is where it should be."""
+    """Assume that the wall clock is right."""
 
     def is_full_due(self, now):
         self._wall = time.time() - now
@@ -42,7 +42,7 @@ def trust_the_clock(original):
 
 
 def leave_open(original):
-    """Each step leaves a descriptor open."""
+    """Leak a descriptor in each step."""
 
     @contextmanager
     def open_source(path):
@@ -54,7 +54,7 @@ def leave_open(original):
 
 
 def need_no_log(original):
-    """A ledger without its write-ahead log has no problem."""
+    """Accept a ledger whose write-ahead log is missing."""
 
     def problem_of(status, path):
         return original(status, path) if path.with_name(f"{path.name}-wal").exists() else ""
@@ -64,7 +64,7 @@ def need_no_log(original):
 
 PROTECTIONS = [
     Protection(
-        "one session that fails stops no other",
+        "a failing session does not stop the others",
         "katod.pipeline:Pipeline._isolated",
         lambda original: lambda self, session_id, act: act(),
         (
@@ -73,7 +73,7 @@ PROTECTIONS = [
         ),
     ),
     Protection(
-        "the lock is asked for",
+        "the lock is acquired",
         "katod.service.lock:_locked",
         returning(value=True),
         ("tests/test_daemon.py::test_a_second_daemon_is_refused",),
@@ -94,7 +94,7 @@ PROTECTIONS = [
         ),
     ),
     Protection(
-        "a watch that tells no more is set again",
+        "a dead watch is set again",
         "katod.discover.watch:Watcher.renew",
         watch_unknown_folders,
         (
@@ -103,7 +103,7 @@ PROTECTIONS = [
         ),
     ),
     Protection(
-        "everything is swept now and then",
+        "everything is swept periodically",
         "katod.discover.discovery:_Clock.is_full_due",
         sweep_for_reasons_alone,
         (
@@ -113,19 +113,19 @@ PROTECTIONS = [
         ),
     ),
     Protection(
-        "active folders are looked at often",
+        "active folders are swept often",
         "katod.discover.catalog:Catalog.sweep_folders",
         lambda original: lambda self, folders: [],
         (f"{WATCHING}test_without_events_a_session_that_is_active_is_looked_at_often",),
     ),
     Protection(
-        "lost events have everything swept",
+        "lost events cause a full sweep",
         "katod.discover.watch:_Losses.emit",
         returning(None),
         (f"{WATCHING}test_after_lost_events_everything_is_looked_at",),
     ),
     Protection(
-        "what is written into a closed folder is new",
+        "files written into an unreadable folder are new",
         "katod.discover.catalog:Coverage.at",
         lambda original: lambda self, root, path: self._times.get(str(root.path), 0),
         (f"{WATCHING}test_a_folder_that_may_be_read_later_is_swept",),
@@ -137,7 +137,7 @@ PROTECTIONS = [
         (f"{WATCHING}test_a_source_that_may_be_read_later_is_read",),
     ),
     Protection(
-        "signals are heard",
+        "signals are handled",
         "katod.service.signals:Signals.install",
         lambda original: lambda cls: cls(),
         (
@@ -147,7 +147,7 @@ PROTECTIONS = [
         ),
     ),
     Protection(
-        "an old time may be that of a clock that was set",
+        "an old mtime may result from a clock change",
         "katod.discover.catalog:_is_by_the_clock",
         returning(value=False),
         (
@@ -156,25 +156,25 @@ PROTECTIONS = [
         ),
     ),
     Protection(
-        "an old time that somebody chose is old",
+        "an old mtime that was set explicitly is old",
         "katod.discover.catalog:_is_by_the_clock",
         returning(value=True),
         (f"{PROCESS}test_a_restored_session_is_history_whatever_the_clock_says",),
     ),
     Protection(
-        "a gap in time has everything swept",
+        "a gap in time causes a full sweep",
         "katod.discover.discovery:_Clock.is_full_due",
         trust_the_clock,
         (f"{PROCESS}test_after_a_sleep_everything_is_looked_at",),
     ),
     Protection(
-        "a passing error is no refusal",
+        "a transient error does not refuse a command",
         "katod.write.safe:is_transient",
         returning(value=False),
         (f"{PROCESS}test_a_run_that_may_open_little_refuses_nothing",),
     ),
     Protection(
-        "a source that cannot be read is tried again",
+        "an unreadable source is retried",
         "katod.schedule:Schedule.done",
         lambda original: lambda self, source, now: original(self, source, NEVER),
         (f"{PROCESS}test_a_daemon_that_may_open_nothing_goes_on_when_it_may",),
@@ -186,49 +186,49 @@ PROTECTIONS = [
         (f"{PROCESS}test_two_hundred_recordings_leak_nothing",),
     ),
     Protection(
-        "a ledger is looked at before it is opened",
+        "the ledger's files are checked before opening",
         "katod.store.integrity:check_files",
         returning(None),
         (DAMAGED, f"{LEDGER}test_a_blank_ledger_is_begun_anew"),
     ),
     Protection(
-        "a log that lost its middle is damaged",
+        "a log with a damaged middle is damage",
         "katod.store.integrity:_frames",
         returning(()),
         (f"{DAMAGED}[middle_of_the_log]",),
     ),
     Protection(
-        "a log that is gone is damage",
+        "a missing log is damage",
         "katod.store.integrity:_problem_of",
         need_no_log,
         (f"{DAMAGED}[the_log_missing]",),
     ),
     Protection(
-        "a ledger is checked when it is opened",
+        "the ledger is checked when opened",
         "katod.store.integrity:check_database",
         returning(None),
         (f"{LEDGER}test_no_page_of_a_ledger_can_be_lost_unnoticed",),
     ),
     Protection(
-        "a damaged ledger is told from one that cannot be used now",
+        "damage is distinguished from a temporary error",
         "katod.store.integrity:is_damage",
         returning(value=False),
         (f"{LEDGER}test_flipped_bytes_double_nothing",),
     ),
     Protection(
-        "a text that is none is damage",
+        "invalid UTF-8 in a text is damage",
         "katod.store.integrity:_code",
         lambda original: lambda error: original(error) if hasattr(error, "sqlite_errorcode") else 0,
         (f"{DAMAGED}[no_text]",),
     ),
     Protection(
-        "what a damaged ledger holds stays in it",
+        "errors do not show the content of a damaged ledger",
         "katod.store.integrity:safe_database_message",
         lambda original: str,
         (f"{LEDGER}test_what_a_damaged_ledger_holds_is_not_shown",),
     ),
     Protection(
-        "what katod never looked at is history",
+        "files that predate the first sweep are history",
         "katod.discover.catalog:_is_older",
         lambda original: lambda spec, path, seen, swept: swept > 0 and original(spec, path, seen, swept),
         (f"{LEDGER}test_without_its_ledger_katod_begins_anew",),
@@ -246,13 +246,13 @@ PROTECTIONS = [
         (f"{LEDGER}test_a_link_in_the_ledgers_place_is_refused",),
     ),
     Protection(
-        "a closed ledger is opened to its owner",
+        "the owner's access to the ledger is restored",
         "katod.store.integrity:make_private",
         returning(None),
         (f"{LEDGER}test_a_ledger_that_may_not_be_written_is_made_private_and_goes_on",),
     ),
     Protection(
-        "a file that cannot be opened now is no damage",
+        "a file that temporarily cannot be opened is not damage",
         "katod.store.integrity:is_damage",
         returning(value=True),
         (f"{PROCESS}test_a_run_that_may_open_little_refuses_nothing",),

@@ -1,4 +1,4 @@
-"""One entry of the lists, and the shortest ways to do without a function."""
+"""The type of a protection, and helpers that replace a function."""
 
 from types import FunctionType
 from typing import NamedTuple
@@ -9,8 +9,8 @@ from .hook import Without
 class Protection(NamedTuple):
     """A function without which tests fail.
 
-    `function` is `module:function` or `module:Class.method`. `without` receives it and returns what stands in its
-    place where katod is not protected: a function of the same signature.
+    `function` is `module:function` or `module:Class.method`. `without` receives it and returns its unprotected
+    replacement, a function with the same signature.
     """
 
     name: str
@@ -20,12 +20,12 @@ class Protection(NamedTuple):
 
 
 def returning(value):
-    """Return a `without`: the function does nothing and returns this value."""
+    """Return a `without` whose replacement does nothing and returns this value."""
     return lambda original: lambda *arguments, **named: value
 
 
 def given(**names):
-    """Return a `without`: the function stays, and global names of its module mean something else in it."""
+    """Return a `without` that keeps the function but replaces global names of its module in it."""
 
     def without(original):
         unknown = names.keys() - original.__globals__.keys()

@@ -1,4 +1,4 @@
-"""What becomes of session files."""
+"""Protections from changes to session files."""
 
 from .protection import Protection, returning
 
@@ -6,7 +6,7 @@ SOURCES, UPGRADE = "tests/faults/test_sources.py::", "tests/record/test_upgrade.
 
 
 def read_open_lines(original):
-    """What stands behind the last newline is a line, too."""
+    """Treat the text after the last newline as a line."""
 
     def read(self, cursor, budget, partial=None):
         batch = original(self, cursor, budget, partial)
@@ -20,7 +20,7 @@ def read_open_lines(original):
 
 
 def admit_all(original):
-    """Every event is new."""
+    """Admit every event as new."""
 
     def admit(self, event, source):
         original(self, event, source)
@@ -30,7 +30,7 @@ def admit_all(original):
 
 
 def know_by_inode(original):
-    """A new file with a known inode is the source that had it."""
+    """Treat a new file with a known inode as the source that had it."""
 
     def notice(self, root, path, seen):
         same = (source.path for source in self._by_path.values() if source.seen.ino == seen.ino)
@@ -40,7 +40,7 @@ def know_by_inode(original):
 
 
 def pass_over_what_was_gone(original):
-    """A source that was gone stays gone."""
+    """Ignore a source that reappears."""
 
     def notice(self, root, path, seen):
         known = self._by_path.get(path)
@@ -60,7 +60,7 @@ PROTECTIONS = [
         ),
     ),
     Protection(
-        "what stands before the offset is proven",
+        "the anchor before the offset is verified",
         "katod.tail.reader:SourceFile.verify_anchor",
         returning(None),
         (
@@ -72,7 +72,7 @@ PROTECTIONS = [
         ),
     ),
     Protection(
-        "what was recorded is known by its ids",
+        "recorded events are recognised by their ids",
         "katod.record.stream:SeenInLedger.admit",
         admit_all,
         (
@@ -83,25 +83,25 @@ PROTECTIONS = [
         ),
     ),
     Protection(
-        "a session is known by its name, not by its inode",
+        "a session is identified by its path, not its inode",
         "katod.discover.catalog:Catalog._notice",
         know_by_inode,
         (f"{SOURCES}test_a_session_with_the_inode_of_another_is_its_own",),
     ),
     Protection(
-        "a file that is there again is looked at",
+        "a file that reappears is read",
         "katod.discover.catalog:Catalog._notice",
         pass_over_what_was_gone,
         (f"{SOURCES}test_a_source_that_comes_back_goes_on",),
     ),
     Protection(
-        "what is older than the last sweep is history",
+        "files older than the last sweep are history",
         "katod.discover.catalog:_is_older",
         returning(value=False),
         (f"{SOURCES}test_a_session_restored_after_weeks_is_history",),
     ),
     Protection(
-        "a record behind a torn one is looked for",
+        "a record after a torn one is searched for",
         "katod.tail.decode:_next_record",
         lambda original: lambda text, after: len(text),
         (f"{SOURCES}test_a_record_glued_to_a_torn_one_is_read",),

@@ -1,4 +1,4 @@
-"""Records as agents write them, one class per agent. A new adapter gets its maker here; the compliance suite runs for it."""
+"""Records as agents write them, one class per agent. A new adapter's maker goes here; the compliance tests then run."""
 
 from typing import Final
 
@@ -55,5 +55,5 @@ __all__ = [
 MAKERS: Final[tuple[type[Maker], ...]] = (
     Claude, Codex, CodexLegacy, Copilot, Cursor, Gemini, GeminiDocument, OpenCode, Pi, Zot,
 )  # fmt: skip
-# One that appends lines, one that rewrites a document, one that keeps a database.
+# One agent that appends lines, one that rewrites a document, one that keeps a database.
 OF_EACH_NATURE: Final[tuple[type[Maker], ...]] = (Claude, GeminiDocument, OpenCode)

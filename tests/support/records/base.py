@@ -1,7 +1,7 @@
-"""What the sessions of all agents have in common: a place below the home, a file that grows, and a neutral language.
+"""What the sessions of all agents share: a place below the home, a growing file, and an agent-neutral language.
 
-`Said` is one thing that happens in a conversation, in terms of no agent; `Maker.records` writes it down as the agent
-does. What an agent's format cannot express is listed in `ABSENT`, with the reason.
+`Said` is one item of a conversation, independent of any agent; `Maker.records` writes it in the agent's format.
+`ABSENT` lists what a format cannot express, with the reason.
 """
 
 import json
@@ -21,13 +21,13 @@ Record = dict[str, Any]
 
 
 class Home(Protocol):
-    """Whatever has a home directory: a `World`, mostly."""
+    """Anything with a home directory, usually a `World`."""
 
     home: Path
 
 
 class Said(NamedTuple):
-    """One thing that happens: user, assistant, call, result, or unknown."""
+    """One item: user, assistant, call, result, or unknown."""
 
     what: str
     text: str = ""
@@ -35,22 +35,22 @@ class Said(NamedTuple):
 
 
 def user(text: str) -> Said:
-    """The person types."""
+    """Return a message that the person typed."""
     return Said("user", text)
 
 
 def says(text: str) -> Said:
-    """The assistant answers."""
+    """Return a message of the assistant."""
     return Said("assistant", text)
 
 
 def calls(call: str, command: str) -> Said:
-    """The assistant runs a command."""
+    """Return a command that the assistant runs."""
     return Said("call", command, call)
 
 
 def result(call: str, text: str) -> Said:
-    """The command's result."""
+    """Return the result of a command."""
     return Said("result", text, call)
 
 
@@ -58,7 +58,7 @@ UNKNOWN: Final = Said("unknown", "of a kind that nobody has seen")
 
 
 def line(record: Record | bytes | str) -> bytes:
-    """Return one record as a line of the session file; text and bytes stay as they are."""
+    """Return one record as a line of the session file; text and bytes stay unchanged."""
     if isinstance(record, bytes):
         return record
     if isinstance(record, str):
@@ -67,25 +67,25 @@ def line(record: Record | bytes | str) -> bytes:
 
 
 def moment() -> str:
-    """Return the present time as agents write it."""
+    """Return the current time as agents write it."""
     return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def milliseconds() -> int:
-    """Return the present time in milliseconds."""
+    """Return the current time in milliseconds."""
     return time.time_ns() // 1_000_000
 
 
 class Maker(ABC):
-    """One session: makes its records and, given a home, writes them where the agent keeps them.
+    """One session: creates its records and, if it has a home, writes them where the agent keeps them.
 
-    `append` writes exactly what it is given. `say` and `put` write a whole session: its opening first, and they
-    remember what was written, so that `rewrite` can write it again.
+    `append` writes exactly what it is given. `say` and `put` write the session's opening first and remember all
+    records, so that `rewrite` can write them again.
     """
 
     agent: ClassVar[str]
     SESSION: ClassVar[str] = SESSION
-    # What the format has no form for (result, torn, sub-agent, fork, cwd), each with the reason.
+    # What the format cannot express (result, torn, sub-agent, fork, cwd), each with the reason.
     ABSENT: ClassVar[dict[str, str]] = {}
     path: Path
 
@@ -103,40 +103,40 @@ class Maker(ABC):
 
     @abstractmethod
     def place(self) -> str:
-        """Return where the file is, below the home."""
+        """Return the path of the file, relative to the home."""
 
     @abstractmethod
     def records(self, said: Said) -> list[Record]:
-        """Return the native records of one thing that happens."""
+        """Return the native records of one item."""
 
     @abstractmethod
     def wrapped(self, text: str) -> list[Record]:
-        """Return text that the client put there under the person's name: commands in it are ignored."""
+        """Return text that the client wrote in the person's name; commands in it are ignored."""
 
     def opening(self) -> list[Record]:
-        """Return what the agent writes before anything is said."""
+        """Return what the agent writes before the first message."""
         return []
 
     def next(self) -> int:
-        """Return a running number."""
+        """Return the next number."""
         self.count += 1
         return self.count
 
     # -- the file -----------------------------------------------------------------------------------
 
     def append(self, *records: Record | bytes | str) -> Self:
-        """Append records, or raw bytes, as they are."""
+        """Append records, or raw bytes, unchanged."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with self.path.open("ab", buffering=0) as file:
             file.write(b"".join(map(line, records)))
         return self
 
     def say(self, *things: Said) -> Self:
-        """Have things happen, and write them down."""
+        """Write the records of these items."""
         return self.put(*(record for said in things for record in self.records(said)))
 
     def put(self, *records: Record) -> Self:
-        """Write records, after the opening of the session."""
+        """Write records, after the opening if this is the first write."""
         if not self.opened:
             self.opened = True
             records = (*self.opening(), *records)
@@ -161,9 +161,9 @@ class Maker(ABC):
         return self
 
     def document(self) -> list[Record]:
-        """Return the whole session as katod reads it, where it is read as one record."""
+        """Return the whole session as katod reads it, if it is read as one record."""
         return []
 
     def tells(self, moment: str) -> bool:
-        """Return whether the source holds this time."""
+        """Return whether the source contains this time."""
         return moment in self.path.read_text()

@@ -1,4 +1,4 @@
-"""Claude Code: one file a session, one record a line."""
+"""Claude Code: one file per session, one record per line."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -9,17 +9,17 @@ _BEGAN = datetime(2026, 2, 10, 22, 36, 18, tzinfo=UTC)
 
 
 class Claude(Maker):
-    """A session of Claude Code, a minute between two records."""
+    """A Claude Code session, with one minute between records."""
 
     agent = "claude"
 
     def place(self, folder: str = "-home-me-app") -> str:
-        """Return the file of the session, or of its sub-agent."""
+        """Return the path of the session, or of its sub-agent."""
         base = f".claude/projects/{folder}/{self.session}"
         return f"{base}/subagents/agent-{self.subagent}.jsonl" if self.subagent else f"{base}.jsonl"
 
     def record(self, kind: str, **fields: Any) -> Record:
-        """Return a record with the envelope that all have."""
+        """Return a record with the common envelope."""
         number = self.next()
         time = _BEGAN + timedelta(minutes=number)
         return {
@@ -30,15 +30,15 @@ class Claude(Maker):
         } | fields  # fmt: skip
 
     def user(self, text: Any, **fields: Any) -> Record:
-        """Return what the person typed, or a list of blocks."""
+        """Return a typed message, or one with a list of blocks."""
         return self.record("user", message={"role": "user", "content": text}, **fields)
 
     def typed(self, text: str) -> Record:
-        """Return what the person typed in the form that leaves no doubt: whatever it begins with, it is theirs."""
+        """Return a message that is explicitly marked as typed, whatever it begins with."""
         return self.user(text, promptSource="typed")
 
     def says(self, *blocks: Any, **fields: Any) -> Record:
-        """Return what the assistant says: texts or blocks."""
+        """Return an assistant message of texts or blocks."""
         content = [{"type": "text", "text": block} if isinstance(block, str) else block for block in blocks]
         message = {
             "id": f"msg_{self.count + 1}", "type": "message", "role": "assistant", "model": "claude-opus-4-6",
@@ -47,7 +47,7 @@ class Claude(Maker):
         return self.record("assistant", message=message | fields.pop("message", {}), **fields)
 
     def thinks(self, text: str) -> Record:
-        """Return what the assistant thinks."""
+        """Return a thinking block of the assistant."""
         return self.says({"type": "thinking", "thinking": text})
 
     def calls(self, call: str, name: str, **arguments: Any) -> Record:
@@ -64,7 +64,7 @@ class Claude(Maker):
         return self.user([block | ({"is_error": True} if error else {})], **({"toolUseResult": content} | fields))
 
     def records(self, said: Said) -> list[Record]:
-        """Return one record each."""
+        """Return one record for each item."""
         side = {"isSidechain": True, "agentId": self.subagent} if self.subagent else {}
         match said.what:
             case "user":

@@ -1,4 +1,4 @@
-"""Codex: one file a rollout, paginated, or legacy before it numbered its records."""
+"""Codex: one file per rollout, paginated or, before records were numbered, legacy."""
 
 import json
 from typing import Any, ClassVar
@@ -7,7 +7,7 @@ from tests.support.records.base import THREAD, Maker, Record, Said
 
 
 class Codex(Maker):
-    """A thread of Codex, a second between two records."""
+    """A Codex thread, with one second between records."""
 
     agent = "codex"
     SESSION = THREAD
@@ -15,7 +15,7 @@ class Codex(Maker):
     ABSENT: ClassVar[dict[str, str]] = {"sub-agent": "a thread of its own says so in its first record, not by its path"}
 
     def place(self, folder: str = "2026/02/10", rollout: str = "") -> str:
-        """Return the file of the thread, or of another rollout of it."""
+        """Return the path of the thread, or of another rollout of it."""
         name = f"rollout-2026-02-10T23-36-18-{self.session}{f'_{rollout}' if rollout else ''}.jsonl"
         return f".codex/sessions/{folder}/{name}"
 
@@ -37,11 +37,11 @@ class Codex(Maker):
         return self.record("session_meta", payload | mode | fields)
 
     def opening(self) -> list[Record]:
-        """Return the first record."""
+        """Return the first record of a rollout."""
         return [self.meta()]
 
     def user(self, text: str) -> Record:
-        """Return what the person typed, in the form that counts."""
+        """Return a typed message, in the form that katod reads."""
         if not self.paginated:
             return self.record("event_msg", {"type": "user_message", "message": text})
         return self._item("UserMessage", content=[{"type": "text", "text": text}])
@@ -49,14 +49,14 @@ class Codex(Maker):
     typed = user
 
     def says(self, text: str) -> Record:
-        """Return what the assistant says, in the form that counts."""
+        """Return an assistant message, in the form that katod reads."""
         if not self.paginated:
             block = {"type": "output_text", "text": text}
             return self.record("response_item", {"type": "message", "role": "assistant", "content": [block]})
         return self._item("AgentMessage", content=[{"type": "Text", "text": text}])
 
     def thinks(self, text: str) -> Record:
-        """Return what the assistant thinks (paginated rollouts only)."""
+        """Return the assistant's thinking (paginated rollouts only)."""
         return self._item("Reasoning", summary_text=[text], raw_content=[])
 
     def runs(self, call: str, command: str) -> Record:
@@ -74,7 +74,7 @@ class Codex(Maker):
         return self.record("event_msg", {"type": "item_completed", "thread_id": self.session, "item": item})
 
     def records(self, said: Said) -> list[Record]:
-        """Return the form that counts, of each."""
+        """Return the record of an item that katod reads."""
         match said.what:
             case "user":
                 return [self.user(said.text)]
@@ -87,11 +87,11 @@ class Codex(Maker):
         return [self.record("never_seen", {"note": said.text})]
 
     def wrapped(self, text: str) -> list[Record]:
-        """Return the environment that the client describes."""
+        """Return the client's description of the environment."""
         return [self.user(f"<environment_context>\n{text}\n</environment_context>")]
 
 
 class CodexLegacy(Codex):
-    """A thread of Codex before it numbered its records."""
+    """A Codex thread from before records were numbered."""
 
     paginated = False

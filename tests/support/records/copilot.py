@@ -1,4 +1,4 @@
-"""Copilot CLI: one folder a session, one event a line."""
+"""Copilot CLI: one folder per session, one event per line."""
 
 from typing import ClassVar
 
@@ -6,7 +6,7 @@ from tests.support.records.base import Maker, Record, Said, moment
 
 
 class Copilot(Maker):
-    """A session of Copilot CLI."""
+    """A Copilot CLI session."""
 
     agent = "copilot"
     ABSENT: ClassVar[dict[str, str]] = {"sub-agent": "what a sub-agent says is in no file that is known"}
@@ -16,7 +16,7 @@ class Copilot(Maker):
         return f".copilot/session-state/{self.session}/events.jsonl"
 
     def opening(self) -> list[Record]:
-        """Return the start."""
+        """Return the start event."""
         data = {"sessionId": self.session, "copilotVersion": "1.0.70", "context": {"cwd": self.cwd, "branch": "main"}}
         return [self.envelope("session.start", data)]
 
@@ -31,7 +31,7 @@ class Copilot(Maker):
         }
 
     def records(self, said: Said) -> list[Record]:
-        """Return the events of each."""
+        """Return the events of one item."""
         model = "claude-sonnet-4.6"
         match said.what:
             case "user":
@@ -51,5 +51,5 @@ class Copilot(Maker):
         return [self.envelope("never.seen", {"note": said.text})]
 
     def wrapped(self, text: str) -> list[Record]:
-        """Return instructions that the client found."""
+        """Return instructions that the client discovered."""
         return [self.envelope("user.message", {"content": text, "source": "instruction-discovery"})]

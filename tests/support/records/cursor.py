@@ -1,4 +1,4 @@
-"""Cursor: one transcript a session, without results or ids."""
+"""Cursor: one transcript per session, without results or ids."""
 
 from datetime import UTC, datetime
 from typing import ClassVar
@@ -7,7 +7,7 @@ from tests.support.records.base import Maker, Record, Said
 
 
 class Cursor(Maker):
-    """A session of Cursor."""
+    """A Cursor session."""
 
     agent = "cursor"
     ABSENT: ClassVar[dict[str, str]] = {
@@ -17,12 +17,12 @@ class Cursor(Maker):
     }
 
     def place(self) -> str:
-        """Return the transcript in the folder of the session."""
+        """Return the path of the transcript, in the session's folder."""
         folder = f".cursor/projects/home-me-app/agent-transcripts/{self.session}"
         return f"{folder}/subagents/{self.subagent}.jsonl" if self.subagent else f"{folder}/{self.session}.jsonl"
 
     def records(self, said: Said) -> list[Record]:
-        """Return a line each, and none for a result."""
+        """Return one line for each item, none for a result."""
         match said.what:
             case "user":
                 stamp = datetime.now(UTC).strftime("%A, %b %-d, %Y, %-I:%M %p (UTC+0)")
@@ -37,7 +37,7 @@ class Cursor(Maker):
         return [{"type": "never_seen", "note": said.text}]
 
     def wrapped(self, text: str) -> list[Record]:
-        """Return what the client tells the model."""
+        """Return context that the client gives to the model."""
         return [_cursor("user", f"<available_subagent_types>\n{text}\n</available_subagent_types>")]
 
 

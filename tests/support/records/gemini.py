@@ -1,4 +1,4 @@
-"""Gemini CLI: one file of lines a session; before 0.39 one document, rewritten in place."""
+"""Gemini CLI: one file of lines per session; before 0.39 one document, rewritten in place."""
 
 import json
 from collections.abc import Callable
@@ -8,12 +8,12 @@ from tests.support.records.base import Maker, Record, Said, moment
 
 
 class Gemini(Maker):
-    """A session of Gemini CLI."""
+    """A Gemini CLI session."""
 
     agent = "gemini"
 
     def place(self) -> str:
-        """Return the file, whose name holds eight digits of the id; a sub-agent has the whole id as its folder."""
+        """Return the path of the file, which contains eight digits of the id; a sub-agent's folder has the whole id."""
         chats = self.world.home / ".gemini/tmp/app/chats"
         chats.mkdir(parents=True, exist_ok=True)
         (chats.parent / ".project_root").write_text(self.cwd)
@@ -27,7 +27,7 @@ class Gemini(Maker):
         return [{"sessionId": self.session, "projectHash": "0" * 64, "startTime": moment(), "kind": kind}]
 
     def records(self, said: Said) -> list[Record]:
-        """Return a message; one with a call comes again when the call has ended."""
+        """Return a message; one with a call is repeated when the call has ended."""
         row: Record = {"id": f"m{self.next()}", "timestamp": moment()}
         match said.what:
             case "user":
@@ -45,13 +45,13 @@ class Gemini(Maker):
         return [row | {"type": "never-seen", "note": said.text}]
 
     def wrapped(self, text: str) -> list[Record]:
-        """Return the preamble."""
+        """Return the session context that the client adds."""
         content = [{"text": f"<session_context>\n{text}\n</session_context>"}]
         return [{"id": f"m{self.next()}", "timestamp": moment(), "type": "user", "content": content}]
 
 
 class GeminiDocument(Gemini):
-    """A session of Gemini CLI before 0.39."""
+    """A Gemini CLI session from before 0.39."""
 
     ABSENT: ClassVar[dict[str, str]] = {
         "torn": "a half-written document is left until it is complete",
@@ -59,11 +59,11 @@ class GeminiDocument(Gemini):
     }
 
     def place(self) -> str:
-        """Return the document of the session."""
+        """Return the path of the session's document."""
         return super().place().removesuffix("l")
 
     def write(self, *records: Record) -> Self:
-        """Change the document: a message that comes again replaces itself."""
+        """Update the document; a repeated message replaces the earlier one."""
         for record in records:
             known = [n for n, item in enumerate(self.items) if "id" in item and item["id"] == record.get("id")]
             if known:
@@ -73,7 +73,7 @@ class GeminiDocument(Gemini):
         return self._save()
 
     def rewrite(self, keep: Callable[[int, Record], bool] = lambda *_: True) -> Self:
-        """Write the document with what is kept of it, in place."""
+        """Rewrite the document in place with the messages to keep."""
         self.items = [record for n, record in enumerate(self.items) if keep(n, record)]
         return self._save()
 

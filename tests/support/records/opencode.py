@@ -1,4 +1,4 @@
-"""OpenCode: all sessions in one database, rows that change until they are complete."""
+"""OpenCode: all sessions in one database, whose rows change until they are complete."""
 
 import json
 import sqlite3
@@ -13,7 +13,7 @@ from tests.support.records.base import Home, Maker, Record, Said, milliseconds
 
 
 class OpenCode(Maker):
-    """A session of OpenCode; its owner, who has the database open, is this process."""
+    """An OpenCode session; this process is its owner and keeps the database open."""
 
     agent = "opencode"
     ABSENT: ClassVar[dict[str, str]] = {
@@ -25,7 +25,7 @@ class OpenCode(Maker):
         super().__init__(world, session, **named)
         self.prompt, self.created = "", milliseconds()
         self.database = sqlite3.connect(self.path, isolation_level=None)
-        weakref.finalize(self, self.database.close)  # its owner ends with the test
+        weakref.finalize(self, self.database.close)  # the owner ends with the test
         self.run(
             "PRAGMA journal_mode=WAL",
             "CREATE TABLE IF NOT EXISTS session (id TEXT PRIMARY KEY, parent_id TEXT, directory TEXT, title TEXT,"
@@ -41,12 +41,12 @@ class OpenCode(Maker):
         )
 
     def place(self) -> str:
-        """Return the database; the session is one in it."""
+        """Return the path of the database, which contains the session."""
         self.id = f"ses_{self.session[:8]}"
         return ".local/share/opencode/opencode.db"
 
     def run(self, *statements: str | tuple[str, tuple[Any, ...]]) -> None:
-        """Execute statements, each alone or with its values."""
+        """Execute statements, each with its values if it has any."""
         for statement in statements:
             self.database.execute(*([statement] if isinstance(statement, str) else statement))
 
@@ -68,7 +68,7 @@ class OpenCode(Maker):
             return [json.loads(line.data) for line in file.read(Position(), 0).lines]
 
     def age(self) -> Self:
-        """Make everything date from 1970."""
+        """Date everything to 1970."""
         for record in self.items:
             record["data"] |= {"time": {"created": 1, "start": 1, "end": 2, "completed": 2}}
         self.rewrite()
@@ -77,13 +77,13 @@ class OpenCode(Maker):
         return self
 
     def tells(self, moment: str) -> bool:
-        """Return whether a row holds this time."""
+        """Return whether a row contains this time."""
         told = round(datetime.fromisoformat(moment).timestamp() * 1000)
         kept = [row[0] for row in self.database.execute("SELECT data FROM message UNION ALL SELECT data FROM part")]
         return str(told) in " ".join(kept) or told == self.created
 
     def rewrite(self, keep: Callable[[int, Record], bool] = lambda *_: True) -> Self:
-        """Delete and insert all rows."""
+        """Delete all rows and insert the ones to keep."""
         kept = [record for n, record in enumerate(self.items) if keep(n, record)]
         self.items = []
         self.run("DELETE FROM message", "DELETE FROM part")
@@ -100,7 +100,7 @@ class OpenCode(Maker):
         return {"table": "part", "id": f"prt_{self.next():08d}", "message": message["id"], "data": data}
 
     def records(self, said: Said) -> list[Record]:
-        """Return a message with one part each; a tool's part changes until the tool has ended."""
+        """Return a message with one part; a tool's part changes until the tool has ended."""
         if said.what == "user":
             row = self.message("user")
             self.prompt = row["id"]
@@ -126,7 +126,7 @@ class OpenCode(Maker):
         return [row, empty, whole, ended]
 
     def wrapped(self, text: str) -> list[Record]:
-        """Return what the client adds to a prompt."""
+        """Return text that the client adds to a prompt."""
         row = self.message("user")
         self.prompt = row["id"]
         return [row, self.part(row, type="text", text=text, synthetic=True)]

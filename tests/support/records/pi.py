@@ -1,4 +1,4 @@
-"""Pi: one file a session, its entries a tree."""
+"""Pi: one file per session, whose entries form a tree."""
 
 from typing import Any, ClassVar
 
@@ -6,13 +6,13 @@ from tests.support.records.base import Maker, Record, Said, moment
 
 
 class Pi(Maker):
-    """A session of Pi."""
+    """A Pi session."""
 
     agent = "pi"
     ABSENT: ClassVar[dict[str, str]] = {"sub-agent": "Pi has none"}
 
     def place(self) -> str:
-        """Return the file in the folder of the project."""
+        """Return the path of the file, in the project's folder."""
         return f".pi/agent/sessions/--home-me-app--/2026-02-10T22-36-00-000Z_{self.session}.jsonl"
 
     def opening(self) -> list[Record]:
@@ -24,7 +24,7 @@ class Pi(Maker):
         return {"type": kind, "id": f"{self.next():08x}", "parentId": None, "timestamp": moment()} | fields
 
     def records(self, said: Said) -> list[Record]:
-        """Return an entry each."""
+        """Return one entry for each item."""
         model = {"provider": "x", "model": "glm-5", "stopReason": "stop"}
         match said.what:
             case "user":
@@ -43,5 +43,5 @@ class Pi(Maker):
         return [self.entry("never_seen", note=said.text)]
 
     def wrapped(self, text: str) -> list[Record]:
-        """Return a message of an extension."""
+        """Return a message from an extension."""
         return [self.entry("custom_message", customType="hint", content=text, display=True)]

@@ -1,4 +1,4 @@
-"""zot: one file a session, below a folder a project."""
+"""zot: one file per session, in one folder per project."""
 
 from typing import ClassVar
 
@@ -6,7 +6,7 @@ from tests.support.records.base import Maker, Record, Said, moment
 
 
 class Zot(Maker):
-    """A session of zot."""
+    """A zot session."""
 
     agent = "zot"
     ABSENT: ClassVar[dict[str, str]] = {
@@ -14,7 +14,7 @@ class Zot(Maker):
     }
 
     def place(self) -> str:
-        """Return the file in the folder of the project."""
+        """Return the path of the file, in the project's folder."""
         return f".local/state/zot/sessions/0123456789abcdef/20260210-223600-{self.session[:8]}.jsonl"
 
     def opening(self) -> list[Record]:
@@ -30,7 +30,7 @@ class Zot(Maker):
         return [{"type": "meta", "meta": meta}]
 
     def records(self, said: Said) -> list[Record]:
-        """Return a row each, and the usage of an answer."""
+        """Return one row for each item, and the usage after an answer."""
         match said.what:
             case "user":
                 return [_zot("user", {"text": said.text})]

@@ -1,6 +1,6 @@
-"""Run by each Python that a test starts: its katod lacks the protection that the environment names.
+"""Runs at the start of each Python that a test starts, and removes the protection that the environment names.
 
-The lists are not imported as a part of `tests`, which would load pytest: some tests measure time and memory.
+`protections` is not imported from `tests`, because that would load pytest, and some tests measure time and memory.
 """
 
 import os
