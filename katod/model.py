@@ -113,7 +113,7 @@ class Options:
     time_zone: str = "UTC"
     subagents: bool = False
     assets: str = ""  # the folder beside the output where attachments are saved
-    agents: str = ""  # the folder beside the output where its sub-agents are recorded
+    subagents_folder: str = ""  # the folder beside the output where its sub-agents are recorded
     recorder: str = ""  # the version of katod that started it, as named in the front matter
     rules: int = 1  # the version of the redaction rules
 

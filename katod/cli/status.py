@@ -18,7 +18,7 @@ from katod.store.ledger import LEDGER_NAME, Ledger
 from katod.store.rows import OutputRow, SessionRow, SourceRow
 
 _LAST = 10
-_QUARANTINED = "moved aside; a new one was created. Type ::start to record again, then delete this file"
+_QUARANTINED = "quarantined; a new one was created. Type ::start to record again, then delete this file"
 
 
 @click.command()

@@ -24,7 +24,7 @@ class TargetScope:
     project: Path | None  # the session's first working directory
     project_folder: str  # its folder inside the output directory
     allowed: tuple[Path, ...]
-    agents: tuple[Path, ...]  # the agents' roots and katod's state directory, which are never written to
+    protected: tuple[Path, ...]  # the agents' roots and katod's state directory, which are never written to
     home: Path
     format: str
 
@@ -83,7 +83,7 @@ def _project(scope: TargetScope) -> Path:
         raise TargetRefused("the session has no project directory", hint="use a name without a slash")
     resolved = project.resolve()
     too_wide = resolved in (Path("/"), scope.home.resolve())
-    if too_wide or any(_is_within(agent, resolved) for agent in scope.agents):
+    if too_wide or any(_is_within(agent, resolved) for agent in scope.protected):
         raise TargetRefused(
             "the session's directory is not a project: it is /, your home directory, or it contains one of an agent",
             hint="use a name without a slash",
@@ -138,7 +138,7 @@ def _with_format(parts: tuple[str, ...], default: str, formats: tuple[str, ...])
 
 def _outside_agents(path: Path, scope: TargetScope) -> None:
     resolved = path.parent.resolve() / path.name
-    if any(_is_within(resolved, agent) for agent in scope.agents):
+    if any(_is_within(resolved, agent) for agent in scope.protected):
         raise TargetRefused(
             "the path is in an agent's directory or katod's state directory", hint="use another directory"
         )

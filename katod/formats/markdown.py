@@ -210,7 +210,7 @@ class Markdown:
         if not self._options.subagents or self._options.tools == "none":
             return ""
         name = slug(event.payload["subagent"], 100)
-        link = f"[transcript](<{self._options.agents}/agent-{name}.md>)"
+        link = f"[transcript](<{self._options.subagents_folder}/agent-{name}.md>)"
         return self._item(f"  - {link}" if self._list else f"- sub-agent: {link}", self._list)
 
     # -- shared helpers -----------------------------------------------------------------------------

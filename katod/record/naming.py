@@ -36,7 +36,7 @@ class OutputNaming:
             project=Path(metadata.cwd) if metadata.cwd else None,
             project_folder=self._folder(metadata.cwd),
             allowed=tuple(Path(root).expanduser() for root in output.allowed_roots),
-            agents=self.policy.protected,
+            protected=self.policy.protected,
             home=self.policy.home,
             format=output.format,
         )
@@ -53,7 +53,9 @@ class OutputNaming:
     def of_subagent(self, parent: OutputRow, subagent: str) -> Target:
         """Return where a sub-agent of a recorded session is recorded: beside its parent's output."""
         name = f"agent-{slug(subagent, 100)}{parent.path.suffix}"
-        return self._free(Target(parent.root, (*parent.parts[:-1], parent.options.agents, name), parent.format))
+        return self._free(
+            Target(parent.root, (*parent.parts[:-1], parent.options.subagents_folder, name), parent.format)
+        )
 
     def _free(self, first: Target) -> Target:
         for number in range(1, _MOST_NUMBERS):
@@ -87,7 +89,7 @@ class OutputNaming:
         if metadata.cwd:
             self._ledger.add_project(self._folder(metadata.cwd), metadata.cwd)
         stem = target.parts[-1].rpartition(".")[0]
-        options = replace(self.policy.options(), assets=f"{stem}.assets", agents=f"{stem}.agents")
+        options = replace(self.policy.options(), assets=f"{stem}.assets", subagents_folder=f"{stem}.agents")
         shown = {name: value for name, value in metadata.state().items() if name in _IN_HEAD}
         head = {"key": list(metadata.key), "metadata": shown}
         version = FORMATS[target.format].version

@@ -114,7 +114,9 @@ def refuse_link(path: Path) -> None:
     """Raise LedgerError for a symbolic link: its target may belong to someone else."""
     for name in (path, _wal_path(path)):
         if name.is_symlink():
-            raise LedgerError("must not be a symbolic link", path=name, hint="replace the link with the file, or delete it")
+            raise LedgerError(
+                "must not be a symbolic link", path=name, hint="replace the link with the file, or delete it"
+            )
 
 
 def check_files(path: Path) -> None:

@@ -177,7 +177,7 @@ def _lines_like(data: bytes, digest: str) -> Iterator[int]:
 
 
 def _ends(data: bytes) -> Iterator[int]:
-    """Yield the ends of lines, last first, with and without the newline: katod may have added it to a line of another program."""
+    """Yield the ends of lines, last first, and of the last one without newline too: katod may have added that."""
     at = len(data)
     if not data.endswith(b"\n"):
         yield at

@@ -68,7 +68,7 @@ def _step(fd: int, part: str, *, make: bool) -> int:
 
 
 def open_file(parent: int, name: str, *, create: bool) -> int:
-    """Open a file for appending, a new one exclusively. Raises OSError, or TargetRefused if it is not a regular file."""
+    """Open a file for appending, a new one exclusively. Raises OSError; TargetRefused if it is not a regular file."""
     flags = _FILE | os.O_CREAT | os.O_EXCL if create else _FILE
     try:
         fd = os.open(name, flags, PRIVATE_FILE, dir_fd=parent)

@@ -33,7 +33,7 @@ def scope(tmp_path):
         project=home / "work/app",
         project_folder="app",
         allowed=(home / "notes",),
-        agents=(home / ".claude", home / ".codex"),
+        protected=(home / ".claude", home / ".codex"),
         home=home,
         format="markdown",
     )
@@ -210,7 +210,7 @@ def test_name_of_200_bytes_is_taken(scope):
 def test_path_is_refused_where_the_session_has_no_good_project(scope, project):
     """A relative path needs a project that is not the root, the home directory or a parent of an agent's folder."""
     there = {"home": scope.home, "around an agent": scope.home / "x", "an agent": scope.home / ".claude"}
-    moved = replace(scope, agents=(scope.home / "x/.claude", scope.home / ".claude"))
+    moved = replace(scope, protected=(scope.home / "x/.claude", scope.home / ".claude"))
     path = there.get(project) or (project and Path(project))
     refused("docs/auth.md", replace(moved, project=path))
     assert resolve("auth", replace(moved, project=path)).root == scope.output

@@ -58,6 +58,7 @@ FAULTS = {
     "two daemons": "the second refuses to start; after a kill the next one starts at once",
     "ledger damaged": "quarantined and reported; no old command runs, nothing is written again",
     "ledger blank": "replaced by a new one; no old command runs",
+    "ledger on a read-only disk": "katod exits with one line; it continues once it can write",
     "ledger of a newer katod": "refused, and left unchanged",
     "clock set, machine suspended": "nothing is missed, no time is invented",
     "descriptors run out": "files that cannot be opened are retried",

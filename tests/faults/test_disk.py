@@ -118,7 +118,7 @@ HINDRANCES = {
     a_symlink: "not a regular file",
     a_hard_link: "hard link",
     a_linked_folder: "symbolic link",
-    a_file_for_a_folder: "not a folder",
+    a_file_for_a_folder: "not a directory",
 }
 
 

@@ -318,7 +318,7 @@ def test_a_ledger_that_may_not_be_written_is_made_private_and_goes_on(world):
     goes_on(world)
 
 
-@pytest.mark.fault("ledger damaged")
+@pytest.mark.fault("ledger on a read-only disk")
 @pytest.mark.parametrize(
     ("name", "problem"),
     [pytest.param("", "cannot be used", marks=pytest.mark.slow), ("ledger.db", "cannot be written")],

@@ -176,7 +176,11 @@ def test_a_new_output_freezes_options_and_head(home):
     row = home.use(tools="full").make(home.session, home.naming.named("auth", known), known)
     assert row == home.ledger.output_at(row.path)
     assert (row.format, row.version) == ("markdown", FORMATS["markdown"].version)
-    assert (row.options.tools, row.options.assets, row.options.agents) == ("full", "auth.assets", "auth.agents")
+    assert (row.options.tools, row.options.assets, row.options.subagents_folder) == (
+        "full",
+        "auth.assets",
+        "auth.agents",
+    )
     shown = {"title": KNOWN["title"], "cwd": CWD, "branch": "main", "model": "m"}
     assert row.head == {"key": list(KEY), "metadata": shown}
 
@@ -195,7 +199,7 @@ def test_a_project_has_its_folder_from_its_first_output_on(home):
 def test_a_look_up_writes_nothing(home):
     """A lookup writes neither a row nor a folder, so a command that is refused later leaves no trace."""
     parent = OutputRow(
-        0, 1, home.world.out, home.world.out / "app" / "n.md", "markdown", 1, Options(agents="n.agents"), {}
+        0, 1, home.world.out, home.world.out / "app" / "n.md", "markdown", 1, Options(subagents_folder="n.agents"), {}
     )
     before = home.ledger.db.total_changes
     home.naming.generated(metadata())

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 import traceback
@@ -16,6 +17,7 @@ from pytest import MonkeyPatch  # noqa: PT013 - the class, for an annotation
 
 import katod
 from katod.cli import app
+from katod.cli.config import default_config
 from katod.config import Settings, load
 from katod.daemon import run_daemon
 from katod.log import EventLog
@@ -28,10 +30,8 @@ SOURCE: Final = Path(katod.__file__).parents[1]
 MEMORY: Final = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
 FAILED: Final = 98  # the exit code of a child process that raised
 CUT: Final = 99  # the exit code of a child process that a test ended in the middle of its work
-_OF_AGENTS: Final = (
-    "CLAUDE_CONFIG_DIR", "CODEX_HOME", "COPILOT_HOME", "CURSOR_DATA_DIR", "GEMINI_CLI_HOME", "NOTIFY_SOCKET",
-    "OPENCODE_DB", "PI_CODING_AGENT_DIR", "TZ", "XDG_DATA_HOME", "XDG_STATE_HOME", "ZOT_HOME",
-)  # fmt: skip
+# Variables that change where agents keep their sessions (the configuration names each), or what katod does.
+_REMOVED: Final = {*re.findall(r"\$([A-Z_]+)", default_config().decode()), "NOTIFY_SOCKET", "TZ"}
 # A process whose katod lacks a protection passes that on (tests/faults/protections/hook.py).
 _LACKING: Final = ("KATOD_WITHOUT", "PYTHONPATH")
 _SECTIONS: Final = {  # the section of every setting; setting names are unique
@@ -61,7 +61,7 @@ class World:
         self.project.mkdir(parents=True, exist_ok=True)
         self.configure()
         if monkeypatch is not None:
-            for name in _OF_AGENTS:
+            for name in _REMOVED:
                 monkeypatch.delenv(name, raising=False)
             for name, value in self.variables.items():
                 monkeypatch.setenv(name, value)
