@@ -213,9 +213,20 @@ class _Reader:
             raise self._wrong(("output", "time_zone"), "must be `local` or an IANA name like Europe/Berlin")
         if not _is_absolute(settings.output.directory):
             raise self._wrong(("output", "directory"), "must be an absolute path, or start with ~/")
-        if not all(_is_absolute(root) for root in settings.output.allowed_roots):
-            raise self._wrong(("output", "allowed_roots"), "must contain absolute paths, or paths that start with ~/")
+        self._check_paths(("output", "allowed_roots"), settings.output.allowed_roots)
+        self._check_globs(("recording", "exclude"), settings.recording.exclude)
+        self._check_globs(("recording", "auto"), settings.recording.auto)
+        for name, agent in settings.agents.items():
+            self._check_paths(("agents", name, "roots"), agent.roots)
         self._check_filename(settings)
+
+    def _check_paths(self, where: tuple[str, ...], paths: tuple[str, ...]) -> None:
+        if not all(map(_is_absolute, paths)):
+            raise self._wrong(where, "must contain absolute paths, or paths that start with ~/")
+
+    def _check_globs(self, where: tuple[str, ...], globs: bool | tuple[str, ...]) -> None:
+        if not isinstance(globs, bool) and any(glob.startswith("~") and not _is_absolute(glob) for glob in globs):
+            raise self._wrong(where, "must not contain another user's home directory: only ~/ is expanded")
 
     def _check_filename(self, settings: Settings) -> None:
         where, parts = ("output", "filename"), settings.output.filename.split("/")

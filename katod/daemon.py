@@ -130,6 +130,7 @@ class Daemon:
         """Queue what changed, and handle requests."""
         hinted, requested = self._discovery.hinted()
         self._schedule.queue(hinted)
+        self._schedule.queue(self._pipeline.take_failed())
         active = self._discovery.active(now)
         if active is not None:
             self._schedule.queue(active)

@@ -17,6 +17,11 @@ Attachments = Literal["save", "name"]
 Word = Literal["start", "stop", "capture", "export"]
 
 
+def signed(number: int) -> int:
+    """Return an unsigned 64-bit number, such as an inode, as SQLite stores integers: signed."""
+    return number - (1 << 64) if number >= 1 << 63 else number
+
+
 class SessionKey(NamedTuple):
     """One conversation: agent, session id, sub-agent id (empty for the main thread)."""
 

@@ -8,6 +8,7 @@ A step is one transaction of the ledger, which stores the cursors and the bytes 
 by the appends. Once the transaction is committed the bytes will be written, whatever happens.
 """
 
+import os
 from collections.abc import Callable
 from functools import partial
 from typing import Final, TypeVar
@@ -56,8 +57,7 @@ class Pipeline:
         self._controller.use(policy)
         for session in self._sessions.all():
             if policy.excludes(session.row.cwd):
-                end = partial(self._between_events, session, self._controller.end_excluded)
-                self._isolated(session.row.id, end)
+                self._between_steps(session.row.id, partial(self._end_excluded, session))
 
     def step(self, source_id: int, budget: int = STEP_BYTES) -> bool:
         """Advance one source by about `budget` bytes at most; return whether more can be read now.
@@ -66,13 +66,17 @@ class Pipeline:
         changes.
         """
         source = self._catalog.sources[source_id]
+        before = _status(source)
         try:
             more = self._isolated(source.session, lambda: self._open_and_step(source, budget))
         except SourceError as error:
-            self._catalog.note_problem(source, "" if isinstance(error, SourceGone) else error.what)  # agents delete
+            gone = isinstance(error, SourceGone)  # agents delete sessions
+            source.unfinished = source.unfinished and not gone
+            self._catalog.note_problem(source, "" if gone else error.what)
             return False
         if more is None:
             return False
+        source.unfinished, source.read = more, None if more else before
         self._catalog.note_problem(source, "")
         return more
 
@@ -87,16 +91,22 @@ class Pipeline:
             raise
         except Exception as error:  # noqa: BLE001 - whatever it is, it is shown and retried
             self.drop(session_id)
+            self._sessions.failed.add(session_id)
             for source in self._catalog.of_session(session_id):
-                source.failed = True
-                self._catalog.note_problem(source, f"katod failed: {safe_message(error)}")
+                self._catalog.note_problem(source, f"internal error: {safe_message(error)}")
             return None
 
-    def _open_and_step(self, source: Source, budget: int) -> bool:
+    def take_failed(self) -> list[Source]:
+        """Return, once, the sources of the sessions that failed between two steps: a step of theirs is the retry."""
+        failed, self._sessions.failed_between = self._sessions.failed_between, set()
+        return [source for session_id in failed for source in self._catalog.of_session(session_id)]
+
+    def _open_and_step(self, source: Source, budget: int) -> bool | None:
         with source.spec.open(source.path) as file:
             return self._step(source, file, budget)
 
-    def _step(self, source: Source, file: SourceFile, budget: int) -> bool:
+    def _step(self, source: Source, file: SourceFile, budget: int) -> bool | None:
+        """Return whether more can be read now, None if an older source of the session failed."""
         self._set_baseline(source, file)
         session = self._session(source)
         self._verify(source, file, session)
@@ -108,9 +118,11 @@ class Pipeline:
             session = self._load(source.session)
         if not self._backfill.advance(session, budget, (source, file)):
             return True
-        for older in [other for other in session.sources if other.id < source.id]:
-            while self.step(older.id, budget):
-                pass
+        for older in [other for other in session.sources if other.id < source.id and _may_have_more(other)]:
+            if self.step(older.id, budget):
+                return True
+            if source.session in self._sessions.failed:
+                return None
         if self._sessions.get(source.session) is not session:
             return True  # the older source ended the recording: start over
         return self._translate(session, source, file, budget)
@@ -130,7 +142,7 @@ class Pipeline:
         if found is not None:
             found.add_source(source)
             return found
-        if source.failed and (reloaded := self._reload(source.session)):
+        if source.session in self._sessions.failed and (reloaded := self._reload(source.session)):
             return reloaded
         first = source.cursor.offset == 0 and source.history == 0 and not source.after_ns
         if first and source.identity.key.subagent:
@@ -139,9 +151,10 @@ class Pipeline:
 
     def _reload(self, session_id: int) -> ActiveSession | None:
         """Load a session whose last step failed, if it is being recorded."""
-        for source in self._catalog.of_session(session_id):
-            source.failed = False
-        return self._take_up(session_id) if session_id in self._ledger.busy_sessions() else None
+        if session_id in self._ledger.busy_sessions():
+            self._take_up(session_id)
+        self._sessions.failed.discard(session_id)
+        return self._sessions.get(session_id)
 
     def _read_parent(self, source: Source) -> None:
         """Read a sub-agent's parent first: the recording that the sub-agent belongs to starts there."""
@@ -186,13 +199,16 @@ class Pipeline:
             near_misses = 0
             if found is not None and not has_new_command(source, batch, self._ledger, self._log):
                 found = None
-        source.near_misses += near_misses
-        self._catalog.changed(source)
+        self._count_near_misses(source, near_misses)
         if found is None:
             return False
         source.cursor = Cursor(found.offset, file.anchor(found.offset))
         source.scanned = None if file.is_document else batch.from_line(found)
         return True
+
+    def _count_near_misses(self, source: Source, number: int) -> None:
+        source.near_misses += number
+        self._catalog.changed(source)
 
     def _translate(self, session: ActiveSession, source: Source, file: SourceFile, budget: int) -> bool:
         """Run the stages in order."""
@@ -205,10 +221,10 @@ class Pipeline:
             translation = session.stream.open(source)
             source.resume_at = (source.resume_at or before) if translation.has_pending() else None
             if batch.lines:
-                source.near_misses += translation.take_near_misses() * (not file.is_document)
                 source.cursor, source.translated = batch.cursor, batch.cursor.offset
                 self._save(session)
         if batch.lines:
+            self._count_near_misses(source, 0 if file.is_document else translation.take_near_misses())
             self._deliver(session)
             self._sessions.release(session)
         return batch.more
@@ -262,11 +278,17 @@ class Pipeline:
     def resume(self) -> None:
         """After a start: complete open intents, and load the sessions being recorded."""
         for session_id in self._ledger.busy_sessions():
-            self._isolated(session_id, partial(self._take_up, session_id))
-        self.use(self._controller.policy)
+            self._between_steps(session_id, partial(self._take_up, session_id))
 
-    def _take_up(self, session_id: int) -> ActiveSession:
-        """Load a session that is being recorded, and complete its open intents."""
+    def _between_steps(self, session_id: int, act: Callable[[], T]) -> T | None:
+        """Do something with one session; if katod fails, have its sources stepped again."""
+        done = self._isolated(session_id, act)
+        if session_id in self._sessions.failed:
+            self._sessions.failed_between.add(session_id)
+        return done
+
+    def _take_up(self, session_id: int) -> None:
+        """Load a session that is being recorded, complete its open intents, and end it if it is excluded now."""
         session = self._load(session_id)
         for row in session.outputs.values():
             written = self.delivery.retry(row)
@@ -276,7 +298,11 @@ class Pipeline:
                 self._backfill.finish(session, STEP_BYTES)
                 self._catch_up.detach(row, session)
         session.live = [output for output in session.live if output.row.behind is None]
-        return session
+        if self._controller.policy.excludes(session.row.cwd):
+            self._end_excluded(session)
+
+    def _end_excluded(self, session: ActiveSession) -> None:
+        self._between_events(session, self._controller.end_excluded)
 
     def follow(self, now: float, budget: int = STEP_BYTES) -> bool:
         """Advance the outputs that catch up on their own; return whether there is more to do now."""
@@ -286,11 +312,15 @@ class Pipeline:
         more = False
         for output_id, row in rows.items():
             more |= self._catch_up.isolated_step(output_id, budget)
-            if row.open and row.intent is None and output_id in self._catch_up.rows():
-                self._isolated(row.session, partial(self._join, output_id, row))
+            if self._may_join(row) and not self._between_steps(row.session, partial(self._join, output_id, row)):
+                self._catch_up.postpone(output_id)
         return more
 
-    def _join(self, output_id: int, row: OutputRow) -> None:
+    def _may_join(self, row: OutputRow) -> bool:
+        follows = row.id in self._catch_up.rows() and not self.delivery.is_parked(row.id)
+        return follows and row.open and row.intent is None
+
+    def _join(self, output_id: int, row: OutputRow) -> bool:
         """Let an output that has caught up with its session follow it live."""
         session = self._load(row.session)
         self._backfill.finish(session, STEP_BYTES)
@@ -301,19 +331,20 @@ class Pipeline:
             with self._ledger.transaction():
                 output.row.printer = output.printer.state()
                 self._ledger.save_output(output.row)
+        return True
 
     def request(self, session_id: int, command: Command, time: str, dedup_key: str) -> str:
         """Carry out a command from the shell once, at the end of the session; return a refusal or an empty string."""
         for source in self._catalog.of_session(session_id):
             while self.step(source.id):
                 pass
-        refusal = self._isolated(session_id, lambda: self._carry_out(session_id, command, time, dedup_key))
+        refusal = self._between_steps(session_id, lambda: self._carry_out(session_id, command, time, dedup_key))
         return "katod could not read this session: see `katod status`" if refusal is None else refusal
 
     def _carry_out(self, session_id: int, command: Command, time: str, dedup_key: str) -> str:
         session = self._load(session_id)
-        if self._ledger.is_applied(dedup_key):
-            return ""
+        if self._ledger.is_applied(dedup_key):  # and the process ended before the answer was written
+            return self._ledger.refusal(session.row.key, command.word, time)
         answer: list[str] = []
 
         def act(session: ActiveSession) -> None:
@@ -348,3 +379,17 @@ class Pipeline:
         """Store scan positions and close written intents: when idle, and at the end."""
         self._catalog.flush()
         self.delivery.settle()
+
+
+def _may_have_more(source: Source) -> bool:
+    """Return whether a source may have something to read: it was not read to its end, or its file changed since."""
+    return source.read is None or source.read != _status(source)
+
+
+def _status(source: Source) -> tuple[int, int] | None:
+    """Return when (ns) a source's file changed and its size, None where that says nothing."""
+    try:
+        status = os.stat(source.path)
+    except OSError:
+        return None
+    return status.st_mtime_ns, status.st_size

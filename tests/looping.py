@@ -30,7 +30,7 @@ def each(names: str | tuple[str, ...], cases: Iterable[Any], *, ids: Any = None)
             for name, row in zip(shown, rows, strict=True):
                 try:
                     test(*arguments, **named, **dict(zip(keys, row, strict=True)))
-                except (Exception, pytest.fail.Exception) as error:  # noqa: BLE001 - all are told at the end
+                except (Exception, pytest.fail.Exception, pytest.skip.Exception) as error:  # noqa: BLE001
                     failed[name] = error
             if failed:
                 told = [f"{name}: {type(error).__name__}: {error}" for name, error in list(failed.items())[:SHOWN]]

@@ -28,7 +28,7 @@ ARROWS = {
     "command": "agents errors events model tail",
     "record": ("agents backoff command config discover errors events formats log metadata model slug store tail write"),
     "formats": "agents events metadata model slug",
-    "write": "errors",
+    "write": "errors model",
     # the stages put together
     "pipeline": "command discover errors events log model record store tail",
     "schedule": "backoff discover",

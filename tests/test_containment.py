@@ -9,13 +9,19 @@ import pytest
 from katod.agents.claude import tools
 from katod.agents.claude.adapter import ClaudeAdapter
 from katod.errors import OutputError
+from katod.model import Command
+from katod.pipeline import Pipeline
 from katod.record import delivery
+from katod.record.session import ActiveSession, LiveOutput
+from katod.schedule import NOW
 from katod.service import control
 from katod.service.control import Request
+from katod.tail.reader import SourceFile
 from tests.support.inprocess import InProcess
 from tests.support.outputs import counts, only
 from tests.support.records import SESSION, Claude, Codex
 
+OTHER_ROLLOUT = "02a1f89e-eea5-7302-86e3-f8e0f705330b"
 DEEP = b"[" * 995 + b"]" * 995
 
 
@@ -30,6 +36,19 @@ def failing_once(monkeypatch):
         return real(self, record)
 
     return lambda: monkeypatch.setitem(ClaudeAdapter.handlers, "assistant", fail)
+
+
+@pytest.fixture
+def print_fails_once(monkeypatch):
+    """Return a function that makes the next event that is printed to an output run out of memory."""
+    real, failures = LiveOutput.take, [MemoryError]
+
+    def fail(self, event, metadata):
+        if failures:
+            raise failures.pop()
+        return real(self, event, metadata)
+
+    return lambda: monkeypatch.setattr(LiveOutput, "take", fail)
 
 
 @pytest.mark.fault("one record breaks katod")
@@ -63,10 +82,140 @@ def test_a_session_that_keeps_failing_stays_visible(world, monkeypatch):
     source.append(make.says("two"))
     world.once()
     assert [row["problem"] for row in orjson.loads(world.cli("status", "--json"))["problems"]] == [
-        "katod failed: MemoryError"
+        "internal error: MemoryError"
     ]
     monkeypatch.undo()
     assert counts(only(world), "one", "two") == [1, 0]
+
+
+@pytest.mark.fault("one record breaks katod")
+def test_a_file_found_after_a_failure_is_recorded(world, print_fails_once):
+    """A second file of the session that appears before the retry is new: all of it is recorded."""
+    make, first = Codex(), world.codex()
+    run = InProcess(world)
+    first.append(make.meta(), make.user("::start n\none"))
+    run.turn()
+    print_fails_once()
+    first.append(make.says("two"))
+    run._schedule.queue(run._discovery.sweep())
+    run._step_due(NOW)
+    second = world.codex(rollout=OTHER_ROLLOUT).append(make.meta(), make.user("three"), make.says("four"))
+    run._schedule.queue(run._discovery.sweep())
+    run._step_due(NOW)
+    run.turn()
+    second.append(make.says("five"))
+    run.turn()
+    run.stop()
+    assert counts(only(world), "one", "two", "three", "four", "five") == [1] * 5
+    world.assert_live_is_batch()
+
+
+@pytest.mark.fault("one record breaks katod")
+def test_a_stop_holds_for_an_output_whose_catch_up_failed(world, print_fails_once):
+    """A `::stop` that is typed while the output waits for its retry ends the recording, in the ledger too."""
+    make, source = Claude(), world.claude()
+    run = InProcess(world)
+    source.append(make.user("before"))
+    run.turn()
+    print_fails_once()
+    source.append(make.user("::capture n\none"), make.says("two"))
+    run.turn()
+    assert run._pipeline.delivery.next_retry() is not None
+    source.append(make.user("::stop"), make.says("unheard"))
+    run.turn()
+    run.turn(later=1000)
+    source.append(make.says("unheard"))
+    run.turn()
+    run.stop()
+    assert counts(only(world), "one", "two", "unheard") == [1, 1, 0]
+    assert not world.status()["recordings"]
+
+
+@pytest.mark.fault("one record breaks katod")
+def test_a_failing_older_file_makes_the_newer_one_wait(world, monkeypatch):
+    """The newer file of a session is not stepped again and again, and a request is answered."""
+    make, older = Codex(), world.codex()
+    run = InProcess(world)
+    older.append(make.meta(), make.user("::start n\none"))
+    run.turn()
+    real = Pipeline._read
+
+    def fail(self, source, *rest):
+        if source.path == str(older.path):
+            raise MemoryError
+        return real(self, source, *rest)
+
+    monkeypatch.setattr(Pipeline, "_read", fail)
+    older.append(make.says("two"))
+    newer = world.codex(rollout=OTHER_ROLLOUT).append(make.meta(), make.says("three"))
+    run._schedule.queue(run._discovery.sweep())
+    assert not run._step_due(NOW)
+    [session] = run._ledger.sessions()
+    run._pipeline.request(session.id, Command("stop"), "", "a request")
+    assert all(known.problem for known in run._discovery.catalog.sources.values())
+    monkeypatch.undo()
+    run.turn()
+    newer.append(make.says("four"))
+    run.turn()
+    run.stop()
+    assert counts(only(world), "one", "two", "three") == [1, 1, 1]
+
+
+def test_a_newer_file_does_not_have_the_older_ones_read_again(world, monkeypatch):
+    """An older file of the session is opened only if it has changed since it was read."""
+    make, older = Codex(), world.codex()
+    run = InProcess(world)
+    older.append(make.meta(), make.user("::start n\none"))
+    newer = world.codex(rollout=OTHER_ROLLOUT).append(make.meta())
+    run.turn()
+    opened, real = [], SourceFile.__init__
+    monkeypatch.setattr(SourceFile, "__init__", lambda self, fd, path: (opened.append(path), real(self, fd, path))[1])
+    newer.append(make.says("two"))
+    run.turn()
+    assert set(opened) == {str(newer.path)}
+    run.stop()
+
+
+@pytest.mark.fault("one record breaks katod")
+def test_a_project_that_is_excluded_after_a_failure_is_recorded_no_more(world, print_fails_once):
+    """A session that failed is not in memory when the settings change; its recording ends at the retry."""
+    make, source = Claude(), world.claude()
+    run = InProcess(world)
+    source.append(make.user("::start n\none"))
+    run.turn()
+    print_fails_once()
+    source.append(make.says("two"))
+    run._schedule.queue(run._discovery.sweep())
+    run._step_due(NOW)
+    world.configure(exclude=[make.cwd])
+    run._reload()
+    source.append(make.says("private"))
+    run.turn()
+    run.turn(later=1000)
+    run.stop()
+    assert counts(only(world), "one", "private") == [1, 0]
+    assert not world.status()["recordings"]
+
+
+@pytest.mark.fault("one record breaks katod")
+def test_a_session_that_fails_between_two_steps_is_stepped_again(world, print_fails_once, monkeypatch):
+    """After a request that failed, the session's files are stepped, although none of them changed."""
+    make, source = Claude(), world.claude()
+    run = InProcess(world)
+    source.append(make.user("::start n\none"))
+    run.turn()
+    [session] = run._ledger.sessions()
+    monkeypatch.setattr(ActiveSession, "save", raising)
+    assert "could not read" in run._pipeline.request(session.id, Command("stop"), "", "a request")
+    monkeypatch.undo()
+    assert [known.path for known in run._pipeline.take_failed()] == [str(source.path)]
+    assert run._pipeline.take_failed() == []
+    run.stop()
+
+
+def raising(*_):
+    """Fail as katod itself may."""
+    raise MemoryError
 
 
 def test_a_parked_export_is_tried_again_after_a_failed_step(world, monkeypatch, failing_once):

@@ -3,11 +3,17 @@
 import base64
 import json
 import os
+import time
+from typing import Any
 
 import pytest
 
+from katod.model import Command
+from katod.record.catchup import CatchUp
+from katod.schedule import NOW
+from tests.support.inprocess import InProcess
 from tests.support.outputs import counts, only
-from tests.support.records import OTHER, SESSION, THREAD, Claude, Codex, CodexLegacy, line
+from tests.support.records import OTHER, SESSION, THREAD, Claude, Codex, CodexLegacy, GeminiDocument, line, says, user
 from tests.support.world import World
 
 PIXEL = base64.b64encode(b"\x89PNG not really").decode()
@@ -388,3 +394,65 @@ def test_a_transcript_that_was_deleted_is_begun_anew(world: World) -> None:
     assert text.startswith("---\ntitle:")
     assert counts(text, "one", "two") == [0, 1]
     assert text.count("The file before this one is gone") == 1
+
+
+def test_a_capture_waits_for_a_document_that_is_being_written(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A half-written document is not read as one without content: the output is parked until it is complete."""
+    maker = GeminiDocument(world)
+    run = InProcess(world)
+    maker.say(user("word 0"), says("word 1"))
+    run.turn()
+    real, torn = CatchUp._read, list[int]()
+
+    def tear_once(*arguments: Any) -> None:
+        data = maker.path.read_bytes()
+        if not torn:
+            torn.append(maker.path.write_bytes(data[: len(data) // 2]))
+        real(*arguments)
+        maker.path.write_bytes(data)
+
+    monkeypatch.setattr(CatchUp, "_read", tear_once)
+    maker.say(user("::capture n\nword 2"), says("word 3"))
+    run.turn()
+    assert torn
+    run.turn(later=1000)
+    run.stop()
+    [text] = world.written().values()
+    assert [text.count(f"word {n}") for n in range(1, 4)] == [1, 1, 1]
+    assert "missing" not in text
+
+
+def test_an_export_survives_a_rewrite_between_two_of_its_steps(world: World) -> None:
+    """If the file is rewritten while an export reads it, the session resyncs first, and nothing is left out unsaid."""
+    make, source = CodexLegacy(), world.codex()
+    run = InProcess(world)
+    words = [make.says(f"word {n}") for n in range(12)]
+    rows = [make.meta(), *words, make.user("::export n\nhello"), make.says("the end")]
+    source.append(*rows)
+    run._schedule.queue(run._discovery.sweep())
+    while run._schedule:
+        run._step_due(NOW)
+    run._pipeline.follow(time.monotonic(), 1200)
+    source.path.write_bytes(line(rows[0]) + b"".join(line(row) for row in rows[3:]))
+    while run._pipeline.follow(time.monotonic(), 1200):
+        pass
+    run.turn()
+    run.turn(later=1000)
+    run.stop()
+    [text] = world.written().values()
+    written = [number for number in range(12) if f"word {number}\n" in text]
+    assert written == list(range(12)) or "missing" in text
+
+
+def test_a_refusal_is_answered_after_a_restart_too(world: World) -> None:
+    """If katod ended before it could write the answer, the same request is answered as it was then."""
+    make, source = Claude(), world.claude()
+    source.append(make.user("hello"))
+    run = InProcess(world)
+    [session] = run._ledger.sessions()
+    refusal = run._pipeline.request(session.id, Command("start", "../x"), "2026-02-10T22:36:00Z", "a request")
+    assert "component" in refusal
+    run.vanish()
+    run = InProcess(world)
+    assert run._pipeline.request(session.id, Command("start", "../x"), "2026-02-10T22:36:00Z", "a request") == refusal
+    run.stop()

@@ -9,11 +9,9 @@ from typing import Any
 
 import click
 
-from katod import __version__
 from katod.agents import AGENTS, sniff
 from katod.agents.base import AgentSpec
 from katod.cli.context import Context, Found
-from katod.config import local_zone
 from katod.errors import KatodError, SelectionError, SourceError
 from katod.formats.registry import FORMATS
 from katod.model import FORMAT_OF, SUFFIXES, Options, SessionKey
@@ -177,16 +175,13 @@ def _progress(sessions: list[Found]) -> Iterable[Found]:
 
 
 def _options(context: Context, *, thinking: bool, tools: Any, redact: bool) -> Options:
-    settings = context.settings
-    base = Policy.of(settings, ()).options()
+    base = Policy.of(context.settings, ()).options()
     return replace(
         base,
         thinking=thinking or base.thinking,
         tools=tools or base.tools,
         redact=redact and base.redact,
         attachments="name",
-        recorder=f"katod {__version__}",
-        time_zone=local_zone() if settings.output.time_zone == "local" else settings.output.time_zone,
     )
 
 

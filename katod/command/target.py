@@ -29,7 +29,7 @@ class TargetScope:
     format: str
 
 
-def resolve(name: str, scope: TargetScope, *, formats: tuple[str, ...] = tuple(SUFFIXES)) -> Target:
+def resolve(name: str, scope: TargetScope) -> Target:
     """Return the target that a typed name means. Raises TargetRefused with the reason."""
     name = unicodedata.normalize("NFC", name.strip()).removeprefix("@")  # agents complete file names with an @
     if _FORBIDDEN.search(name):
@@ -42,7 +42,7 @@ def resolve(name: str, scope: TargetScope, *, formats: tuple[str, ...] = tuple(S
     parts = tuple(relative.split("/"))
     for part in parts:
         _check_part(part)
-    parts, chosen = _with_format(parts, scope.format, formats)
+    parts, chosen = _with_format(parts, scope.format)
     target = Target(root, parts, chosen)
     _outside_agents(target.path, scope)
     return target
@@ -122,13 +122,13 @@ def _check_part(part: str) -> None:
         raise TargetRefused("the name is too long", hint=f"use at most {_LONGEST_PART} bytes")
 
 
-def _with_format(parts: tuple[str, ...], default: str, formats: tuple[str, ...]) -> tuple[tuple[str, ...], str]:
+def _with_format(parts: tuple[str, ...], default: str) -> tuple[tuple[str, ...], str]:
     name = parts[-1]
     stem, dot, ending = name.rpartition(".")
     if not dot:
         return (*parts[:-1], name + SUFFIXES[default]), default
     chosen = FORMAT_OF.get(f".{ending.lower()}")
-    if chosen is None or chosen not in formats or not stem:
+    if chosen is None or not stem:
         known = ", ".join(sorted(FORMAT_OF))
         raise TargetRefused(
             f"unknown file extension (known: {known})", hint="without one, the configured format is used"

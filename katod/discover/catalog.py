@@ -34,7 +34,8 @@ class Source(SourceRow):
     scanned: Batch | None = None  # what the scan read, from the line of a command on; that line is decoded
     resume_at: Cursor | None = None  # where a restart has to resume while text is held back
     near_misses: int = 0  # not stored yet
-    failed: bool = False  # the last step raised; its session is loaded from the ledger again
+    unfinished: bool = False  # its last step left something to read
+    read: tuple[int, int] | None = None  # time of change (ns) and size of its file when it was last read to its end
     due: float | None = None  # when (monotonic) the next step is due
     stepped: float = 0.0  # when it was last stepped
     failures: int = 0  # how many times in a row it could not be read
@@ -183,7 +184,8 @@ class Catalog:
         changed: list[Source] = []
         for root, folder in folders:
             for path, seen in sweep_folder(root.spec, folder, {}, deep=False):
-                changed += self._notice(root, path, seen)
+                if path.startswith(root.prefix):
+                    changed += self._notice_now(root, path, seen)
         return changed
 
     def hint(self, root: Root, path: str) -> list[Source]:
@@ -195,7 +197,14 @@ class Catalog:
         if found is None:
             return []
         known = self._by_path.get(path)
-        return self._notice(root, path, found[1]) or ([known] if known is not None and known.problem else [])
+        return self._notice_now(root, path, found[1]) or ([known] if known is not None and known.problem else [])
+
+    def _notice_now(self, root: Root, path: str, seen: Stat) -> list[Source]:
+        """Notice one file outside of a full sweep, which is one transaction; a known file needs none."""
+        if path in self._by_path:
+            return self._notice(root, path, seen)
+        with self._ledger.transaction():
+            return self._notice(root, path, seen)
 
     def _sweep_root(self, root: Root) -> list[Source]:
         began = time.time_ns() - _CLOCK_SLACK_NS
@@ -233,7 +242,7 @@ class Catalog:
         del self._by_path[source.path]
         source.path = path
         self._by_path[path] = source
-        self._ledger.save_source(source)
+        save_source(source, self._ledger)
         return source
 
     def _add(self, root: Root, path: str, identity: Identity, seen: Stat) -> Source:

@@ -8,7 +8,7 @@ from pathlib import Path
 from katod.agents.base import AgentSpec, Container
 from katod.discover.roots import Root
 from katod.errors import SourceError
-from katod.model import Identity, Stat
+from katod.model import Identity, Stat, signed
 
 _LINK = "is a symbolic link, which katod does not follow: add its target to `agents.{}.roots`"
 
@@ -30,7 +30,7 @@ def sweep_folder(spec: AgentSpec, folder: str, problems: dict[str, str], *, deep
     """
     pending = [folder]
     while pending:
-        for entry in _entries(pending.pop(), problems):
+        for entry in filter(_is_nameable, _entries(pending.pop(), problems)):
             name = entry.name
             if name.endswith(spec.suffixes):
                 own = _stat_of(entry)
@@ -95,7 +95,7 @@ def _stat_of(entry: "os.DirEntry[str]") -> Stat | None:
         status = entry.stat(follow_symlinks=False)
     except OSError:
         return None
-    return _stat(status) if _is_regular(status) and _has_a_name(entry.path) else None
+    return _stat(status) if _is_regular(status) else None
 
 
 def _is_folder(entry: "os.DirEntry[str]") -> bool:
@@ -110,9 +110,13 @@ def _has_a_name(path: str) -> bool:
     return path.isascii() or path.isprintable()
 
 
+def _is_nameable(entry: "os.DirEntry[str]") -> bool:
+    return _has_a_name(entry.path)
+
+
 def _is_regular(status: os.stat_result) -> bool:
     return (status.st_mode & 0o170000) == 0o100000
 
 
 def _stat(status: os.stat_result) -> Stat:
-    return Stat(status.st_size, status.st_mtime_ns, status.st_dev, status.st_ino)
+    return Stat(status.st_size, status.st_mtime_ns, signed(status.st_dev), signed(status.st_ino))

@@ -103,17 +103,22 @@ class _Blocks:
         self._bare = False
         at, depth = self._enter(flat)
         if depth < len(self._containers):
-            if self._is_doubtful(flat[at:].lstrip(" "), depth):
+            if self._is_doubtful(flat[at:], depth):
                 self._separate()
                 return self._enter(flat)
             if self._leaf in ("fence", "html", "code"):
                 self._end_leaf()
         return at, depth
 
-    def _is_doubtful(self, rest: str, depth: int) -> bool:
-        """Return whether some renderers count a line to the block before it: as a table's second row, or as quoted."""
+    def _is_doubtful(self, flat: str, depth: int) -> bool:
+        """Return whether some renderers count a line to the block before it, and others do not.
+
+        It may be a table's second row or quoted. After a quotation in a quotation, its indentation may be ignored.
+        """
+        rest = flat.lstrip(" ")
         is_row = self._leaf in ("fence", "html", "code") and "|" in self._out[-1]
-        return is_row or (not self._containers[depth] and rest[:1] == ">")
+        is_indented = len(flat) - len(rest) > 3 and not _WORDS.match(rest)
+        return is_row or (not self._containers[depth] and (rest[:1] == ">" or (bool(rest) and is_indented)))
 
     def _separate(self) -> None:
         """Put a blank line before the present one, which ends quotations."""

@@ -4,6 +4,7 @@ Each has its own stream, which catches up with how far the session has been read
 ranges; no commands are carried out here.
 """
 
+from dataclasses import fields
 from typing import Any
 
 import orjson
@@ -158,11 +159,22 @@ class CatchUp:
             return False
 
     def _failed(self, output_id: int, error: Exception) -> None:
-        """Return to the ledger's state of an output whose step failed."""
-        session = self._followers.pop(output_id).output.row.session
-        row = next(row for row in self._ledger.outputs(session) if row.id == output_id)
+        """Return to the ledger's state of an output whose step failed; its row is shared with the active session.
+
+        If the ledger still has an open intent that was written since, the retry finds it in the file, as after a crash.
+        """
+        row = self._followers.pop(output_id).output.row
+        stored = next(stored for stored in self._ledger.outputs(row.session) if stored.id == output_id)
+        for column in fields(row):
+            setattr(row, column.name, getattr(stored, column.name))
+        self._delivery.forget(output_id)
         self.add(row)
-        self._delivery.park(row, OutputError(f"katod failed: {type(error).__name__}"))
+        self._delivery.park(row, OutputError(f"internal error: {type(error).__name__}"))
+
+    def postpone(self, output_id: int) -> None:
+        """Retry an output later whose session could not be loaded for it to join."""
+        if output_id in self._followers:
+            self._delivery.park(self._followers[output_id].output.row, OutputError("its session could not be loaded"))
 
     def detach(self, row: OutputRow, session: ActiveSession) -> None:
         """Let an unwritable output stay at its position while its session continues."""
@@ -187,13 +199,13 @@ class CatchUp:
         with self._ledger.transaction():
             metadata = follower.stream.metadata
             output.add(output.printer.settle(metadata.last, metadata) if metadata.last else "")
-            arrived = self._advance(follower, budget)
-            done = output.printer.done or (arrived and not row.open)
+            read = self._advance(follower, budget)
+            done = output.printer.done or not (read or row.open or self._is_being_read(row))
             self._delivery.save_assets(output)
             output.stage()
             row.behind = None if done and row.intent is None else follower.state()
             self._ledger.save_output(row)
-        return self._deliver(follower, done=done) and not arrived
+        return self._deliver(follower, done=done) and read
 
     def _deliver(self, follower: Follower, *, done: bool) -> bool:
         """Write a step's text; return whether the follower continues."""
@@ -222,27 +234,31 @@ class CatchUp:
         return output
 
     def _advance(self, follower: Follower, budget: int) -> bool:
-        """Read one batch of the first source that is not read to the end; return whether none is left."""
+        """Read a batch of the first source that is behind its session's cursor; return whether there was one."""
         for source in self._catalog.of_session(follower.output.row.session):
             left = source.cursor.offset - follower.offsets.get(source.id, 0)
             if left > 0:
                 self._read(follower, source, min(left, budget))
-                return False
-        return True
+                return True
+        return False
+
+    def _is_being_read(self, row: OutputRow) -> bool:
+        """Return whether the session has not read all there is: after a rewrite, its cursors start over."""
+        return any(source.unfinished for source in self._catalog.of_session(row.session))
 
     def _read(self, follower: Follower, source: Source, budget: int) -> None:
         at = follower.offsets.get(source.id, 0)
-        batch, is_document = None, False
         try:
             with source.spec.open(source.path) as file:
-                batch, is_document = file.read(Cursor(at), budget), file.is_document
-        except SourceGone:
-            pass  # the content is lost to this output, and a mark says so
+                file.verify_anchor(source.cursor)  # if it was rewritten, the session resyncs first
+                batch = file.read(Cursor(at), budget)
+        except SourceGone:  # the content is lost to this output, and a mark says so
+            follower.skip(source)
+            return
         except SourceError as error:
             self._delivery.park(follower.output.row, OutputError(f"its session cannot be read: {error.what}"))
             return
-        beyond = batch is not None and batch.cursor.offset > source.cursor.offset and not is_document
-        if batch is None or not batch.lines or beyond:
+        if not batch.lines:
             follower.skip(source)
             return
         follower.take(source, batch)

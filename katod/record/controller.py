@@ -86,7 +86,8 @@ class Controller:
         session = self._ledger.session(source.session)
         if session.auto == "":
             session.auto = "wanted" if self.policy.may_auto_record() else "no"
-            self._ledger.save_session(session)
+            with self._ledger.transaction():
+                self._ledger.save_session(session)
         return session.auto == "wanted"
 
     def auto_record(self, session: ActiveSession) -> None:

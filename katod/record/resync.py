@@ -25,6 +25,7 @@ _DISTINCTIVE: Final = frozenset({ev.USER_MESSAGE, ev.USER_COMMAND, ev.ASSISTANT_
 def resync(source: Source, file: SourceFile, session: ActiveSession | None, ledger: Ledger, log: EventLog) -> None:
     """Set the cursor of a changed source to where its new content begins."""
     source.baseline, source.translated, source.state, source.scanned = 0, 0, None, None
+    source.unfinished = True
     if session is None:
         _resync_unread(source, file)
     else:
@@ -51,7 +52,7 @@ def _resync_active(source: Source, file: SourceFile, session: ActiveSession, led
                 output.printer.interrupt("gap")
     session.stream.restart(source)
     source.cursor = Cursor(offset, file.anchor(offset)) if offset else Cursor()
-    session.backfilled = offset == 0
+    session.backfilled = False  # what was scanned of it, or of another source, may still have to be translated
 
 
 def _repeated(source: Source, file: SourceFile, ledger: Ledger, log: EventLog) -> int:

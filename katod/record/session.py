@@ -40,7 +40,8 @@ class LiveOutput:
 
     def stage(self) -> None:
         """Make the text printed in this step the open intent of the row."""
-        assert self.row.intent is None, "an intent that is not written yet would be lost"
+        if self.row.intent is not None:
+            raise RuntimeError("an intent that is not written yet would be lost")
         self.row.printer = self.printer.state()
         self.row.intent = b"".join(self._chunks) or None
         self.row.bounds = []
@@ -151,6 +152,8 @@ class ActiveSessions:
         self._catalog = catalog
         self._log = log
         self._active: dict[int, ActiveSession] = {}
+        self.failed: set[int] = set()  # sessions whose last step raised: they are loaded from the ledger again
+        self.failed_between: set[int] = set()  # those that failed outside of a step, and have to be stepped
 
     def get(self, session_id: int) -> ActiveSession | None:
         """Return an active session, None if it is not active."""
@@ -170,9 +173,10 @@ class ActiveSessions:
         if not self._restore(row, sources):
             row.metadata = None
         outputs = {output.id: following.get(output.id, output) for output in self._ledger.outputs(session_id)}
-        for output in outputs.values():
-            self._reprint(output, row.key, sources)
+        reprinted = [output for output in outputs.values() if self._reprint(output, row.key, sources)]
         session = self._active[session_id] = ActiveSession(row, sources, outputs, self._ledger, self._log)
+        for output in reprinted:
+            session.keep(output)
         return session
 
     def _restore(self, row: SessionRow, sources: list[Source]) -> bool:
@@ -187,13 +191,15 @@ class ActiveSessions:
             source.state, source.translated = (kept.state, kept.translated) if usable else (None, 0)
         return usable
 
-    def _reprint(self, output: OutputRow, key: SessionKey, sources: list[Source]) -> None:
-        """After an upgrade that prints other text, recompute the state of an output's format, writing nothing."""
+    def _reprint(self, output: OutputRow, key: SessionKey, sources: list[Source]) -> bool:
+        """After an upgrade that prints other text, recompute the state of an output's format; return whether it was."""
         version = FORMATS[output.format].version
-        if output.version != version:
-            state: dict[str, Any] = output.printer or {}
-            output.version = version
-            output.printer = state | {"format": reprint(output, key, sources, self._log)}
+        if output.version == version:
+            return False
+        state: dict[str, Any] = output.printer or {}
+        output.version = version
+        output.printer = state | {"format": reprint(output, key, sources, self._log)}
+        return True
 
     def release(self, session: ActiveSession) -> None:
         """Stop translating a session that is no longer recorded."""

@@ -53,7 +53,7 @@ def connect_read_only(path: Path) -> sqlite3.Connection | None:
     refuse_newer(stated_identity(path), path)
     connection: sqlite3.Connection | None = None
     try:
-        connection = sqlite3.connect(f"file:{path}?mode=ro", uri=True, isolation_level=None, timeout=5)
+        connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, isolation_level=None, timeout=5)
         identity = _identity(connection)
     except sqlite3.DatabaseError as error:
         if connection is not None:
@@ -146,7 +146,7 @@ def _problem_of(status: os.stat_result, path: Path) -> str:
 
 
 def is_damage(error: Exception) -> bool:
-    """Return whether an error means damage; a busy, full or closed database is not damaged."""
+    """Return whether an error means damage; a busy or full database is not damaged."""
     return isinstance(error, LedgerDamaged | UnicodeDecodeError) or _code(error) & 0xFF in _DAMAGE
 
 

@@ -269,6 +269,13 @@ class Ledger:
         """Return the newest refused commands, newest first."""
         return list(map(REFUSALS.read, self.db.execute(f"{REFUSALS.select} ORDER BY id DESC LIMIT ?", (most,))))
 
+    def refusal(self, session: SessionKey, word: str, time: str) -> str:
+        """Return why a command of a session was refused, an empty string if it was not."""
+        found = (
+            row for row in self.refusals(_MOST_REFUSALS) if (row.session, row.word, row.time) == (session, word, time)
+        )
+        return next((row.reason for row in found), "")
+
     def project_folder(self, name: str, path: str) -> str:
         """Return the folder name of a project: its base name, with a short hash if another project has that name."""
         row = self.db.execute("SELECT name FROM projects WHERE path = ?", (path,)).fetchone()

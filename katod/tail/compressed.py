@@ -37,7 +37,9 @@ def decompressed(fd: int, path: str) -> Iterator[int]:
                     plain.write(piece)
                     if plain.tell() > _LARGEST:
                         raise SourceError(f"too large when decompressed: the limit is {_LARGEST} bytes", path=path)
+            plain.flush()
         except zstandard.ZstdError as error:
             raise SourceError(f"cannot be decompressed: {error}", path=path) from error
-        plain.flush()
+        except OSError as error:
+            raise SourceError(f"cannot be decompressed: {error.strerror}", path=path) from error
         yield plain.fileno()

@@ -8,12 +8,12 @@ import orjson
 
 from katod.model import Line, Record
 
-# When a record was cut short, the next one follows it on the same line. Agents' records begin like this.
-_OPENING: Final = re.compile(r'\{"(?:parentUuid|type|timestamp|uuid|sessionId|isSidechain|ordinal)"')
+_OPENING: Final = re.compile(r'\{"')
 _QUOTE: Final = re.compile(r'(?<!\\)(?:\\\\)*"')
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _MOST_PIECES: Final = 64
 _MOST_DIGITS: Final = 300
+_BLANKS: Final = 64  # between a separator and its value, at most
 # The characters before a nested value: an object after one of these is part of its record, not the next record.
 _VALUE_FOLLOWS: Final = (":", "[", ",")
 _INFINITY: Final = float("inf")
@@ -69,20 +69,22 @@ def _parse_at(text: str, at: int) -> tuple[dict[str, Any] | None, int]:
 def _next_record(text: str, after: int) -> int:
     """Return where the next whole record after a torn one begins, or the end of the text.
 
-    An object in a value's position is part of the torn record, even if it looks like a record. Inside a string no
-    object can begin, so one that does is the next record.
+    A record that was cut short has no newline, so the next one follows on its line. That one is an object that the line
+    ends with, or that another object follows. An object in a value's position is part of the torn record, even if it
+    looks like a record. Inside a string no object can begin, so one that does is the next record.
     """
-    quotes, seen = 0, after
-    for tried, match in enumerate(_OPENING.finditer(text, after + 1)):
-        if tried >= _MOST_PIECES:
-            break
+    quotes, seen, tried = 0, after, 0
+    for match in _OPENING.finditer(text, after + 1):
         quotes += len(_QUOTE.findall(text, seen, match.start()))
         seen = match.start()
-        if quotes % 2 == 0 and text[:seen].rstrip()[-1:] in _VALUE_FOLLOWS:
+        if quotes % 2 == 0 and text[max(after, seen - _BLANKS) : seen].rstrip()[-1:] in _VALUE_FOLLOWS:
             continue
-        value, _ = _parse_at(text, match.start())
-        if value is not None and "type" in value and value.keys() & {"timestamp", "uuid", "sessionId"}:
-            return match.start()
+        value, end = _parse_at(text, seen)
+        if value is not None and text[_skip_blanks(text, end) :][:1] in ("", "{"):
+            return seen
+        tried += 1
+        if tried >= _MOST_PIECES:
+            break
     return len(text)
 
 

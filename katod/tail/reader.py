@@ -66,7 +66,6 @@ class SourceFile:
             raise SourceError("not a regular file", path=path)
         self.size = status.st_size
         self.mtime_ns = status.st_mtime_ns
-        self.dev, self.ino = status.st_dev, status.st_ino
 
     def looks_like_document(self) -> bool:
         """Return whether the file is one JSON document over many lines: no record has a newline after its brace."""

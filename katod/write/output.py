@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
 from katod.errors import OutputError, TargetRefused
+from katod.model import signed
 from katod.write.recover import plan
 from katod.write.safe import open_file, open_parent
 
@@ -217,7 +218,7 @@ def _opened(place: Place, *, create: bool) -> Iterator[int]:
 
 def _compare_open(fd: int, known: Known) -> Comparison:
     status = os.fstat(fd)
-    now = Known(status.st_dev, status.st_ino, status.st_size, known.tail)
+    now = Known(signed(status.st_dev), signed(status.st_ino), status.st_size, known.tail)
     if now == known and _is_tail(fd, known.size, known.tail):
         return Comparison("same", known)
     return Comparison("edited", _known(fd))
@@ -230,7 +231,7 @@ def _ends_mid_line(fd: int) -> bool:
 
 def _known(fd: int) -> Known:
     status = os.fstat(fd)
-    return Known(status.st_dev, status.st_ino, status.st_size, _tail(fd, status.st_size))
+    return Known(signed(status.st_dev), signed(status.st_ino), status.st_size, _tail(fd, status.st_size))
 
 
 def _tail(fd: int, size: int) -> str:

@@ -104,12 +104,6 @@ def test_configured_format_gives_the_suffix(scope):
     assert (target.parts[-1], target.format) == ("auth.jsonl", "jsonl")
 
 
-def test_format_that_is_not_offered_is_refused(scope):
-    """A suffix is refused if its format cannot be written."""
-    with pytest.raises(TargetRefused, match="file extension"):
-        resolve("a.jsonl", scope, formats=("markdown",))
-
-
 def test_name_is_composed(scope):
     """Two ways of writing the same letters are one name."""
     assert resolve(unicodedata.normalize("NFD", "übung"), scope) == resolve("übung", scope)

@@ -426,3 +426,16 @@ def test_a_source_that_holds_text_back_is_stored_where_it_has_to_be_read_again(p
     save_source(source, parts.ledger)
     assert parts.ledger.sources_of(source.session)[0].cursor == Cursor(stored)
     assert source.cursor == Cursor(3)
+
+
+def test_a_moved_source_keeps_the_place_to_resume_from(parts):
+    """While text is held back, the ledger has the cursor before it; that the file is moved does not change this."""
+    file = parts.world.claude().append(Claude().user("one"))
+    source = parts.source()
+    source.cursor, source.resume_at = Cursor(100), Cursor(40)
+    moved = file.path.parent.parent / "-home-me-moved" / file.path.name
+    moved.parent.mkdir()
+    file.path.rename(moved)
+    parts.sweep()
+    [stored] = parts.ledger.sources_of(source.session)
+    assert (stored.path, stored.cursor.offset) == (str(moved), 40)

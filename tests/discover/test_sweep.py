@@ -9,6 +9,7 @@ from katod.agents import AGENTS
 from katod.config import Settings
 from katod.discover.roots import find_roots
 from katod.discover.sweep import stat_source, sweep
+from tests.support.parts import Parts
 from tests.support.records import MAKERS, OTHER, SESSION, Claude, OpenCode, user
 
 
@@ -96,3 +97,25 @@ def test_a_damaged_database_is_named_and_hides_no_other(world):
     assert list(files) == [f"{store.path}#{store.id}"]
     assert list(problems) == [str(damaged)]
     assert stat_source(AGENTS["opencode"], f"{damaged}#ses_1") is None
+
+
+def test_a_name_that_is_not_text_is_passed_over(world):
+    """A link or a folder whose name is not valid text is no problem to be stored: the ledger stores only text."""
+    folder = os.fsencode(OpenCode(world).path.parent)
+    os.symlink(b"elsewhere.db", folder + b"/bad\xff.db")
+    os.makedirs(os.fsencode(world.home / ".claude/projects") + b"/caf\xe9/inside")
+    world.once()
+    assert world.status()["problems"] == []
+
+
+def test_a_database_that_is_not_the_named_one_is_passed_over(world, monkeypatch):
+    """With `OPENCODE_DB`, no other database in its folder is read, in a sweep of the folder or for a hint either."""
+    folder = world.home / "data"
+    folder.mkdir()
+    monkeypatch.setenv("OPENCODE_DB", str(folder / "work.db"))
+    parts = Parts(world)
+    [root] = [root for root in parts.roots if root.database]
+    for name in ("work.db", "private.db"):
+        OpenCode(world, database=f"data/{name}").say(user("hello"))
+    found = [*parts.catalog.sweep_folders([(root, str(folder))]), *parts.catalog.hint(root, str(folder / "private.db"))]
+    assert {source.path.partition("#")[0] for source in found} == {str(folder / "work.db")}

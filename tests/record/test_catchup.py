@@ -9,6 +9,7 @@ from katod.events import Event, SessionRef
 from katod.model import Range, SessionKey
 from katod.record.catchup import CatchUp, Follower, PassedByPosition, SeenByFollower
 from katod.record.delivery import Delivery
+from katod.record.resync import resync
 from katod.record.session import LiveOutput
 from katod.store.ledger import id_hash
 from katod.store.rows import SeenRow
@@ -246,8 +247,8 @@ def test_a_failure_of_katod_makes_only_this_output_wait(behind, monkeypatch):
     monkeypatch.setattr(LiveOutput, "take", fail)
     assert not behind.catch_up.isolated_step(behind.row.id, 1500)
     monkeypatch.undo()
-    behind.row = behind.catch_up.rows()[behind.row.id]
-    assert behind.row.problem == "katod failed: ValueError"
+    assert behind.catch_up.rows()[behind.row.id] is behind.row, "the session has the same row"
+    assert behind.row.problem == "internal error: ValueError"
     assert behind.delivery.is_parked(behind.row.id)
     behind.delivery.retry(behind.row)
     behind.follow()
@@ -262,8 +263,11 @@ def test_a_rewritten_source_is_read_again_without_doubling(behind):
     assert before != ALL
     rows = behind.file.path.read_bytes().splitlines(keepends=True)
     behind.file.path.write_bytes(b"".join(reversed(rows)))
+    with behind.source.spec.open(behind.source.path) as file:
+        resync(behind.source, file, behind.session, behind.parts.ledger, behind.parts.log)
     behind.catch_up.resynced(behind.source)
     assert behind.parts.ledger.outputs()[0].behind["offsets"] == {str(behind.source.id): 0}
+    behind.parts.read(behind.session, behind.source)
     behind.follow()
     assert behind.words()[: len(before)] == before
     assert sorted(behind.words()) == ALL

@@ -87,7 +87,7 @@ def test_with_native_ids_all_is_read_again(parts):
     before = session.stream.open(source)
     resynced(parts, source, session)
     assert session.stream.open(source) is not before
-    assert (source.cursor, session.backfilled) == (Cursor(), True)
+    assert (source.cursor, source.translated) == (Cursor(), 0)
     texts = [event.payload.get("text") for event in parts.read(session, source)]
     assert [text for text in texts if text] == ["new before", "new after"]
 
@@ -129,7 +129,7 @@ def test_a_file_that_is_empty_now_is_read_from_its_beginning(parts):
     file, source, session = legacy(parts, CodexLegacy().meta(), CodexLegacy().user("one"))
     file.path.write_bytes(b"")
     resynced(parts, source, session)
-    assert (source.cursor, session.backfilled) == (Cursor(), True)
+    assert (source.cursor, source.translated) == (Cursor(), 0)
 
 
 @pytest.mark.parametrize("again", ["one", "two"])
@@ -171,3 +171,17 @@ def test_the_ledger_is_not_changed_by_a_resync(parts):
     resynced(parts, source, session)
     assert parts.ledger.db.total_changes == before
     assert parts.ledger.places(session.row.id).keys() >= {id_hash("user.message\0one")}
+
+
+def test_a_resync_leaves_the_backfill_of_another_source_open(parts):
+    """History of one source that is still to be translated does not become new because another one was rewritten."""
+    make = Claude()
+    first = parts.world.claude().append(make.user("one"), make.says("two"))
+    source = parts.source()
+    parts.world.claude(folder="-home-me-restored").append(Claude(start=100).says("old words"))
+    other = parts.source()
+    session = parts.load(other)
+    other.cursor = Cursor(other.seen.size)
+    first.path.write_bytes(line(make.user("instead")))
+    resynced(parts, source, session)
+    assert not session.backfilled

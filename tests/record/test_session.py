@@ -62,7 +62,7 @@ def test_an_intent_that_is_not_written_yet_is_never_replaced(parts):
     live.add("one")
     live.stage()
     live.add("two")
-    with pytest.raises(AssertionError):
+    with pytest.raises(RuntimeError, match="would be lost"):
         live.stage()
     assert live.row.intent == b"one"
 
@@ -312,3 +312,21 @@ def test_a_session_that_is_dropped_goes_back_to_what_the_ledger_holds(two):
     assert (source.cursor, source.baseline, source.resume_at) == (before, 0, None)
     assert parts.sessions.get(session.row.id) is None
     assert parts.sessions.drop(session.row.id) is None
+
+
+def test_a_format_state_that_was_recomputed_is_stored(parts, monkeypatch):
+    """After an upgrade, an output is rendered again once, not each time its session is loaded."""
+    parts.world.claude().append(Claude().user("one"))
+    session = parts.load(parts.source())
+    output = parts.output(session)
+    output.version = 0
+    with parts.ledger.transaction():
+        parts.ledger.save_output(output)
+    rendered = []
+    monkeypatch.setattr("katod.record.session.reprint", lambda *_: rendered.append(1) or {})
+    for _ in range(3):
+        parts.sessions.drop(session.row.id)
+        session = parts.sessions.load(session.row.id, {})
+        with parts.ledger.transaction():
+            session.save(parts.ledger)
+    assert len(rendered) == 1

@@ -345,3 +345,15 @@ def test_a_message_never_shows_what_was_stored():
         "the ledger contains data that katod did not write", "no such table: missing",
         "it was written by an unreleased version of katod",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["a#b", "a?b", "a%25b", "a b"])
+def test_a_ledger_is_read_whatever_its_directory_is_called(tmp_path, name):
+    """The path is quoted in the URI with which SQLite opens it, and reading creates no file elsewhere."""
+    folder = tmp_path / name
+    folder.mkdir()
+    Ledger.open(folder, EventLog()).close()
+    ledger = Ledger.read(folder)
+    assert ledger is not None
+    ledger.close()
+    assert list(tmp_path.iterdir()) == [folder]

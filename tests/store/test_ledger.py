@@ -42,6 +42,7 @@ def stored(ledger: Ledger, *ranges: Range) -> OutputRow:
 # -- lookups -----------------------------------------------------------------------------------------
 
 LOOK_UPS = {
+    "refusal": (SessionKey("claude", "s"), "start", ""),
     "roots": (), "session": (1,), "sessions": (), "find_session": (SessionKey("codex", "unknown"),),
     "sources": (SourceRow,), "sources_of": (1,), "outputs": (), "output_at": (Path("/out/unknown"),),
     "busy_sessions": (), "place": (1, 7), "places": (1,), "is_applied": ("unknown",), "refusals": (),

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from katod.model import Line, Record
 from katod.tail.decode import decode
 from tests.looping import each
+from tests.support.records import MAKERS, says, user
 
 USER = '{"type":"user","message":{"role":"user","content":"hi"},"uuid":"u1","timestamp":"2026-02-10T23:36:27.000Z"}'
 CODEX = '{"timestamp":"2026-02-10T23:36:27.000Z","type":"event_msg","payload":{"type":"user_message","message":"hi"}}'
@@ -269,3 +270,14 @@ def test_no_text_of_a_torn_line_is_lost(first, second, draw):
     spliced = [json.loads(first) if cut == len(first) else first[:cut], json.loads(second)]
     assert parts in (spliced, [first[:cut] + second])
     assert parts == spliced or first[cut - 1] in ":[,"
+
+
+@pytest.mark.fault("torn record, another appended to it")
+@pytest.mark.parametrize("make", [make for make in MAKERS if "torn" not in make.ABSENT], ids=lambda make: make.__name__)
+def test_a_record_after_a_torn_one_is_read_whatever_agent_wrote_it(world, make):
+    """Wherever a record of an agent is cut short, the next one on the line is read, except in a value's position."""
+    maker = make(world)
+    first, second = (json.dumps(maker.records(said)[0]) for said in (says('one {"x": [1, {}]}'), user("two")))
+    cuts = [cut for cut in range(1, len(first)) if first[:cut].rstrip()[-1] not in ":[,"]
+    missed = [first[:cut] for cut in cuts if of(first[:cut] + second)[-1].value != json.loads(second)]
+    assert missed == []

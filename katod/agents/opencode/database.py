@@ -1,4 +1,4 @@
-"""One session in an OpenCode database, read as one document; of its settled part no more is read than necessary.
+"""One session in an OpenCode database, read as one document. Of settled messages, only the small rows are read again.
 
 The offset of such a source is the time (ms) of its latest row; its anchor is a hash of what was last read.
 """

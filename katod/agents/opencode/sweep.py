@@ -8,7 +8,7 @@ from typing import Final
 import orjson
 
 from katod.agents.opencode.readonly import reading, row_time
-from katod.model import Stat
+from katod.model import Stat, signed
 
 # Only what belongs to the latest messages can be in progress: a session's rows change only there.
 _LATEST: Final = 64
@@ -26,7 +26,7 @@ def sessions_in(path: str) -> Iterator[tuple[str, Stat]]:
 
     The cost depends on the number of sessions, not on their size. Raises SourceError.
     """
-    inode = os.stat(path).st_ino
+    inode = signed(os.stat(path).st_ino)
     with reading(path) as database:
         rows = database.execute(_SESSIONS)
         times = {session: row_time(time) for session, time in rows if isinstance(session, str)}

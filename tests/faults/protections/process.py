@@ -3,6 +3,7 @@
 import os
 import time
 from contextlib import contextmanager
+from types import SimpleNamespace
 
 from .protection import Protection, returning
 
@@ -62,6 +63,18 @@ def need_no_log(original):
     return problem_of
 
 
+def forget_the_row(original):
+    """A failed catch-up goes on with a row of its own."""
+
+    def failed(self, output_id, error):
+        row = self._followers.pop(output_id).output.row
+        stored = next(stored for stored in self._ledger.outputs(row.session) if stored.id == output_id)
+        self.add(stored)
+        self._delivery.park(stored, SimpleNamespace(what="failed"))
+
+    return failed
+
+
 PROTECTIONS = [
     Protection(
         "a failing session does not stop the others",
@@ -70,7 +83,35 @@ PROTECTIONS = [
         (
             "tests/test_containment.py::test_a_failed_step_is_taken_up_again",
             "tests/test_containment.py::test_a_session_that_keeps_failing_stays_visible",
+            "tests/test_containment.py::test_a_failing_older_file_makes_the_newer_one_wait",
         ),
+    ),
+    Protection(
+        "a session that failed is loaded again",
+        "katod.pipeline:Pipeline._reload",
+        lambda original: lambda self, session_id: self._sessions.failed.discard(session_id),
+        (
+            "tests/test_containment.py::test_a_file_found_after_a_failure_is_recorded",
+            "tests/test_containment.py::test_a_failed_step_is_taken_up_again",
+        ),
+    ),
+    Protection(
+        "a recording of an excluded project is ended when it is loaded",
+        "katod.pipeline:Pipeline._end_excluded",
+        returning(None),
+        ("tests/test_containment.py::test_a_project_that_is_excluded_after_a_failure_is_recorded_no_more",),
+    ),
+    Protection(
+        "a failed catch-up keeps the row that its session has",
+        "katod.record.catchup:CatchUp._failed",
+        forget_the_row,
+        ("tests/test_containment.py::test_a_stop_holds_for_an_output_whose_catch_up_failed",),
+    ),
+    Protection(
+        "the sources of a session that failed between two steps are stepped",
+        "katod.pipeline:Pipeline.take_failed",
+        returning([]),
+        ("tests/test_containment.py::test_a_session_that_fails_between_two_steps_is_stepped_again",),
     ),
     Protection(
         "the lock is acquired",

@@ -104,6 +104,9 @@ PROTECTIONS = [
         "a record after a torn one is searched for",
         "katod.tail.decode:_next_record",
         lambda original: lambda text, after: len(text),
-        (f"{SOURCES}test_a_record_glued_to_a_torn_one_is_read",),
+        (
+            f"{SOURCES}test_a_record_glued_to_a_torn_one_is_read",
+            "tests/tail/test_decode.py::test_a_record_after_a_torn_one_is_read_whatever_agent_wrote_it",
+        ),
     ),
 ]

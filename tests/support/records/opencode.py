@@ -40,10 +40,10 @@ class OpenCode(Maker):
             ),
         )
 
-    def place(self) -> str:
+    def place(self, database: str = ".local/share/opencode/opencode.db") -> str:
         """Return the path of the database, which contains the session."""
         self.id = f"ses_{self.session[:8]}"
-        return ".local/share/opencode/opencode.db"
+        return database
 
     def run(self, *statements: str | tuple[str, tuple[Any, ...]]) -> None:
         """Execute statements, each with its values if it has any."""
