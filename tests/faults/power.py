@@ -8,7 +8,7 @@ from tests.support.world import CUT
 
 # What the disk may have kept of an append.
 FATES = NOTHING, ALL, CUT_OFF, NUL, CUT_OFF_AND_NUL = (
-    "nothing of it", "all of it", "its beginning", "NUL bytes of its length", "its beginning and NUL bytes",
+    "nothing had reached the disk", "all had", "only a prefix had", "only NUL bytes had", "a prefix and NUL bytes had",
 )  # fmt: skip
 
 

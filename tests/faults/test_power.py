@@ -126,9 +126,9 @@ def test_power_is_lost_in_every_window(request):
     run_state_machine_as_test(LostPower, settings=settings(max_examples=800, stateful_step_count=15))
     assert min(MET[name] for name in (*WINDOWS, *FATES)) >= ENOUGH
     cuts = ", ".join(f"{MET[name]:,} {told}" for name, told in WINDOWS.items())
-    kept = ", ".join(f"{MET[name]:,} times {name}" for name in FATES)
+    kept = ", ".join(f"{name} in {MET[name]:,} cases" for name in FATES)
     note(
         request.node.nodeid,
         sum(MET[name] for name in WINDOWS),
-        f"Lost power: {cuts}; the disk kept {kept}.",
+        f"Power losses: {cuts}. Of the lost append, {kept}.",
     )
