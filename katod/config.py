@@ -225,8 +225,9 @@ class _Reader:
             raise self._wrong(where, "must contain absolute paths, or paths that start with ~/")
 
     def _check_globs(self, where: tuple[str, ...], globs: bool | tuple[str, ...]) -> None:
-        if not isinstance(globs, bool) and any(glob.startswith("~") and not _is_absolute(glob) for glob in globs):
-            raise self._wrong(where, "must not contain another user's home directory: only ~/ is expanded")
+        """Check that each glob can match a path: a bare name would protect nothing."""
+        if not isinstance(globs, bool) and not all(_is_absolute(glob) or glob[:1] in ("*", "?", "[") for glob in globs):
+            raise self._wrong(where, "must contain globs of whole paths, such as ~/work/* or */secret")
 
     def _check_filename(self, settings: Settings) -> None:
         where, parts = ("output", "filename"), settings.output.filename.split("/")

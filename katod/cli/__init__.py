@@ -1,6 +1,7 @@
 """The command line: parse, call, print. One module per group of commands."""
 
 import sys
+from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
 from typing import Final
@@ -36,6 +37,13 @@ class _Group(click.Group):
             return None
         command: click.Command = getattr(import_module(f"katod.cli.{name}"), name)
         return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args[0] not in _COMMANDS and (near := get_close_matches(args[0], _COMMANDS, n=1)):
+            ctx.fail(f"No such command {args[0]!r}. Did you mean {near[0]!r}?")
+        return super().resolve_command(ctx, args)
 
     def format_commands(self, _ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):

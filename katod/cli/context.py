@@ -8,7 +8,7 @@ from katod.agents import AGENTS
 from katod.config import Settings
 from katod.discover.roots import Root, find_roots
 from katod.discover.sweep import sweep
-from katod.errors import SelectionError
+from katod.errors import LedgerError, SelectionError
 from katod.log import EventLog
 from katod.model import Identity, SessionKey, Stat
 from katod.store.ledger import Ledger
@@ -100,6 +100,33 @@ class Context:
             raise SelectionError(f"no session matches {text!r}{closed}", hint="run `katod sessions` to list them")
         some = ", ".join(str(session.key) for session in chosen[:3]) + (", …" if len(chosen) > 3 else "")
         raise SelectionError(f"{len(chosen)} sessions match {text!r}: {some}", hint="type more of the id")
+
+    def select_recorded(self, text: str) -> SessionKey:
+        """Return what `select` does, or a session that is being recorded although its files no longer exist."""
+        try:
+            return self.select(text).key
+        except SelectionError:
+            recorded = [key for key in self._recorded() if _matches(key, text)]
+            if len(recorded) != 1:
+                raise
+            return recorded[0]
+
+    def _recorded(self) -> list[SessionKey]:
+        """Return the sessions that are being recorded, none if the ledger cannot be read."""
+        try:
+            ledger = self.ledger()
+        except LedgerError:
+            return []
+        if ledger is None:
+            return []
+        try:
+            return [ledger.session(row.session).key for row in ledger.outputs() if row.open]
+        finally:
+            ledger.close()
+
+    def is_recorded(self, key: SessionKey) -> bool:
+        """Return whether a session is being recorded, False if the ledger cannot be read."""
+        return key in self._recorded()
 
 
 def _best(matches: list[Found], text: str) -> list[Found]:

@@ -7,8 +7,8 @@ from pathlib import Path
 import click
 
 from katod.cli.context import Context
-from katod.errors import AlreadyRunning, KatodError, LedgerError, TargetRefused
-from katod.model import SessionKey, Word
+from katod.errors import AlreadyRunning, KatodError, TargetRefused
+from katod.model import Word
 from katod.service import control
 from katod.service.control import Request
 from katod.service.lock import holder
@@ -53,11 +53,11 @@ def capture(context: Context, session: str, name: str) -> None:
 
 
 def _ask(context: Context, session: str, word: Word, name: str) -> None:
-    found = context.select(session)
+    key = context.select_recorded(session)
     aside = quarantined(context.state, LEDGER_NAME)
-    recorded = _is_recorded(context, found.key)
+    recorded = context.is_recorded(key)
     moment = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-    request = Request((found.key.agent, found.key.id, found.key.subagent), word, name, moment)
+    request = Request((key.agent, key.id, key.subagent), word, name, moment)
     answer = control.enqueue(context.state, request)
     refusal = _answered(context, answer)
     if refusal:
@@ -67,20 +67,6 @@ def _ask(context: Context, session: str, word: Word, name: str) -> None:
     click.echo(_result(context, request) if recorded or word != "stop" else f"{request.key} is not being recorded")
     if word != "stop" and holder(context.state) is None:
         click.echo("katod is not running: start `katod run` to keep recording", err=True)
-
-
-def _is_recorded(context: Context, key: SessionKey) -> bool:
-    """Return whether a session is being recorded, False if the ledger cannot be read."""
-    try:
-        ledger = Ledger.read(context.state)
-    except LedgerError:
-        return False
-    if ledger is None:
-        return False
-    try:
-        return any(row.open and ledger.session(row.session).key == key for row in ledger.outputs())
-    finally:
-        ledger.close()
 
 
 def _answered(context: Context, answer: Path) -> str:

@@ -110,6 +110,9 @@ def _since(text: str | None) -> int:
 
 def _table(rows: list[dict[str, Any]]) -> None:
     """Print a table on a terminal; in a pipe, one tab-separated line per session with nothing cut."""
+    if not rows:
+        click.echo("no sessions found", err=True)
+        return
     zone = When(local_zone())
     cells = [_cells(row, zone) for row in rows]
     if not sys.stdout.isatty():
@@ -129,7 +132,7 @@ def _table(rows: list[dict[str, Any]]) -> None:
         left -= width + 2
     for row in cells:
         table.add_row(*map(Text, row))
-    console.print(table if rows else "no sessions found")
+    console.print(table)
 
 
 def _cells(row: dict[str, Any], zone: When) -> tuple[str, ...]:

@@ -27,15 +27,19 @@ _QUARANTINED = "quarantined; a new one was created. Type ::start to record again
 @click.pass_obj
 def status(context: Context, as_json: bool, watch: bool) -> None:
     """Show the daemon, the recordings and recent problems."""
-    while True:
-        row = collect(context)
-        if watch and not as_json:
-            click.clear()
-        click.echo(orjson.dumps(row) if as_json else "\n".join(_lines(row)))
-        if not watch:
-            _ = context.settings  # checked last, so that an invalid configuration hides nothing
-            return
-        time.sleep(2)
+    with suppress(KeyboardInterrupt):  # how `--watch` is left
+        _print(context, as_json=as_json)
+        while watch:
+            time.sleep(2)
+            if not as_json:
+                click.clear()
+            _print(context, as_json=as_json)
+    _ = context.settings  # checked last, so that an invalid configuration hides nothing
+
+
+def _print(context: Context, *, as_json: bool) -> None:
+    row = collect(context)
+    click.echo(orjson.dumps(row) if as_json else "\n".join(_lines(row)))
 
 
 def collect(context: Context) -> dict[str, Any]:

@@ -33,3 +33,15 @@ def test_a_ledger_that_is_set_aside_is_named(world):
     ledger.write_bytes(b"no database at all" * 1000)
     world.cli("record", "start", "latest", "anew")
     assert f"{ledger}.damaged-1" in world.said
+
+
+def test_a_recording_can_be_stopped_after_its_session_file_is_gone(world):
+    """Agents delete sessions: the id that `katod status` shows still stops the recording."""
+    session = world.claude().append(Claude().user("::start notes\nhello"))
+    world.once()
+    session.path.unlink()
+    [recording] = world.status()["recordings"]
+    assert "stopped recording to" in world.cli("record", "stop", recording["session"])
+    assert not world.status()["recordings"]
+    world.cli("record", "stop", recording["session"], code=1)
+    assert "no session matches" in world.said

@@ -60,3 +60,9 @@ def test_a_folder_that_cannot_be_read_is_told(world, monkeypatch):
     monkeypatch.setattr(Context, "found", lambda self: self.problems.update({"/closed": "Permission denied"}) or {})
     world.cli("sessions")
     assert "/closed: Permission denied" in world.said
+
+
+def test_without_sessions_it_says_so(world):
+    """An empty list is explained on stderr, so that a pipe gets nothing."""
+    assert world.cli("sessions") == ""
+    assert "no sessions found" in world.said
