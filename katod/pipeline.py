@@ -33,6 +33,8 @@ from katod.store.rows import OutputRow
 from katod.tail.reader import Batch, SourceFile
 
 STEP_BYTES: Final = 512 * 1024  # larger reads cost more per byte: their memory is mapped again each time
+_INTERNAL: Final = "internal error: "
+_UNREAD: Final = "katod could not read this session: see `katod status`"
 T = TypeVar("T")
 
 
@@ -71,12 +73,11 @@ class Pipeline:
             more = self._isolated(source.session, lambda: self._open_and_step(source, budget))
         except SourceError as error:
             gone = isinstance(error, SourceGone)  # agents delete sessions
-            source.unfinished = source.unfinished and not gone
             self._catalog.note_problem(source, "" if gone else error.what)
             return False
         if more is None:
             return False
-        source.unfinished, source.read = more, None if more else before
+        source.read = None if more else before
         self._catalog.note_problem(source, "")
         return more
 
@@ -93,7 +94,7 @@ class Pipeline:
             self.drop(session_id)
             self._sessions.failed.add(session_id)
             for source in self._catalog.of_session(session_id):
-                self._catalog.note_problem(source, f"internal error: {safe_message(error)}")
+                self._catalog.note_problem(source, f"{_INTERNAL}{safe_message(error)}")
             return None
 
     def take_failed(self) -> list[Source]:
@@ -119,8 +120,8 @@ class Pipeline:
         if not self._backfill.advance(session, budget, (source, file)):
             return True
         for older in [other for other in session.sources if other.id < source.id and _may_have_more(other)]:
-            if self.step(older.id, budget):
-                return True
+            while self.step(older.id, budget):
+                pass
             if source.session in self._sessions.failed:
                 return None
         if self._sessions.get(source.session) is not session:
@@ -152,9 +153,9 @@ class Pipeline:
     def _reload(self, session_id: int) -> ActiveSession | None:
         """Load a session whose last step failed, if it is being recorded."""
         if session_id in self._ledger.busy_sessions():
-            self._take_up(session_id)
+            return self._load(session_id)
         self._sessions.failed.discard(session_id)
-        return self._sessions.get(session_id)
+        return None
 
     def _read_parent(self, source: Source) -> None:
         """Read a sub-agent's parent first: the recording that the sub-agent belongs to starts there."""
@@ -199,16 +200,13 @@ class Pipeline:
             near_misses = 0
             if found is not None and not has_new_command(source, batch, self._ledger, self._log):
                 found = None
-        self._count_near_misses(source, near_misses)
+        source.near_misses += near_misses
+        self._catalog.changed(source)
         if found is None:
             return False
         source.cursor = Cursor(found.offset, file.anchor(found.offset))
         source.scanned = None if file.is_document else batch.from_line(found)
         return True
-
-    def _count_near_misses(self, source: Source, number: int) -> None:
-        source.near_misses += number
-        self._catalog.changed(source)
 
     def _translate(self, session: ActiveSession, source: Source, file: SourceFile, budget: int) -> bool:
         """Run the stages in order."""
@@ -221,10 +219,10 @@ class Pipeline:
             translation = session.stream.open(source)
             source.resume_at = (source.resume_at or before) if translation.has_pending() else None
             if batch.lines:
+                source.near_misses += translation.take_near_misses() * (not file.is_document)
                 source.cursor, source.translated = batch.cursor, batch.cursor.offset
                 self._save(session)
         if batch.lines:
-            self._count_near_misses(source, 0 if file.is_document else translation.take_near_misses())
             self._deliver(session)
             self._sessions.release(session)
         return batch.more
@@ -239,10 +237,17 @@ class Pipeline:
             output.take(event, session.metadata)
 
     def _load(self, session_id: int) -> ActiveSession:
-        """Return a session ready to be translated."""
+        """Return a session ready to be translated; one whose last step failed is taken up as after a start."""
         found = self._sessions.get(session_id)
         if found is not None:
             return found
+        if session_id in self._sessions.failed:
+            self._take_up(session_id)
+            self._sessions.failed_between.add(session_id)  # what made it fail is still to be read
+            return self._load(session_id)
+        return self._loaded(session_id)
+
+    def _loaded(self, session_id: int) -> ActiveSession:
         self.delivery.settle()  # what was written since is about to be read from the ledger
         return self._sessions.load(session_id, self._catch_up.rows())
 
@@ -268,8 +273,7 @@ class Pipeline:
         session = self._sessions.drop(session_id)
         if session is None:
             return
-        for output_id in session.changes.outputs:
-            self._catch_up.drop(output_id)
+        self._catch_up.revert(session.changes.outputs)
         for output_id in session.outputs.keys() - self._catch_up.rows().keys():
             self.delivery.forget(output_id)
 
@@ -289,7 +293,10 @@ class Pipeline:
 
     def _take_up(self, session_id: int) -> None:
         """Load a session that is being recorded, complete its open intents, and end it if it is excluded now."""
-        session = self._load(session_id)
+        session = self._loaded(session_id)
+        for source in session.sources:
+            if source.problem.startswith(_INTERNAL):
+                self._catalog.note_problem(source, "")
         for row in session.outputs.values():
             written = self.delivery.retry(row)
             if row.behind is not None:
@@ -311,6 +318,8 @@ class Pipeline:
             self.delivery.retry(rows[output_id])
         more = False
         for output_id, row in rows.items():
+            if output_id not in self._catch_up.rows():  # dropped with a session that failed
+                continue
             more |= self._catch_up.isolated_step(output_id, budget)
             if self._may_join(row) and not self._between_steps(row.session, partial(self._join, output_id, row)):
                 self._catch_up.postpone(output_id)
@@ -338,8 +347,10 @@ class Pipeline:
         for source in self._catalog.of_session(session_id):
             while self.step(source.id):
                 pass
+        if session_id in self._sessions.failed:
+            return _UNREAD
         refusal = self._between_steps(session_id, lambda: self._carry_out(session_id, command, time, dedup_key))
-        return "katod could not read this session: see `katod status`" if refusal is None else refusal
+        return _UNREAD if refusal is None else refusal
 
     def _carry_out(self, session_id: int, command: Command, time: str, dedup_key: str) -> str:
         session = self._load(session_id)

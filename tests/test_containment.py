@@ -150,9 +150,9 @@ def test_a_failing_older_file_makes_the_newer_one_wait(world, monkeypatch):
     newer = world.codex(rollout=OTHER_ROLLOUT).append(make.meta(), make.says("three"))
     run._schedule.queue(run._discovery.sweep())
     assert not run._step_due(NOW)
-    [session] = run._ledger.sessions()
-    run._pipeline.request(session.id, Command("stop"), "", "a request")
     assert all(known.problem for known in run._discovery.catalog.sources.values())
+    [session] = run._ledger.sessions()
+    assert "could not read" in run._pipeline.request(session.id, Command("stop"), "", "a request")
     monkeypatch.undo()
     run.turn()
     newer.append(make.says("four"))
@@ -211,6 +211,75 @@ def test_a_session_that_fails_between_two_steps_is_stepped_again(world, print_fa
     assert [known.path for known in run._pipeline.take_failed()] == [str(source.path)]
     assert run._pipeline.take_failed() == []
     run.stop()
+
+
+@pytest.mark.fault("one record breaks katod")
+def test_a_session_that_a_request_loads_after_a_failure_goes_on(world, print_fails_once):
+    """Whatever loads a session that failed ends its failure: later records are read, also beside a file that is gone."""
+    make, older = Codex(), world.codex()
+    run = InProcess(world)
+    older.append(make.meta(), make.user("::start n\none"))
+    newer = world.codex(rollout=OTHER_ROLLOUT).append(make.meta(), make.says("two"))
+    run.turn()
+    print_fails_once()
+    newer.append(make.says("three"))
+    run._schedule.queue(run._discovery.sweep())
+    run._step_due(NOW)
+    older.path.unlink()
+    [session] = run._ledger.sessions()
+    assert run._pipeline.request(session.id, Command("start"), "", "a request") == ""
+    newer.append(make.says("four"))
+    run.turn()
+    run.turn(later=1000)
+    assert not run._pipeline._sessions.failed
+    run.stop()
+    assert counts(only(world), "one", "two", "three", "four") == [1] * 4
+    assert world.status()["problems"] == []
+
+
+def test_what_an_older_file_held_before_the_start_stays_unrecorded_after_a_failure(world, print_fails_once):
+    """The older file is read again to where it was read, although it has not changed since."""
+    make, older = Codex(), world.codex()
+    run = InProcess(world)
+    older.append(make.meta(), make.user("private"), make.says("private"))
+    run._schedule.queue(run._discovery.sweep())
+    run._step_due(NOW)
+    print_fails_once()
+    newer = world.codex(rollout=OTHER_ROLLOUT).append(make.meta(), make.user("::start n\none"))
+    run._schedule.queue(run._discovery.sweep())
+    run._step_due(NOW)
+    run.turn()
+    older.append(make.says("two"))
+    newer.append(make.says("three"))
+    run.turn()
+    run.stop()
+    assert counts(only(world), "private", "one", "two", "three") == [0, 1, 1, 1]
+
+
+def test_a_failure_of_one_output_that_joins_leaves_the_others(world, monkeypatch):
+    """Outputs that catch up are followed again from the ledger after a failed step of their session."""
+    make, source = Claude(), world.claude()
+    run, real = InProcess(world), delivery.append
+    monkeypatch.setattr(delivery, "append", refusing)
+    source.append(make.user("::start n\none"), make.user("::export e"), make.says("two"))
+    run.turn()
+    monkeypatch.setattr(delivery, "append", real)
+    with monkeypatch.context() as failing:
+        failing.setattr(ActiveSession, "save", raising)
+        source.append(make.says("three"))
+        run._schedule.queue(run._discovery.sweep())
+        run._step_due(NOW)
+        run._pipeline.follow(NOW)
+    run.turn(later=100_000)
+    run.turn(later=100_000)
+    run.stop()
+    assert counts(world.written()["n.md"], "one", "two", "three") == [1, 1, 1]
+    assert counts(world.written()["e.md"], "one") == [1]
+
+
+def refusing(place, *_):
+    """Refuse every append."""
+    raise OutputError("full", path=place.path)
 
 
 def raising(*_):

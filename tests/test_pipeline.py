@@ -13,7 +13,19 @@ from katod.record.catchup import CatchUp
 from katod.schedule import NOW
 from tests.support.inprocess import InProcess
 from tests.support.outputs import counts, only
-from tests.support.records import OTHER, SESSION, THREAD, Claude, Codex, CodexLegacy, GeminiDocument, line, says, user
+from tests.support.records import (
+    OTHER,
+    SESSION,
+    THREAD,
+    Claude,
+    Codex,
+    CodexLegacy,
+    GeminiDocument,
+    OpenCode,
+    line,
+    says,
+    user,
+)
 from tests.support.world import World
 
 PIXEL = base64.b64encode(b"\x89PNG not really").decode()
@@ -456,3 +468,59 @@ def test_a_refusal_is_answered_after_a_restart_too(world: World) -> None:
     run = InProcess(world)
     assert run._pipeline.request(session.id, Command("start", "../x"), "2026-02-10T22:36:00Z", "a request") == refusal
     run.stop()
+
+
+def test_a_capture_of_a_document_is_written_while_the_agent_works(world: World) -> None:
+    """A document that is newer than what the session last read is read all the same: its new events wait for their turn."""
+    maker = GeminiDocument(world)
+    run = InProcess(world)
+    maker.say(user("word 0"), says("word 1"), user("::capture n\nword 2"))
+    run._schedule.queue(run._discovery.sweep())
+    while run._schedule:
+        run._step_due(NOW)
+    maker.say(says("word 3"))
+    while run._pipeline.follow(time.monotonic()):
+        pass
+    assert "word 2" in only(world)
+    run.turn()
+    run.stop()
+    assert counts(only(world), *(f"word {n}" for n in range(1, 4))) == [1, 1, 1]
+
+
+def test_a_capture_ends_although_the_last_row_of_its_session_was_deleted(world: World) -> None:
+    """The position of a database session is a time, which its remaining rows may never reach."""
+    maker = OpenCode(world)
+    run = InProcess(world)
+    maker.say(user("word 0"), says("word 1"), user("::capture n\nword 2"), says("word 3"))
+    run._schedule.queue(run._discovery.sweep())
+    while run._schedule:
+        run._step_due(NOW)
+    maker.run("DELETE FROM part WHERE rowid = (SELECT max(rowid) FROM part)")
+    maker.run("DELETE FROM message WHERE rowid = (SELECT max(rowid) FROM message)")
+    for _ in range(100):
+        if not run._pipeline.follow(time.monotonic()):
+            break
+    else:
+        pytest.fail("it never ends")
+    run.stop()
+    assert "word 2" in only(world)
+
+
+def test_an_export_of_a_file_that_is_truncated_for_a_while_is_whole_or_says_so(world: World) -> None:
+    """An export never ends early without a mark: it waits until the session has read the rewritten file."""
+    make, source = Claude(), world.claude()
+    run = InProcess(world)
+    source.append(*(make.says(f"word {n} {'x' * 200}") for n in range(400)), make.user("::export n\nend"))
+    run._schedule.queue(run._discovery.sweep())
+    while run._schedule:
+        run._step_due(NOW)
+    run._pipeline.follow(time.monotonic(), 10_000)
+    whole = source.path.read_bytes()
+    source.path.write_bytes(whole[:40_000])
+    run.turn()
+    source.path.write_bytes(whole)
+    run.turn()
+    run.turn(later=1000)
+    run.stop()
+    text = only(world)
+    assert sum(f"word {n} x" in text for n in range(400)) == 400 or "missing" in text

@@ -34,7 +34,6 @@ class Source(SourceRow):
     scanned: Batch | None = None  # what the scan read, from the line of a command on; that line is decoded
     resume_at: Cursor | None = None  # where a restart has to resume while text is held back
     near_misses: int = 0  # not stored yet
-    unfinished: bool = False  # its last step left something to read
     read: tuple[int, int] | None = None  # time of change (ns) and size of its file when it was last read to its end
     due: float | None = None  # when (monotonic) the next step is due
     stepped: float = 0.0  # when it was last stepped
@@ -50,6 +49,13 @@ class Source(SourceRow):
         self.cursor, self.baseline = row.cursor, row.baseline
         self.state, self.version, self.translated = row.state, row.version, row.translated
         self.partial = self.scanned = self.resume_at = None
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether all of its present content was read, as far as its last stat and this process's last step tell."""
+        if self.gone or not self.seen.size:
+            return True
+        return self.cursor.offset > 0 and (self.cursor.offset >= self.seen.size or self.read is not None)
 
     def forget_translation(self) -> None:
         """Drop the adapter's state, once the source is no longer translated."""

@@ -55,8 +55,7 @@ class Discovery:
         self._clock.lost |= overflow
         sources: list[Source] = []
         for path in paths:
-            root = self._root_of(path)
-            if root is not None:
+            for root in self._roots_of(path):
                 sources += self.catalog.hint(root, path)
         return self._noted(sources), any(path.startswith(f"{self._also}/") for path in paths)
 
@@ -90,14 +89,16 @@ class Discovery:
         now, wall = time.monotonic(), time.time()
         found = list(sources)
         for source in found:
-            root = self._root_of(source.path)
-            if root is not None and wall - source.seen.mtime_ns / 1e9 < ACTIVE_FOR:
-                self._active[root, os.path.dirname(source.path)] = now
+            for root in self._roots_of(source.path):
+                if wall - source.seen.mtime_ns / 1e9 < ACTIVE_FOR:
+                    self._active[root, os.path.dirname(source.path)] = now
         return found
 
-    def _root_of(self, path: str) -> Root | None:
+    def _roots_of(self, path: str) -> list[Root]:
+        """Return the innermost root of a path, and others in the same folder: each may name a database in it."""
         found = [root for root in self.roots if path.startswith(f"{root.path}/")]
-        return max(found, key=lambda root: len(root.path.parts), default=None)
+        innermost = max((len(root.path.parts) for root in found), default=0)
+        return [root for root in found if len(root.path.parts) == innermost]
 
 
 class _Clock:

@@ -4,14 +4,15 @@ Each has its own stream, which catches up with how far the session has been read
 ranges; no commands are carried out here.
 """
 
+from collections.abc import Iterable
 from dataclasses import fields
-from typing import Any
+from typing import Any, Literal
 
 import orjson
 
 from katod.agents import AGENTS
 from katod.discover.catalog import Catalog, Source
-from katod.errors import LedgerError, OutputError, SourceError, SourceGone
+from katod.errors import LedgerError, OutputError, SourceChanged, SourceError, SourceGone
 from katod.events import Event
 from katod.log import EventLog
 from katod.model import Cursor, SessionKey
@@ -21,6 +22,9 @@ from katod.record.stream import SessionStream
 from katod.store.ledger import Ledger, id_hash
 from katod.store.rows import OutputRow
 from katod.tail.reader import Batch
+
+# Of one step: a batch was read; the session has to be stepped first; nothing is left.
+Progress = Literal["read", "waiting", "arrived"]
 
 
 class SeenByFollower:
@@ -35,7 +39,7 @@ class SeenByFollower:
         self._ledger = ledger
         self._catalog = catalog
         self._next: dict[int, int] = {int(key): seq for key, seq in state.get("numbers", {}).items()}
-        self._rewritten: set[int] = set(state.get("rewritten", ()))
+        self.rewritten: set[int] = set(state.get("rewritten", ()))
         self._passed: set[int] = set(state.get("passed", ()))
 
     def admit(self, event: Event, source: Source) -> bool:
@@ -44,7 +48,7 @@ class SeenByFollower:
         seq, home = self._ledger.place(self._session, hashed) or (-1, 0)
         if seq < self._next.get(source.id, 0) or hashed in self._passed or self._is_read_elsewhere(home, source):
             return False
-        if source.id not in self._rewritten:
+        if source.id not in self.rewritten:
             self._next[source.id] = seq + 1
         self._passed.add(hashed)
         return True
@@ -56,13 +60,13 @@ class SeenByFollower:
 
     def restart(self, source: Source) -> None:
         """Note that a source was rewritten: from now on its events are recognised by id."""
-        self._rewritten.add(source.id)
+        self.rewritten.add(source.id)
 
     def state(self) -> dict[str, Any]:
         """Return what has been passed, as JSON."""
         numbers = {str(key): seq for key, seq in self._next.items()}
-        row: dict[str, Any] = {"numbers": numbers, "rewritten": sorted(self._rewritten)}
-        return row | ({"passed": sorted(self._passed)} if self._rewritten else {})  # without one the numbers suffice
+        row: dict[str, Any] = {"numbers": numbers, "rewritten": sorted(self.rewritten)}
+        return row | ({"passed": sorted(self._passed)} if self.rewritten else {})  # without one the numbers suffice
 
 
 class PassedByPosition(SeenByFollower):
@@ -85,6 +89,7 @@ class Follower:
         self.stream = SessionStream(key, self.seen, log, behind.get("metadata"))
         self.offsets: dict[int, int] = {int(key): offset for key, offset in behind.get("offsets", {}).items()}
         self.states: dict[str, Any] = behind.get("states", {})
+        self.unread: set[int] = set(behind.get("unread", ()))  # rewritten sources: to be read to their end again
 
     def restart(self, source: Source) -> None:
         """Restart a rewritten source from its beginning; without native ids, resume where the session is."""
@@ -92,6 +97,7 @@ class Follower:
         self.seen.restart(source)
         self.states.pop(str(source.id), None)
         self.offsets[source.id] = 0
+        self.unread.add(source.id)
         if not self.native_ids:
             self.skip(source)
 
@@ -109,10 +115,16 @@ class Follower:
                 break
         self.states[str(source.id)] = translation.state()
 
+    def ending(self) -> str:
+        """Return the mark of a missing part, if the output ends where a rewrite removed what it should end with."""
+        printer = self.output.printer
+        return printer.missing(self.stream.metadata) if self.seen.rewritten and not printer.done else ""
+
     def state(self) -> dict[str, Any]:
         """Return the stream's position, as JSON."""
         offsets = {str(key): offset for key, offset in self.offsets.items()}
-        return {"metadata": self.stream.metadata.state(), "states": self.states, "offsets": offsets} | self.seen.state()
+        row = {"metadata": self.stream.metadata.state(), "states": self.states, "offsets": offsets}
+        return row | ({"unread": sorted(self.unread)} if self.unread else {}) | self.seen.state()
 
 
 class CatchUp:
@@ -148,6 +160,23 @@ class CatchUp:
         """Stop following an output (the step that created it was undone)."""
         self._followers.pop(output_id, None)
 
+    def revert(self, output_ids: Iterable[int]) -> None:
+        """Return to the ledger's state of the outputs that an undone step changed; drop those that it created."""
+        for output_id in self._followers.keys() & set(output_ids):
+            if not self._restore(output_id):
+                self.drop(output_id)
+
+    def _restore(self, output_id: int) -> bool:
+        """Follow an output again from what the ledger has of it, False if it has nothing. Others share its row."""
+        row = self._followers[output_id].output.row
+        stored = next((stored for stored in self._ledger.outputs(row.session) if stored.id == output_id), None)
+        if stored is None:
+            return False
+        for column in fields(row):
+            setattr(row, column.name, getattr(stored, column.name))
+        self.add(row)
+        return True
+
     def isolated_step(self, output_id: int, budget: int) -> bool:
         """Advance one output; if katod fails, only this output waits and is retried later."""
         try:
@@ -163,18 +192,20 @@ class CatchUp:
 
         If the ledger still has an open intent that was written since, the retry finds it in the file, as after a crash.
         """
-        row = self._followers.pop(output_id).output.row
-        stored = next(stored for stored in self._ledger.outputs(row.session) if stored.id == output_id)
-        for column in fields(row):
-            setattr(row, column.name, getattr(stored, column.name))
-        self._delivery.forget(output_id)
-        self.add(row)
-        self._delivery.park(row, OutputError(f"internal error: {type(error).__name__}"))
+        row = self._followers[output_id].output.row
+        if self._restore(output_id):
+            self._delivery.forget(output_id)
+            self._park(row, f"internal error: {type(error).__name__}")
 
     def postpone(self, output_id: int) -> None:
         """Retry an output later whose session could not be loaded for it to join."""
         if output_id in self._followers:
-            self._delivery.park(self._followers[output_id].output.row, OutputError("its session could not be loaded"))
+            self._park(self._followers[output_id].output.row, "its session could not be loaded")
+
+    def _park(self, row: OutputRow, problem: str) -> None:
+        self._delivery.park(row, OutputError(problem))
+        with self._ledger.transaction():
+            self._ledger.save_output(row)
 
     def detach(self, row: OutputRow, session: ActiveSession) -> None:
         """Let an unwritable output stay at its position while its session continues."""
@@ -199,13 +230,16 @@ class CatchUp:
         with self._ledger.transaction():
             metadata = follower.stream.metadata
             output.add(output.printer.settle(metadata.last, metadata) if metadata.last else "")
-            read = self._advance(follower, budget)
-            done = output.printer.done or not (read or row.open or self._is_being_read(row))
+            row.problem, row.attempts = "", 0
+            progress = self._advance(follower, budget)
+            done = output.printer.done or (progress == "arrived" and not row.open)
+            if done:
+                output.add(follower.ending())
             self._delivery.save_assets(output)
             output.stage()
             row.behind = None if done and row.intent is None else follower.state()
             self._ledger.save_output(row)
-        return self._deliver(follower, done=done) and read
+        return self._deliver(follower, done=done) and progress == "read"
 
     def _deliver(self, follower: Follower, *, done: bool) -> bool:
         """Write a step's text; return whether the follower continues."""
@@ -217,6 +251,7 @@ class CatchUp:
                 self._ledger.save_output(row)
         if done and written:
             row.behind = None  # stored with the end of the intent
+            self._delivery.unpark(row.id)
             del self._followers[row.id]
             return False
         return written
@@ -230,36 +265,43 @@ class CatchUp:
         if row.intent is not None or not row.open or not level:
             return None
         del self._followers[output_id]
-        row.behind = None
+        row.behind, row.problem, row.attempts = None, "", 0
         return output
 
-    def _advance(self, follower: Follower, budget: int) -> bool:
-        """Read a batch of the first source that is behind its session's cursor; return whether there was one."""
-        for source in self._catalog.of_session(follower.output.row.session):
+    def _advance(self, follower: Follower, budget: int) -> Progress:
+        """Read a batch of the first source that is behind its session's cursor."""
+        if follower.output.printer.done:
+            return "arrived"
+        sources = self._catalog.of_session(follower.output.row.session)
+        for source in sources:
             left = source.cursor.offset - follower.offsets.get(source.id, 0)
             if left > 0:
-                self._read(follower, source, min(left, budget))
-                return True
-        return False
+                return self._read(follower, source, min(left, budget))
+        follower.unread -= {source.id for source in sources if source.is_finished}
+        return "waiting" if follower.unread else "arrived"
 
-    def _is_being_read(self, row: OutputRow) -> bool:
-        """Return whether the session has not read all there is: after a rewrite, its cursors start over."""
-        return any(source.unfinished for source in self._catalog.of_session(row.session))
-
-    def _read(self, follower: Follower, source: Source, budget: int) -> None:
-        at = follower.offsets.get(source.id, 0)
+    def _read(self, follower: Follower, source: Source, budget: int) -> Progress:
+        """Read a batch of one source. If it was rewritten or is being written, the session's next step comes first."""
         try:
             with source.spec.open(source.path) as file:
-                file.verify_anchor(source.cursor)  # if it was rewritten, the session resyncs first
-                batch = file.read(Cursor(at), budget)
+                if not file.is_document:  # what is new in a newer document is left out by its ids
+                    file.verify_anchor(source.cursor)
+                batch = file.read(Cursor(follower.offsets.get(source.id, 0)), budget)
         except SourceGone:  # the content is lost to this output, and a mark says so
             follower.skip(source)
-            return
+            return "read"
+        except SourceChanged:
+            return "waiting"
         except SourceError as error:
             self._delivery.park(follower.output.row, OutputError(f"its session cannot be read: {error.what}"))
-            return
+            return "waiting"
+        if file.is_document and not batch.lines:
+            return "waiting"
         if not batch.lines:
             follower.skip(source)
-            return
+            return "read"
         follower.take(source, batch)
-        follower.offsets[source.id] = min(batch.cursor.offset, source.cursor.offset)
+        follower.offsets[source.id] = (
+            source.cursor.offset if file.is_document else min(batch.cursor.offset, source.cursor.offset)
+        )
+        return "read"

@@ -65,7 +65,7 @@ class Controller:
             reason = f"{refusal.what}{f' ({refusal.hint})' if refusal.hint else ''}"
             self._refuse(session, command.word, time, reason)
             self._notify("katod: refused", f"::{command.word} was refused: {reason}")
-            return f"{refusal.path}: {reason}" if refusal.path else reason
+            return reason
         except OSError as error:
             if is_transient(error):
                 raise

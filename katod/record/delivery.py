@@ -120,6 +120,10 @@ class Delivery:
         """Return whether an output is waiting to be retried."""
         return output_id in self._parked
 
+    def unpark(self, output_id: int) -> None:
+        """Retry no more: nothing of the output waits."""
+        self._parked.pop(output_id, None)
+
     def forget(self, output_id: int) -> None:
         """Forget the state of an output whose step was undone; the ledger has the state before it."""
         self._parked.pop(output_id, None)

@@ -84,6 +84,10 @@ class RangePrinter:
         if kind == "continued":
             self.headed = False
 
+    def missing(self, metadata: SessionMetadata) -> str:
+        """Return the mark of an output that ends before its last range does: the session no longer has the rest."""
+        return self._head(metadata, "") + (self._take_pending() or self._format.mark(Mark("gap")))
+
     def _next(self) -> Range | None:
         return self.ranges[self.index] if self.index < len(self.ranges) else None
 

@@ -25,7 +25,7 @@ _DISTINCTIVE: Final = frozenset({ev.USER_MESSAGE, ev.USER_COMMAND, ev.ASSISTANT_
 def resync(source: Source, file: SourceFile, session: ActiveSession | None, ledger: Ledger, log: EventLog) -> None:
     """Set the cursor of a changed source to where its new content begins."""
     source.baseline, source.translated, source.state, source.scanned = 0, 0, None, None
-    source.unfinished = True
+    source.read = None
     if session is None:
         _resync_unread(source, file)
     else:

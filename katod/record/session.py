@@ -168,6 +168,7 @@ class ActiveSessions:
 
         `following` are the outputs that are catching up: their rows are in use, so they are shared.
         """
+        self.failed.discard(session_id)
         row = self._ledger.session(session_id)
         sources = self._catalog.of_session(session_id)
         if not self._restore(row, sources):
@@ -213,5 +214,7 @@ class ActiveSessions:
         session = self._active.pop(session_id, None)
         if session is not None:
             for row in self._ledger.sources_of(session_id):
-                self._catalog.sources[row.id].rewind(row)
+                source = self._catalog.sources[row.id]
+                source.rewind(row)
+                source.read, source.near_misses = None, 0  # so that a step that fails again counts none twice
         return session

@@ -12,6 +12,7 @@ _OPENING: Final = re.compile(r'\{"')
 _QUOTE: Final = re.compile(r'(?<!\\)(?:\\\\)*"')
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _MOST_PIECES: Final = 64
+_MOST_OPENINGS: Final = 10_000
 _MOST_DIGITS: Final = 300
 _BLANKS: Final = 64  # between a separator and its value, at most
 # The characters before a nested value: an object after one of these is part of its record, not the next record.
@@ -73,19 +74,25 @@ def _next_record(text: str, after: int) -> int:
     ends with, or that another object follows. An object in a value's position is part of the torn record, even if it
     looks like a record. Inside a string no object can begin, so one that does is the next record.
     """
-    quotes, seen, tried = 0, after, 0
-    for match in _OPENING.finditer(text, after + 1):
+    quotes, seen = 0, after
+    for tried, match in enumerate(_OPENING.finditer(text, after + 1)):
+        if tried >= _MOST_OPENINGS:
+            break
         quotes += len(_QUOTE.findall(text, seen, match.start()))
         seen = match.start()
         if quotes % 2 == 0 and text[max(after, seen - _BLANKS) : seen].rstrip()[-1:] in _VALUE_FOLLOWS:
             continue
         value, end = _parse_at(text, seen)
-        if value is not None and text[_skip_blanks(text, end) :][:1] in ("", "{"):
+        follows = _skip_blanks(text, end)
+        if value is not None and (text[follows : follows + 1] in ("", "{") or _is_stamped(value)):
             return seen
-        tried += 1
-        if tried >= _MOST_PIECES:
-            break
+        quotes, after = 0, seen  # a torn record itself, as a rule: what is nested in it is no record
     return len(text)
+
+
+def _is_stamped(value: dict[str, Any]) -> bool:
+    """Return whether an object says what it is and when or which one: a record, whatever follows it."""
+    return "type" in value and bool(value.keys() & {"timestamp", "uuid", "sessionId"})
 
 
 def _skip_blanks(text: str, at: int) -> int:

@@ -12,6 +12,8 @@ from katod.discover.discovery import ACTIVE_EVERY, ACTIVE_FOR, FULL_EVERY, FULL_
 from katod.discover.roots import Root
 from katod.log import EventLog
 from katod.model import Identity, SessionKey, Stat
+from tests.support.inprocess import InProcess
+from tests.support.records import OpenCode, user
 
 ROOT = Root(AGENTS["claude"], Path("/r"))
 INNER = Root(AGENTS["codex"], Path("/r/inner"))
@@ -242,3 +244,16 @@ def test_new_settings_change_the_roots(discovery):
     discovery.use([INNER])
     assert discovery.roots == [INNER]
     assert "/r/projects" not in watcher.watched[-1]
+
+
+def test_two_databases_of_one_folder_are_both_looked_at(world):
+    """Each is a root of its own in the same folder: a hint for one of them is not taken for the other."""
+    folder = world.home / "data"
+    world.config.write_text(f'[agents.opencode]\nroots = ["{folder}/home.db", "{folder}/work.db"]\n')
+    for name in ("home.db", "work.db"):
+        OpenCode(world, database=f"data/{name}").say(user("hello"))
+    run = InProcess(world)
+    discovery = run._discovery
+    for name in ("home.db", "work.db"):
+        assert any(root.database == name for root in discovery._roots_of(f"{folder}/{name}-wal"))
+    run.stop()

@@ -190,12 +190,12 @@ def test_a_refusal_is_kept_logged_and_notified(chat):
 
 
 def test_the_shell_is_told_why_it_is_refused(chat):
-    """The reason contains the path; a command that is carried out gives an empty reason."""
+    """The answer is the reason; a command that is executed gives an empty one."""
     chat.hear(chat.make.user("words"))
     (chat.parts.world.out / "app").mkdir(parents=True)
     path = chat.parts.world.out / "app" / "taken.md"
     path.write_text("dear diary")
-    assert chat.ask("start", "taken") == f"{path}: the file already exists (choose another name)"
+    assert chat.ask("start", "taken") == "the file already exists (choose another name)"
     assert chat.ask("start", "free") == ""
 
 

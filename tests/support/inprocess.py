@@ -27,6 +27,7 @@ class InProcess(Daemon):
     def turn(self, later: float = 0.0) -> None:
         """Look at everything and process it, as if this many seconds had passed."""
         self._schedule.queue(self._discovery.sweep())
+        self._schedule.queue(self._pipeline.take_failed())
         self._schedule.queue(source for source in self._discovery.catalog.sources.values() if source.problem)
         while self._schedule or self._pipeline.follow(time.monotonic() + later):
             self._step_due(NOW)

@@ -281,3 +281,15 @@ def test_a_record_after_a_torn_one_is_read_whatever_agent_wrote_it(world, make):
     cuts = [cut for cut in range(1, len(first)) if first[:cut].rstrip()[-1] not in ":[,"]
     missed = [first[:cut] for cut in cuts if of(first[:cut] + second)[-1].value != json.loads(second)]
     assert missed == []
+
+
+def test_a_record_after_a_torn_one_is_read_whatever_follows_it():
+    """A record with a type and a time or id is one, even if something that is no record follows it on the line."""
+    records = of(f"{USER[:30]}{USER} trailing")
+    assert [record.value for record in records] == [None, json.loads(USER), None]
+
+
+def test_what_is_nested_in_a_torn_record_is_no_record():
+    """Of two torn records on one line, no object inside the second one is taken for a record."""
+    torn = '{"type":"user","text":"x{"type":"user","uuid":"u","message":{"role":"user","content":"::start"}'
+    assert [record.value for record in of(torn)] == [None]

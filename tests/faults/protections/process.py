@@ -84,6 +84,7 @@ PROTECTIONS = [
             "tests/test_containment.py::test_a_failed_step_is_taken_up_again",
             "tests/test_containment.py::test_a_session_that_keeps_failing_stays_visible",
             "tests/test_containment.py::test_a_failing_older_file_makes_the_newer_one_wait",
+            "tests/test_containment.py::test_a_session_that_a_request_loads_after_a_failure_goes_on",
         ),
     ),
     Protection(
