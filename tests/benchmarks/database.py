@@ -91,7 +91,7 @@ class Store:
     def _new(self, at: int) -> None:
         self.sessions += 1
         self._name = f"ses_{self.sessions:08}"
-        row = (self._name, None, "/home/me/app", "t", "1.18.33", None, at, at)
+        row = (self._name, None, "/home/me/lantern", "t", "1.18.33", None, at, at)
         self._insert("session", row)
 
     def _turn(self, text: str, at: int) -> None:
