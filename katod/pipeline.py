@@ -72,8 +72,7 @@ class Pipeline:
         try:
             more = self._isolated(source.session, lambda: self._open_and_step(source, budget))
         except SourceError as error:
-            gone = isinstance(error, SourceGone)  # agents delete sessions
-            self._catalog.note_problem(source, "" if gone else error.what)
+            self._catalog.note_problem(source, "" if isinstance(error, SourceGone) else error.what)  # agents delete
             return False
         if more is None:
             return False

@@ -10,7 +10,6 @@ import pytest
 
 from katod.model import Command
 from katod.record.catchup import CatchUp
-from katod.schedule import NOW
 from tests.support.inprocess import InProcess
 from tests.support.outputs import counts, only
 from tests.support.records import (
@@ -441,9 +440,7 @@ def test_an_export_survives_a_rewrite_between_two_of_its_steps(world: World) -> 
     words = [make.says(f"word {n}") for n in range(12)]
     rows = [make.meta(), *words, make.user("::export n\nhello"), make.says("the end")]
     source.append(*rows)
-    run._schedule.queue(run._discovery.sweep())
-    while run._schedule:
-        run._step_due(NOW)
+    run.read()
     run._pipeline.follow(time.monotonic(), 1200)
     source.path.write_bytes(line(rows[0]) + b"".join(line(row) for row in rows[3:]))
     while run._pipeline.follow(time.monotonic(), 1200):
@@ -475,9 +472,7 @@ def test_a_capture_of_a_document_is_written_while_the_agent_works(world: World) 
     maker = GeminiDocument(world)
     run = InProcess(world)
     maker.say(user("word 0"), says("word 1"), user("::capture n\nword 2"))
-    run._schedule.queue(run._discovery.sweep())
-    while run._schedule:
-        run._step_due(NOW)
+    run.read()
     maker.say(says("word 3"))
     while run._pipeline.follow(time.monotonic()):
         pass
@@ -492,9 +487,7 @@ def test_a_capture_ends_although_the_last_row_of_its_session_was_deleted(world: 
     maker = OpenCode(world)
     run = InProcess(world)
     maker.say(user("word 0"), says("word 1"), user("::capture n\nword 2"), says("word 3"))
-    run._schedule.queue(run._discovery.sweep())
-    while run._schedule:
-        run._step_due(NOW)
+    run.read()
     maker.run("DELETE FROM part WHERE rowid = (SELECT max(rowid) FROM part)")
     maker.run("DELETE FROM message WHERE rowid = (SELECT max(rowid) FROM message)")
     for _ in range(100):
@@ -511,9 +504,7 @@ def test_an_export_of_a_file_that_is_truncated_for_a_while_is_whole_or_says_so(w
     make, source = Claude(), world.claude()
     run = InProcess(world)
     source.append(*(make.says(f"word {n} {'x' * 200}") for n in range(400)), make.user("::export n\nend"))
-    run._schedule.queue(run._discovery.sweep())
-    while run._schedule:
-        run._step_due(NOW)
+    run.read()
     run._pipeline.follow(time.monotonic(), 10_000)
     whole = source.path.read_bytes()
     source.path.write_bytes(whole[:40_000])

@@ -52,7 +52,7 @@ def _verify(ledger: Ledger, row: OutputRow, context: Context) -> Verdict:
     try:
         return _verify_made(ledger, row, context)
     except SourceError as error:
-        return Verdict(good=True, text=f"cannot be checked any more: the session file: {error.what}")
+        return Verdict(good=True, text=f"cannot be checked any more (session file: {error.what})")
     except OSError as error:
         return Verdict(good=False, text=f"{error.strerror} (moved, renamed or deleted?)")
 

@@ -85,7 +85,7 @@ def _project(scope: TargetScope) -> Path:
     too_wide = resolved in (Path("/"), scope.home.resolve())
     if too_wide or any(_is_within(agent, resolved) for agent in scope.protected):
         raise TargetRefused(
-            "the session's directory is not a project: it is /, your home directory, or it contains one of an agent",
+            "the session's directory is not a project, but /, your home directory, or above an agent's directory",
             hint="use a name without a slash",
         )
     return project

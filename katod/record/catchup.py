@@ -230,8 +230,8 @@ class CatchUp:
         with self._ledger.transaction():
             metadata = follower.stream.metadata
             output.add(output.printer.settle(metadata.last, metadata) if metadata.last else "")
-            row.problem, row.attempts = "", 0
             progress = self._advance(follower, budget)
+            self._clear_problem(row)
             done = output.printer.done or (progress == "arrived" and not row.open)
             if done:
                 output.add(follower.ending())
@@ -240,6 +240,10 @@ class CatchUp:
             row.behind = None if done and row.intent is None else follower.state()
             self._ledger.save_output(row)
         return self._deliver(follower, done=done) and progress == "read"
+
+    def _clear_problem(self, row: OutputRow) -> None:
+        if not self._delivery.is_parked(row.id):
+            row.problem, row.attempts = "", 0
 
     def _deliver(self, follower: Follower, *, done: bool) -> bool:
         """Write a step's text; return whether the follower continues."""

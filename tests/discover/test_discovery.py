@@ -246,14 +246,14 @@ def test_new_settings_change_the_roots(discovery):
     assert "/r/projects" not in watcher.watched[-1]
 
 
-def test_two_databases_of_one_folder_are_both_looked_at(world):
+@pytest.mark.parametrize("name", ["home.db", "work.db"])
+def test_a_hint_for_one_of_two_databases_in_a_folder_finds_it(world, name):
     """Each is a root of its own in the same folder: a hint for one of them is not taken for the other."""
     folder = world.home / "data"
     world.config.write_text(f'[agents.opencode]\nroots = ["{folder}/home.db", "{folder}/work.db"]\n')
-    for name in ("home.db", "work.db"):
-        OpenCode(world, database=f"data/{name}").say(user("hello"))
     run = InProcess(world)
-    discovery = run._discovery
-    for name in ("home.db", "work.db"):
-        assert any(root.database == name for root in discovery._roots_of(f"{folder}/{name}-wal"))
+    OpenCode(world, database=f"data/{name}").say(user("hello"))
+    run._discovery.hints._gather({f"{folder}/{name}-wal"}, overflow=False)
+    [source] = run._discovery.hinted()[0]
+    assert source.path.startswith(f"{folder}/{name}#")
     run.stop()

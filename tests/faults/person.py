@@ -62,8 +62,11 @@ class Person:
         fresh.replace(path)
 
     def missing(self, files):
-        """Return the notes that do not appear exactly once in the file they were written to."""
-        contents = {path: path.read_text() for path in files.values()}
+        """Return the notes that do not appear exactly once in the file they were written to.
+
+        A note written after a torn append may follow half a character.
+        """
+        contents = {path: path.read_text(errors="replace") for path in files.values()}
         return [
             f"{path}: {note} is there {contents[path].count(note)} times"
             for path, note in self.notes

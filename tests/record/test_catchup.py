@@ -236,6 +236,22 @@ def test_a_source_that_cannot_be_read_parks_the_output(behind, monkeypatch):
     assert behind.words() == ALL
 
 
+def test_a_source_that_stays_unreadable_is_retried_less_and_less_often(behind, monkeypatch):
+    """Each retry that fails for the same reason is counted; the first that succeeds clears the problem."""
+
+    def fail(_):
+        raise SourceError("cannot be opened: Permission denied")
+
+    with monkeypatch.context() as closed:
+        closed.setattr(type(behind.source.spec), "open", property(lambda _: fail))
+        for attempts in (1, 2, 3):
+            behind.follow()
+            assert behind.row.attempts == attempts
+            behind.delivery.retry(behind.row)
+    behind.follow()
+    assert (behind.row.problem, behind.row.attempts, behind.words()) == ("", 0, ALL)
+
+
 def test_a_failure_of_katod_makes_only_this_output_wait(behind, monkeypatch):
     """The output is reset to what is in the ledger and parked; the problem has only the type of the error."""
     behind.catch_up.step(behind.row.id, 1500)

@@ -32,6 +32,17 @@ class InProcess(Daemon):
         while self._schedule or self._pipeline.follow(time.monotonic() + later):
             self._step_due(NOW)
 
+    def step(self) -> bool:
+        """Look at everything and step each source once; return whether one of them has more to read."""
+        self._schedule.queue(self._discovery.sweep())
+        return self._step_due(NOW)
+
+    def read(self) -> None:
+        """Look at everything and step all sources to their end, but let no output catch up."""
+        self._schedule.queue(self._discovery.sweep())
+        while self._schedule:
+            self._step_due(NOW)
+
     def stop(self) -> None:
         """Shut down cleanly."""
         self.close()
