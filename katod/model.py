@@ -142,6 +142,25 @@ class Mark(NamedTuple):
     switches: tuple[tuple[str, bool], ...] = ()
 
 
+Span = tuple[int, int]
+
+
+class Typed(NamedTuple):
+    """Text that a person sent. `pasted` are the parts of it (start, end) that the agent marks as pasted, in order."""
+
+    text: str
+    pasted: tuple[Span, ...] = ()
+
+    def part(self, start: int, end: int) -> "Typed":
+        """Return a part of the text, with what is pasted of it."""
+        inside = ((max(begin, start) - start, min(stop, end) - start) for begin, stop in self.pasted)
+        return Typed(self.text[start:end], tuple(span for span in inside if span[0] < span[1]))
+
+    def is_pasted(self, at: int) -> bool:
+        """Return whether the character at an offset is pasted."""
+        return any(begin <= at < stop for begin, stop in self.pasted)
+
+
 @dataclass(frozen=True, slots=True)
 class Command:
     """One parsed command line of a message."""
@@ -150,6 +169,13 @@ class Command:
     name: str = ""
     switches: tuple[tuple[str, bool], ...] = ()
     line: str = ""
+
+
+class NearMiss(NamedTuple):
+    """A line that looks like a command but is not, and the command that it resembles. The line itself is not kept."""
+
+    kind: Literal["misspelt", "indented", "extra words", "unknown option", "pasted"]
+    word: Word
 
 
 @dataclass(frozen=True, slots=True)

@@ -196,7 +196,7 @@ class Pipeline:
         """
         found, near_misses = find_command(source.identity, batch)
         if file.is_document:
-            near_misses = 0
+            near_misses = []
             if found is not None and not has_new_command(source, batch, self._ledger, self._log):
                 found = None
         source.near_misses += near_misses
@@ -218,7 +218,8 @@ class Pipeline:
             translation = session.stream.open(source)
             source.resume_at = (source.resume_at or before) if translation.has_pending() else None
             if batch.lines:
-                source.near_misses += translation.take_near_misses() * (not file.is_document)
+                near_misses = translation.take_near_misses()
+                source.near_misses += [] if file.is_document else near_misses
                 source.cursor, source.translated = batch.cursor, batch.cursor.offset
                 self._save(session)
         if batch.lines:

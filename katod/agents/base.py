@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Final, NamedTuple, TypeVar
 from katod import events as ev
 from katod.agents.fields import attachment, safe_repr, text_of
 from katod.events import Event, SessionRef
-from katod.model import Identity, Record, SessionKey, Stat
+from katod.model import Identity, Record, SessionKey, Stat, Typed
 from katod.tail.reader import SourceFile
 from katod.tail.source import open_source
 
@@ -274,7 +274,7 @@ class Adapter:
         return []
 
     @staticmethod
-    def typed_texts(fields: dict[str, Any]) -> list[str]:
+    def typed_texts(fields: dict[str, Any]) -> list[Typed]:
         """Return the texts of one record that a person may have typed, judged by the record alone."""
         raise NotImplementedError
 

@@ -23,7 +23,7 @@ from katod.agents.base import (
 from katod.agents.fields import dict_of, dicts_of, digest, list_of, text_of, texts_in
 from katod.agents.toolcalls import OpenCalls, call_of
 from katod.events import Event
-from katod.model import Identity, Record, SessionKey
+from katod.model import Identity, Record, SessionKey, Typed
 
 _MOST_DIGITS: Final = 15
 # Known bookkeeping: hooks, permissions (visible in the results), counters, and copies of other records.
@@ -198,12 +198,12 @@ class CopilotAdapter(Adapter):
         return [self.new.event(ev.ERROR, payload, record)]
 
     @staticmethod
-    def typed_texts(fields: dict[str, Any]) -> list[str]:
+    def typed_texts(fields: dict[str, Any]) -> list[Typed]:
         """Return the text of a `user.message` that no program sent."""
         data = dict_of(fields.get("data"))
         text = text_of(data.get("content"))
         person = fields.get("type") == "user.message" and data.get("source") in (None, "", "user")
-        return [text] if person and not text.lstrip().startswith(_NOTICE) else []
+        return [Typed(text)] if person and not text.lstrip().startswith(_NOTICE) else []
 
     @staticmethod
     def recognises(path: Path, first: dict[str, Any], /) -> bool:

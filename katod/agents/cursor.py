@@ -26,7 +26,7 @@ from katod.agents.base import (
 from katod.agents.fields import dict_of, dicts_of, digest, list_of, text_of
 from katod.agents.toolcalls import call_of, question_of
 from katod.events import Event
-from katod.model import Identity, Record, SessionKey
+from katod.model import Identity, Record, SessionKey, Typed
 
 _OPENING: Final = "<user_query>"
 _QUERY: Final = re.compile(r"<user_query>\n?(.*?)\n?</user_query>\s*\Z", re.DOTALL)
@@ -140,13 +140,13 @@ class CursorAdapter(Adapter):
         return [self.new.event(ev.TURN_END, {"reason": _STATUS.get(status, status or "done")}, record, _END)]
 
     @staticmethod
-    def typed_texts(fields: dict[str, Any]) -> list[str]:
+    def typed_texts(fields: dict[str, Any]) -> list[Typed]:
         """Return the text of a user's line without its wrapper."""
         if fields.get("role") != "user":
             return []
         blocks = dicts_of(dict_of(fields.get("message")).get("content"))
         texts = [unwrap(text_of(block.get("text"))) for block in blocks]
-        return [said.words for said in texts if said.wrapped]
+        return [Typed(said.words) for said in texts if said.wrapped]
 
     @staticmethod
     def recognises(path: Path, first: dict[str, Any], /) -> bool:

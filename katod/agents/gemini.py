@@ -16,7 +16,7 @@ from katod.agents.base import Adapter, AgentSpec, Described, EventBuilder, Natur
 from katod.agents.fields import dict_of, dicts_of, digest, list_of, text_of
 from katod.agents.toolcalls import answer_of, call_of, question_of
 from katod.events import Event, SessionRef
-from katod.model import Identity, Record, SessionKey
+from katod.model import Identity, Record, SessionKey, Typed
 
 CONTEXTS: Final = {"<session_context>": "context", "<hook_context>": "hook-context"}
 _APPENDED: Final = re.compile(r"--- Content from referenced files ---|<hook_context>")
@@ -224,11 +224,11 @@ class GeminiAdapter(Adapter):
         return self._messages.translate(record, typed=typed)
 
     @staticmethod
-    def typed_texts(fields: Value) -> list[str]:
+    def typed_texts(fields: Value) -> list[Typed]:
         """Return what a person typed in a message, or in a document's messages; never in a checkpoint."""
         if "sessionId" in fields and "id" not in fields:
-            return [text for m in list_of(fields.get("messages")) for text in GeminiAdapter.typed_texts(dict_of(m))]
-        return [_typed_of(fields)[0]] if fields.get("type") == "user" else []
+            return [typed for m in list_of(fields.get("messages")) for typed in GeminiAdapter.typed_texts(dict_of(m))]
+        return [Typed(_typed_of(fields)[0])] if fields.get("type") == "user" else []
 
     @staticmethod
     def recognises(_path: Path, first: Value, /) -> bool:

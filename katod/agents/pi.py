@@ -23,7 +23,7 @@ from katod.agents.base import (
 from katod.agents.fields import dict_of, dicts_of, digest, list_of, text_of, texts_in
 from katod.agents.toolcalls import call_of
 from katod.events import Event
-from katod.model import Identity, Record, SessionKey
+from katod.model import Identity, Record, SessionKey, Typed
 
 # Bookkeeping: state of extensions, and bookmarks of the tree.
 _IGNORED: Final = frozenset({"custom", "label"})
@@ -190,11 +190,11 @@ class PiAdapter(Adapter):
         return [self.new.attachment("image", text_of(row.get("mimeType")), text_of(row.get("data"))) for row in rows]
 
     @staticmethod
-    def typed_texts(fields: dict[str, Any]) -> list[str]:
+    def typed_texts(fields: dict[str, Any]) -> list[Typed]:
         """Return the text of a user's message."""
         message = dict_of(fields.get("message"))
         person = fields.get("type") == "message" and message.get("role") == "user"
-        return [_text(message.get("content"))] if person else []
+        return [Typed(_text(message.get("content")))] if person else []
 
     @staticmethod
     def recognises(path: Path, first: dict[str, Any], /) -> bool:

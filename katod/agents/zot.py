@@ -16,7 +16,7 @@ from katod.agents.base import Adapter, AgentSpec, EventBuilder, Nature, Origin, 
 from katod.agents.fields import attachment, dict_of, dicts_of, list_of, text_of, texts_in
 from katod.agents.toolcalls import OpenCalls, call_of
 from katod.events import Event
-from katod.model import LONGEST_NAME, Identity, Record, SessionKey
+from katod.model import LONGEST_NAME, Identity, Record, SessionKey, Typed
 
 # Rows of a stream while a message is in progress, and responses to its own requests.
 _IGNORED: Final = frozenset({
@@ -272,12 +272,12 @@ class ZotAdapter(Adapter):
         return self.new.now.get("model", "")
 
     @staticmethod
-    def typed_texts(fields: Value) -> list[str]:
+    def typed_texts(fields: Value) -> list[Typed]:
         """Return the text of a user's message without a mark of another sender."""
         message = dict_of(fields.get("message")) if fields.get("type") == "message" else fields
         person = message.get("role") == "user" and not message.get("meta")
         if person or fields.get("type") == "user_message":
-            return [_text(list_of(message.get("content")))]
+            return [Typed(_text(list_of(message.get("content"))))]
         return []
 
     @staticmethod

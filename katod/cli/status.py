@@ -18,6 +18,13 @@ from katod.store.ledger import LEDGER_NAME, Ledger
 from katod.store.rows import OutputRow, SessionRow, SourceRow
 
 _LAST = 10
+_MISSES = {
+    "misspelt": "a misspelt ::{}",
+    "indented": "::{}, indented or followed by a space",
+    "extra words": "::{} with more than one name",
+    "unknown option": "::{} with an unknown option",
+    "pasted": "::{} in pasted text",
+}
 _QUARANTINED = "quarantined; a new one was created. Type ::start to record again, then delete this file"
 
 
@@ -46,7 +53,7 @@ def collect(context: Context) -> dict[str, Any]:
     """Return the status as plain data, in the shape of `--json` (see README.md)."""
     pid = holder(context.state)
     row: dict[str, Any] = {"daemon": {"running": pid is not None} | ({"pid": pid} if pid else {})}
-    row |= {"sources": 0, "recordings": [], "ended": [], "parked": [], "refused": [], "problems": [], "nearMisses": 0}
+    row |= {"sources": 0, "recordings": [], "ended": [], "parked": [], "refused": [], "problems": [], "nearMisses": []}
     row["problems"] += [_quarantined(path) for path in quarantined(context.state, LEDGER_NAME)]
     ledger = context.ledger()
     if ledger is not None:
@@ -80,7 +87,10 @@ def _of_ledger(ledger: Ledger) -> dict[str, Any]:
             for refusal in ledger.refusals()
         ],
         "problems": [{"path": source.path, "problem": source.problem} for source in sources if source.problem],
-        "nearMisses": sum(session.near_misses for session in sessions.values()),
+        "nearMisses": [
+            {"session": str(miss.session), "time": miss.time, "kind": miss.kind, "command": miss.word}
+            for miss in ledger.near_misses()
+        ],
     }
 
 
@@ -112,9 +122,7 @@ def _lines(row: dict[str, Any]) -> list[str]:
     lines += _section("parked", [f"{one['output']}: {one['problem']}" for one in row["parked"]])
     lines += _section("refused", [_refusal(one) for one in row["refused"]])
     lines += _section("problems", [f"{one['path']}: {one['problem']}" for one in row["problems"]])
-    if near := row["nearMisses"]:
-        one, many = "1 line looked like a command but was not", f"{near} lines looked like commands but were not"
-        lines.append(one if near == 1 else many)
+    lines += _section("looked like commands but were not", [_near_miss(one) for one in row["nearMisses"]])
     return lines
 
 
@@ -126,6 +134,11 @@ def _shown(row: dict[str, Any], session: str = "") -> str:
 def _refusal(row: dict[str, Any]) -> str:
     when = When(local_zone()).stamp(row["time"], "") or "-"
     return f"{when}  ::{row['command']} in {row['session']}: {row['reason']}"
+
+
+def _near_miss(row: dict[str, Any]) -> str:
+    when = When(local_zone()).stamp(row["time"], "") or "-"
+    return f"{when}  {_MISSES[row['kind']].format(row['command'])} in {row['session']}"
 
 
 def _count(number: int, what: str) -> str:

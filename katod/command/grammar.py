@@ -4,17 +4,18 @@ import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple, cast, get_args
 
-from katod.model import Command, Word
+from katod.command.near import near_miss
+from katod.model import Command, NearMiss, Span, Typed, Word
 
 WORDS: Final = get_args(Word)
 _LINE: Final = re.compile(r"::([A-Za-z]+)(?![^\s])[ \t]*(.*)")
-_NEAR: Final = re.compile(r"::[A-Za-z]")
 MOST_COMMANDS: Final = 1000  # per message; the rest is text: all events and ranges of a message are in memory at once
+MOST_NEAR_MISSES: Final = 10  # per message
 _FENCE: Final = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
-_SWITCH: Final = re.compile(r"([+-])(thinking|tools)", re.IGNORECASE)
+_SWITCH: Final = re.compile(r"([+\-\u2013\u2014])(thinking|tools)", re.IGNORECASE)  # keyboards make dashes of a minus
 _QUOTED: Final = re.compile(r"""(?:"([^"]+)"|'([^']+)'|`([^`]+)`|\[[^\]]*\]\(<?([^)>]+)>?\))(?=\s|$)""")
 _BARE: Final = re.compile(r"\S+")
-_NO_NAME: Final = tuple("\"'`+-")  # a bare word that begins like this is a malformed quotation or option
+_NO_NAME: Final = tuple("\"'`+-\u2013\u2014")  # a bare word that begins like this is a malformed quotation or option
 
 
 class Piece(NamedTuple):
@@ -22,13 +23,14 @@ class Piece(NamedTuple):
 
     text: str = ""
     command: Command | None = None
+    pasted: tuple[Span, ...] = ()
 
 
 class Parsed(NamedTuple):
-    """A message in pieces, and the number of lines that looked like commands but were not."""
+    """A message in pieces, and the lines that looked like commands but were not."""
 
     pieces: tuple[Piece, ...]
-    near_misses: int
+    near_misses: tuple[NearMiss, ...] = ()
 
     @property
     def commands(self) -> list[Command]:
@@ -41,24 +43,31 @@ class Parsed(NamedTuple):
         return "\n".join(piece.text for piece in self.pieces if not piece.command)
 
 
-def parse_message(text: str) -> Parsed:
-    """Split typed text at its command lines; text without any is one piece."""
+def parse_message(text: str, pasted: tuple[Span, ...] = ()) -> Parsed:
+    """Split typed text at its command lines; text without any is one piece. No pasted line is a command."""
     if "::" not in text:
-        return Parsed((Piece(text),), 0)
+        return Parsed((Piece(text, pasted=pasted),))
+    typed = Typed(text, pasted)
     pieces: list[Piece] = []
-    plain: list[str] = []
-    near = commands = 0
+    near: list[NearMiss] = []
+    at = plain = commands = 0  # where the line begins, and the text that is not in a piece yet
     for line, fenced in _lines(text):
         command = None if fenced or commands == MOST_COMMANDS else parse_line(line)
-        if command is None:
-            near += not fenced and bool(_NEAR.match(line))
-            plain.append(line)
-            continue
-        _flush(plain, pieces)
-        pieces.append(Piece(command=command))
-        commands += 1
-    _flush(plain, pieces)
-    return Parsed(tuple(pieces), near)
+        if command is not None and not typed.is_pasted(at):
+            pieces += [*_plain(typed, plain, at), Piece(command=command)]
+            commands, plain = commands + 1, at + len(line) + 1
+        elif not fenced:
+            near += _near_misses(line, command, pasted=typed.is_pasted(at))
+        at += len(line) + 1
+    return Parsed((*pieces, *_plain(typed, plain, len(text))), tuple(near[:MOST_NEAR_MISSES]))
+
+
+def _near_misses(line: str, command: Command | None, *, pasted: bool) -> list[NearMiss]:
+    """Return the near miss in a line that is not executed, if it is one."""
+    miss = NearMiss("pasted", command.word) if command else near_miss(line)
+    if miss is None:
+        return []
+    return [miss._replace(kind="pasted")] if pasted else [miss]
 
 
 def parse_line(line: str) -> Command | None:
@@ -127,9 +136,11 @@ def _fence_after(fence: str, line: str) -> str:
     return "" if marks[0] == "`" and "`" in rest else marks
 
 
-def _flush(plain: list[str], pieces: list[Piece]) -> None:
-    """Make a piece of the lines gathered so far, unless all of them are blank."""
-    text = "\n".join(plain)
-    plain.clear()
-    if text.strip():
-        pieces.append(Piece(text.strip("\n")))
+def _plain(typed: Typed, start: int, end: int) -> list[Piece]:
+    """Return a piece of text without the line breaks around it, none if it is blank."""
+    text = typed.text[start:end]
+    if not text.strip():
+        return []
+    start += len(text) - len(text.lstrip("\n"))
+    part = typed.part(start, start + len(text.strip("\n")))
+    return [Piece(part.text, pasted=part.pasted)]

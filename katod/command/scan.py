@@ -6,30 +6,33 @@ from typing import Final
 
 from katod.agents import AGENTS
 from katod.command.grammar import parse_message
-from katod.model import Identity, Line
+from katod.model import Identity, Line, NearMiss, Typed
 from katod.tail.decode import decode
 from katod.tail.framing import strip_record
 from katod.tail.reader import Batch
 
 # In a JSON string, a line begins after the opening quote or after an escaped newline. The look-behinds come after
 # the colons because `re` skips quickly to a literal prefix of two characters, more quickly than `bytes.find`.
-_BEGINS: Final = re.compile(rb'::(?:(?<="::)|(?<=\\[nr]::)|(?<=\\u000[aAdD]::))[A-Za-z]')
+# What is indented is at most a near miss: it is looked at if it begins like a command.
+_BEGINS: Final = re.compile(
+    rb'::(?:(?:(?<="::)|(?<=\\[nr]::)|(?<=\\u000[aAdD]::)) ?[A-Za-z]|(?:(?<= ::)|(?<=\\t::)) ?(?i:st[aop]|cap|exp))'
+)
 
 
-def find_command(identity: Identity, batch: Batch) -> tuple[Line | None, int]:
+def find_command(identity: Identity, batch: Batch) -> tuple[Line | None, list[NearMiss]]:
     """Return the first line that may contain a typed command, judged by that line alone, and the near misses before it.
 
     The line is returned decoded, so that it need not be decoded again.
     """
-    near_misses = 0
+    near_misses: list[NearMiss] = []
     if identity.key.subagent:
-        return None, 0
+        return None, near_misses
     for raw in _candidates(batch):
         line = raw._replace(records=tuple(decode(raw)))
-        parsed = [parse_message(text) for text in _typed_texts(identity.key.agent, line)]
+        parsed = [parse_message(*typed) for typed in _typed_texts(identity.key.agent, line)]
         if any(message.commands for message in parsed):
             return line, near_misses
-        near_misses += sum(message.near_misses for message in parsed)
+        near_misses += (miss for message in parsed for miss in message.near_misses)
     return None, near_misses
 
 
@@ -46,6 +49,6 @@ def _candidates(batch: Batch) -> Iterator[Line]:
         at = end
 
 
-def _typed_texts(agent: str, line: Line) -> list[str]:
+def _typed_texts(agent: str, line: Line) -> list[Typed]:
     values = [record.value for record in line.records if record.value is not None]
-    return [text for value in values for text in AGENTS[agent].adapter.typed_texts(value)]
+    return [typed for value in values for typed in AGENTS[agent].adapter.typed_texts(value)]

@@ -3,9 +3,9 @@
 from typing import NamedTuple
 
 from katod import events as ev
-from katod.command.grammar import Parsed, parse_message
+from katod.command.grammar import Parsed, Piece, parse_message
 from katod.events import Event
-from katod.model import Command
+from katod.model import Command, NearMiss
 
 
 class Split(NamedTuple):
@@ -13,15 +13,16 @@ class Split(NamedTuple):
 
     events: list[Event]
     words: str
-    near_misses: int
+    near_misses: tuple[NearMiss, ...] = ()
 
 
 def split(event: Event) -> Split:
     """Split one `user.message`; text that a person is not known to have typed stays whole."""
     text = event.payload["text"]
     if not event.typed or "::" not in text:
-        return Split([event], text, 0)
-    parsed = parse_message(text)
+        return Split([event], text)
+    pasted = tuple((start, end) for start, end in event.payload.get("pasted", ()))
+    parsed = parse_message(text, pasted)
     if not parsed.commands:
         return Split([event], text, parsed.near_misses)
     return Split(_parts(event, parsed), parsed.words, parsed.near_misses)
@@ -36,19 +37,23 @@ def command_of(event: Event) -> Command:
 
 def _parts(event: Event, parsed: Parsed) -> list[Event]:
     out: list[Event] = []
-    rest = {k: v for k, v in event.payload.items() if k != "text"}
+    rest = {k: v for k, v in event.payload.items() if k not in ("text", "pasted")}
     for n, piece in enumerate(parsed.pieces):
         part = event._replace(id=f"{event.id}.{n}", dedup_key=f"{event.dedup_key}.{n}")
         if piece.command is not None:
             out.append(part._replace(kind=ev.USER_COMMAND, payload=_payload(piece.command), blobs=()))
             continue
-        out.append(part._replace(payload={"text": piece.text} | rest))
+        out.append(part._replace(payload=_text(piece) | rest))
         rest = {}
     if rest:  # attachments of a message that is nothing but commands
         n = len(out)
         part = event._replace(id=f"{event.id}.{n}", dedup_key=f"{event.dedup_key}.{n}")
         out.append(part._replace(payload={"text": ""} | rest))
     return out
+
+
+def _text(piece: Piece) -> dict[str, object]:
+    return {"text": piece.text} | ({"pasted": list(map(list, piece.pasted))} if piece.pasted else {})
 
 
 def _payload(command: Command) -> dict[str, object]:

@@ -5,9 +5,9 @@ Also decides where the history of a new source ends (its baseline): commands in 
 
 import os
 import time
-from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
@@ -16,9 +16,9 @@ from katod.agents.base import AgentSpec
 from katod.discover.roots import Root
 from katod.discover.sweep import stat_source, sweep, sweep_folder
 from katod.log import EventLog
-from katod.model import Cursor, Identity, Partial, Stat
+from katod.model import Cursor, Identity, NearMiss, Partial, Stat
 from katod.store.ledger import Ledger
-from katod.store.rows import RootRow, SourceRow
+from katod.store.rows import NearMissRow, RootRow, SourceRow
 from katod.tail.reader import Batch
 
 # File times come from a coarser clock than `time.time_ns`: a file created just after a sweep began may look older.
@@ -33,7 +33,7 @@ class Source(SourceRow):
     partial: Partial | None = None  # a line still being written
     scanned: Batch | None = None  # what the scan read, from the line of a command on; that line is decoded
     resume_at: Cursor | None = None  # where a restart has to resume while text is held back
-    near_misses: int = 0  # not stored yet
+    near_misses: list[NearMiss] = field(default_factory=list)  # not stored yet
     read: tuple[int, int] | None = None  # time of change (ns) and size of its file when it was last read to its end
     due: float | None = None  # when (monotonic) the next step is due
     stepped: float = 0.0  # when it was last stepped
@@ -169,11 +169,16 @@ class Catalog:
             self._unsaved.clear()
 
     def _save_near_misses(self, sources: Iterable[Source]) -> None:
-        counts: Counter[int] = Counter()
+        now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        rows = [
+            NearMissRow(0, source.identity.key, now, miss.kind, miss.word)
+            for source in sources
+            for miss in source.near_misses
+        ]
+        if rows:
+            self._ledger.add_near_misses(rows)
         for source in sources:
-            counts[source.session] += source.near_misses
-            source.near_misses = 0
-        self._ledger.add_near_misses(counts)
+            source.near_misses = []
 
     # -- what the disk holds now ----------------------------------------------------------------------
 

@@ -216,5 +216,5 @@ class ActiveSessions:
             for row in self._ledger.sources_of(session_id):
                 source = self._catalog.sources[row.id]
                 source.rewind(row)
-                source.read, source.near_misses = None, 0  # so that a step that fails again counts none twice
+                source.read, source.near_misses = None, []  # so that a step that fails again counts none twice
         return session

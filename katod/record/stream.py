@@ -17,7 +17,7 @@ from katod.formats.mdtext import clean
 from katod.formats.redact import redact
 from katod.log import EventLog
 from katod.metadata import SessionMetadata
-from katod.model import Identity, Line, Record, SessionKey
+from katod.model import Identity, Line, NearMiss, Record, SessionKey
 from katod.store.ledger import Ledger, id_hash
 from katod.store.rows import SeenRow, SessionRow
 from katod.tail.decode import decode
@@ -105,7 +105,7 @@ class Translation:
         self._path = source.path
         self._log = log
         self._metadata = metadata
-        self._near_misses = 0
+        self._near_misses: list[NearMiss] = []
 
     @property
     def version(self) -> int:
@@ -116,10 +116,10 @@ class Translation:
         """Return the adapter's state."""
         return self._adapter.state()
 
-    def take_near_misses(self) -> int:
-        """Return how many lines since the last call looked like commands but were not."""
-        count, self._near_misses = self._near_misses, 0
-        return count
+    def take_near_misses(self) -> list[NearMiss]:
+        """Return the lines since the last call that looked like commands but were not."""
+        taken, self._near_misses = self._near_misses, []
+        return taken
 
     def has_pending(self) -> bool:
         """Return whether text is held back for a later record."""

@@ -5,7 +5,7 @@ has paths, offsets, hashes and ids, but no content. Queries never write.
 """
 
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from hashlib import blake2b
 from pathlib import Path
@@ -15,9 +15,10 @@ from katod.errors import LedgerDamaged, LedgerError, LedgerUnreleased
 from katod.log import EventLog
 from katod.model import SessionKey
 from katod.store import integrity
-from katod.store.rows import OutputRow, RefusalRow, RootRow, SeenRow, SessionRow, SourceRow
+from katod.store.rows import NearMissRow, OutputRow, RefusalRow, RootRow, SeenRow, SessionRow, SourceRow
 from katod.store.tables import (
     APPLIED,
+    NEAR_MISSES,
     OUTPUTS,
     PROJECTS,
     RANGES,
@@ -161,13 +162,8 @@ class Ledger:
         return row
 
     def save_session(self, row: SessionRow) -> None:
-        """Store a session, except for its near misses: those are only ever increased (`add_near_misses`)."""
+        """Store a session."""
         self.db.execute(SESSIONS.update, SESSIONS.changes(row))
-
-    def add_near_misses(self, counts: Mapping[int, int]) -> None:
-        """Count lines that looked like commands but were not, by session."""
-        rows = ((count, session_id) for session_id, count in counts.items() if count)
-        self.db.executemany("UPDATE sessions SET near_misses = near_misses + ? WHERE id = ?", rows)
 
     # -- sources ----------------------------------------------------------------------------------
 
@@ -268,6 +264,20 @@ class Ledger:
     def refusals(self, most: int = 10) -> list[RefusalRow]:
         """Return the newest refused commands, newest first."""
         return list(map(REFUSALS.read, self.db.execute(f"{REFUSALS.select} ORDER BY id DESC LIMIT ?", (most,))))
+
+    def add_near_misses(self, rows: Iterable[NearMissRow]) -> None:
+        """Remember lines that looked like commands for `katod status`."""
+        for row in rows:
+            self.db.execute(NEAR_MISSES.insert, NEAR_MISSES.values(row))
+        self.db.execute("DELETE FROM near_misses WHERE id <= (SELECT max(id) FROM near_misses) - ?", (_MOST_REFUSALS,))
+
+    def near_misses(self, most: int = 10) -> list[NearMissRow]:
+        """Return the newest near misses, newest first."""
+        return list(map(NEAR_MISSES.read, self.db.execute(f"{NEAR_MISSES.select} ORDER BY id DESC LIMIT ?", (most,))))
+
+    def has_near_miss(self, session: SessionKey) -> bool:
+        """Return whether a near miss of this session is remembered."""
+        return any(row.session == session for row in self.near_misses(_MOST_REFUSALS))
 
     def refusal(self, session: SessionKey, word: str, time: str) -> str:
         """Return why a command of a session was refused, an empty string if it was not."""

@@ -22,7 +22,6 @@ class SessionRow:
     seq: int = 0
     output: int | None = None
     auto: Auto = ""
-    near_misses: int = 0
 
 
 @dataclass(slots=True, eq=False)
@@ -105,6 +104,17 @@ class RefusalRow:
     time: str
     word: str
     reason: str
+
+
+@dataclass(slots=True)
+class NearMissRow:
+    """A line that looked like a command but was not: when it was read, what was wrong, and what it resembles."""
+
+    id: Annotated[int, "PRIMARY KEY"]
+    session: SessionKey
+    time: str
+    kind: str
+    word: str
 
 
 class RootRow(NamedTuple):

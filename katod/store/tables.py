@@ -15,7 +15,17 @@ import orjson
 from katod.errors import LedgerDamaged, LedgerError
 from katod.model import Range
 from katod.store.integrity import STRANGE
-from katod.store.rows import AppliedRow, OutputRow, ProjectRow, RefusalRow, RootRow, SeenRow, SessionRow, SourceRow
+from katod.store.rows import (
+    AppliedRow,
+    NearMissRow,
+    OutputRow,
+    ProjectRow,
+    RefusalRow,
+    RootRow,
+    SeenRow,
+    SessionRow,
+    SourceRow,
+)
 
 R = TypeVar("R")
 S = TypeVar("S")
@@ -175,18 +185,20 @@ def _build_dataclass(cls: type, names: frozenset[str], value: dict[str, Any]) ->
     return cls(**value)
 
 
-SESSIONS: Final = Table("sessions", SessionRow, fixed=("key", "near_misses"))
+SESSIONS: Final = Table("sessions", SessionRow, fixed=("key",))
 SOURCES: Final = Table("sources", SourceRow, index="session", fixed=("session", "identity", "history", "since_ns"))
 OUTPUTS: Final = Table(
     "outputs", OutputRow, index="session", fixed=("session", "root", "path", "format", "options", "head")
 )
 RANGES: Final = Table("ranges", Range, index="output")
 REFUSALS: Final = Table("refusals", RefusalRow)
+NEAR_MISSES: Final = Table("near_misses", NearMissRow)
 ROOTS: Final = Table("roots", RootRow)
 SEEN: Final = Table("seen", SeenRow, key="session, id, seq")
 APPLIED: Final = Table("applied", AppliedRow)
 PROJECTS: Final = Table("projects", ProjectRow)
 
 SCHEMA: Final = "".join(
-    table.create for table in (SESSIONS, SOURCES, OUTPUTS, RANGES, REFUSALS, ROOTS, SEEN, APPLIED, PROJECTS)
+    table.create
+    for table in (SESSIONS, SOURCES, OUTPUTS, RANGES, REFUSALS, NEAR_MISSES, ROOTS, SEEN, APPLIED, PROJECTS)
 )

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from katod.command.grammar import WORDS, parse_line, parse_message
+from katod.command.grammar import MOST_NEAR_MISSES, WORDS, parse_line, parse_message
 from katod.model import Command
 from tests.looping import each
 
@@ -173,7 +173,7 @@ def test_crlf_text_commands_like_any_other():
     """Text with carriage returns contains the same commands, and their lines end before the return."""
     parsed = parse_message("one\r\n::start auth\r\ntwo\r\n::stop\r\n")
     assert [command.line for command in parsed.commands] == ["::start auth", "::stop"]
-    assert parsed.near_misses == 0
+    assert parsed.near_misses == ()
 
 
 @each(
@@ -214,21 +214,62 @@ def test_what_is_no_fence_hides_nothing(line):
 
 
 @each(
-    ("text", "count"),
+    ("text", "found"),
     [
-        ("::start please look", 1),
-        ("::strat auth", 1),
-        ("::stop now\n::foo\ntext", 2),
-        ("::start\n::stop it now", 1),
-        ("text ::start", 0),
-        ("::\n  indented\n:: x", 0),
-        ("```\n::strat\n```", 0),
-        ("::start", 0),
+        ("::start please look", [("extra words", "start")]),
+        ("::strat auth", [("misspelt", "start")]),
+        ("::Stopp", [("misspelt", "stop")]),
+        ("::captrue", [("misspelt", "capture")]),
+        ("::capturrre", [("misspelt", "capture")]),
+        ("::expotr it", [("misspelt", "export")]),
+        ("::stop now\n::foo\ntext", [("extra words", "stop")]),
+        ("::start\n::stop it now", [("extra words", "stop")]),
+        ("  ::start", [("indented", "start")]),
+        (":: stop", [("indented", "stop")]),
+        ("::start +thinknig", [("unknown option", "start")]),
+        ("::start --tools", [("unknown option", "start")]),
+        ("text ::start", []),
+        ("::\n  indented\n:: x", []),
+        ("```\n::strat\n```", []),
+        ("::stamp", []),
+        ("::starting", []),
+        ("::std::cout", []),
+        ("::start", []),
     ],
 )
-def test_lines_that_look_like_commands_are_counted(text, count):
-    """A line that looks like a command but is not is counted for `katod status`."""
-    assert parse_message(text).near_misses == count
+def test_a_line_that_looks_like_a_command_is_a_near_miss(text, found):
+    """It is known what is wrong with it and which command it resembles; other text with colons is none."""
+    assert [tuple(miss) for miss in parse_message(text).near_misses] == found
+
+
+def test_a_message_has_few_near_misses():
+    """Of a pasted log full of them, no more are kept than a person would read."""
+    assert len(parse_message("::strat\n" * 1_000).near_misses) == MOST_NEAR_MISSES
+
+
+@each("minus", ["-", "\u2013", "\u2014"])
+def test_a_dash_is_a_minus(minus):
+    """Keyboards turn the minus of an option into a dash."""
+    assert parse_message(f"::start {minus}thinking").commands[0].switches == (("thinking", False),)
+
+
+# -- pasted text -----------------------------------------------------------------------------------
+
+
+def test_a_pasted_line_is_no_command():
+    """It is a near miss; a line of the same message that was typed is executed."""
+    text = "look:\n::stop\n::start here"
+    parsed = parse_message(text, ((6, 13),))
+    assert [command.line for command in parsed.commands] == ["::start here"]
+    assert [tuple(miss) for miss in parsed.near_misses] == [("pasted", "stop")]
+
+
+def test_the_pieces_of_a_message_know_what_of_them_is_pasted():
+    """The spans are those of the piece, not of the message."""
+    text = "::start\ntyped\npasted\n::stop\nmore pasted"
+    parsed = parse_message(text, ((14, 20), (33, 39)))
+    pieces = [(piece.text, piece.pasted) for piece in parsed.pieces if piece.command is None]
+    assert pieces == [("typed\npasted", ((6, 12),)), ("more pasted", ((5, 11),))]
 
 
 PASTED = {

@@ -6,7 +6,7 @@ from unittest import mock
 import pytest
 
 from katod.command import scan
-from katod.model import START, Identity, SessionKey
+from katod.model import START, Identity, NearMiss, SessionKey
 from katod.tail.framing import frame
 from katod.tail.reader import Batch
 from tests.looping import each
@@ -43,7 +43,7 @@ def lines(*records):
 def test_first_line_with_a_command_is_found(identity, record):
     """The first line with a typed command is returned, none before it."""
     found = lines(record("hello"), record("now\n::start auth"), record("::stop"))
-    assert plain(find_command(identity, found)) == (found[1], 0)
+    assert plain(find_command(identity, found)) == (found[1], [])
 
 
 @pytest.mark.parametrize("word", ["::START", "::Stop", "::cApTuRe", "::export"])
@@ -81,26 +81,41 @@ def test_other_text_is_no_command(record):
 def test_near_misses_before_the_command_are_counted():
     """Lines of typed text that look like commands are counted up to the line that is found."""
     found = lines(claude("::start please look"), claude("::start"), claude("::start please look"))
-    assert plain(find_command(CLAUDE, found)) == (found[1], 1)
-    assert find_command(CLAUDE, found[:1]) == (None, 1)
+    assert plain(find_command(CLAUDE, found)) == (found[1], [NearMiss("extra words", "start")])
+    assert find_command(CLAUDE, found[:1]) == (None, [NearMiss("extra words", "start")])
 
 
 def test_sub_agents_are_not_searched():
     """Nothing in a sub-agent's thread is a command."""
     identity = Identity(SessionKey("claude", "s", "a1"))
-    assert find_command(identity, lines(claude("::start"))) == (None, 0)
+    assert find_command(identity, lines(claude("::start"))) == (None, [])
 
 
 def test_lines_without_a_command_word_are_not_decoded():
     """Scanning a session requires no decoding: the bytes suffice."""
     with mock.patch.object(scan, "decode", side_effect=AssertionError("decoded")):
         found = find_command(CLAUDE, lines(claude("hello"), claude("std::cout << x"), claude("Ruby ::Module")))
-    assert found == (None, 0)
+    assert found == (None, [])
 
 
 def test_no_lines_hold_no_command():
     """An empty batch finds nothing."""
-    assert find_command(CLAUDE, []) == (None, 0)
+    assert find_command(CLAUDE, []) == (None, [])
+
+
+@each("text", ["  ::start", ":: stop", "hello\n\t::capture it", "::strat"])
+def test_near_misses_are_found_in_the_raw_bytes(text):
+    """An indented command or a misspelt one is decoded and named, although it begins no line like a command."""
+    found, near_misses = find_command(CLAUDE, lines(claude(text)))
+    assert found is None
+    assert len(near_misses) == 1
+
+
+def test_a_pasted_command_is_no_command():
+    """Text that the client marks as pasted is not searched for commands, what is typed beside it is."""
+    pasted = '\n\n<pasted_content id="9e96">\na\n::stop\nb\n</pasted_content id="9e96">\n'
+    assert find_command(CLAUDE, lines(claude(pasted))) == (None, [NearMiss("pasted", "stop")])
+    assert find_command(CLAUDE, lines(claude(f"{pasted}::stop")))[0] is not None
 
 
 def test_the_line_comes_decoded():

@@ -44,7 +44,7 @@ def test_message_without_commands_is_the_same_event(text):
 def test_text_that_nobody_typed_stays_whole(text):
     """A command in text that is not known to be typed is text, and no near miss."""
     event = message(text, typed=False)
-    assert split(event) == ([event], text, 0)
+    assert split(event) == ([event], text, ())
 
 
 def test_message_becomes_text_command_and_text():
@@ -110,8 +110,15 @@ def test_attachments_beside_commands_alone_are_kept():
 
 def test_near_misses_are_counted_beside_commands_and_alone():
     """What looked like a command is counted, whether or not the message has commands."""
-    assert split(message("::start\n::strat\n::stop now")).near_misses == 2
-    assert split(message("::strat")).near_misses == 1
+    assert [miss.word for miss in split(message("::start\n::strat\n::stop now")).near_misses] == ["start", "stop"]
+    assert [miss.word for miss in split(message("::strat")).near_misses] == ["start"]
+
+
+def test_pasted_spans_follow_their_text():
+    """After a split at a command, each part names the pasted spans of its own text."""
+    event = message("::start\nlook: pasted")
+    parts = split(event._replace(payload=event.payload | {"pasted": [[14, 20]]}))
+    assert parts.events[1].payload == {"text": "look: pasted", "pasted": [[6, 12]]}
 
 
 PARTS = st.sampled_from(["::start a", "::stop", "text", "", "```", "::strat", " x"])

@@ -9,7 +9,7 @@ import pytest
 from katod.agents import AGENTS
 from katod.discover.catalog import Catalog, save_source
 from katod.discover.roots import Root
-from katod.model import Cursor
+from katod.model import Cursor, NearMiss
 from tests.support.parts import Parts
 from tests.support.records import OTHER, SESSION, Claude, Codex, OpenCode, says, user
 from tests.support.world import World
@@ -362,14 +362,16 @@ def test_what_changed_is_stored_at_the_next_flush(parts):
     """A changed source is stored by the next flush, and its near misses are counted once."""
     parts.world.claude().append("{}\n")
     source = parts.source()
-    source.cursor, source.near_misses = Cursor(3), 2
+    source.cursor, source.near_misses = Cursor(3), [NearMiss("pasted", "stop")]
     assert not parts.catalog.unsaved
     parts.catalog.changed(source)
     for _ in range(2):
         parts.catalog.flush()
         parts.catalog.changed(source)
     assert parts.ledger.sources_of(source.session)[0].cursor == Cursor(3)
-    assert (parts.ledger.session(source.session).near_misses, source.near_misses) == (2, 0)
+    [stored] = parts.ledger.near_misses()
+    assert (stored.session, stored.kind, stored.word) == (source.identity.key, "pasted", "stop")
+    assert source.near_misses == []
     parts.catalog.flush()
     assert not parts.catalog.unsaved
 
@@ -378,11 +380,11 @@ def test_what_a_step_stored_need_not_be_flushed(parts):
     """A step has stored the source and its near misses, so there is nothing left to flush."""
     parts.world.claude().append("{}\n")
     source = parts.source()
-    source.near_misses = 1
+    source.near_misses = [NearMiss("misspelt", "start")]
     parts.catalog.changed(source)
     parts.catalog.saved([source])
     assert not parts.catalog.unsaved
-    assert parts.ledger.session(source.session).near_misses == 1
+    assert [row.word for row in parts.ledger.near_misses()] == ["start"]
 
 
 def test_a_problem_is_logged_once_and_stored(parts):

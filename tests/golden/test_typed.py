@@ -42,7 +42,7 @@ INJECTED: Final = re.compile(
 )
 REQUEST: Final = "## My request for Codex:"
 PERSONS: Final = ("typed", "queued", "suggestion_accepted", "sdk")
-NOT_PERSONS: Final = ("isMeta", "isCompactSummary", "isSidechain", "isVisibleInTranscriptOnly")
+NOT_PERSONS: Final = ("isMeta", "isCompactSummary", "isSidechain", "isVisibleInTranscriptOnly", "planContent")
 AGENTS: Final = ("claude", "codex")  # for other agents see tests/agents/test_typed_leaves.py
 CASES = [case for case in cases() if len(case.paths) == 1 and case.agent in AGENTS]
 Path = tuple[str | int, ...]

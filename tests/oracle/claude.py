@@ -57,6 +57,8 @@ BOOKKEEPING = frozenset(
     )
 )
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
+# The tags around pasted text; a closing one repeats the id of its opening one.
+_PASTE = re.compile(r'<pasted_content id="([0-9a-f]+)">(.*?)</pasted_content id="\1">', re.DOTALL)
 _SAVED = re.compile(r"saved to:?\s*(.+)|(\S*tool-results[/\\]\S+)")
 
 
@@ -115,8 +117,13 @@ class _Session:
         kind = as_text(block.get("type"))
         if kind == "text":
             text = as_text(block.get("text"))
-            machine, said = person(row, text)
-            said = said[: said.find("<system-reminder>")].rstrip() if said.find("<system-reminder>") > 0 else said
+            if "planContent" in row:  # accepted by the person, written by the assistant
+                self.sets.assistant(as_text(row.get("uuid")), as_text(row["planContent"]))
+                return
+            pasted = _PASTE.sub(r"\2", text)
+            machine, said = ("", pasted) if pasted != text else person(row, text)
+            if pasted == text and said.find("<system-reminder>") > 0:
+                said = said[: said.find("<system-reminder>")].rstrip()
             if not text.strip():
                 self.sets.other["user/empty-text"] += 1
             elif machine:

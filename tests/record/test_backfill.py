@@ -70,7 +70,7 @@ def test_commands_that_are_passed_count_as_applied(parts):
     Backfill(never).finish(session, 1 << 20)
     assert len(session.changes.applied) == 1
     assert session.recording is None
-    assert session.stream.open(source).take_near_misses() == 0
+    assert session.stream.open(source).take_near_misses() == []
 
 
 def test_an_open_source_is_read_as_it_is_open(long):

@@ -204,7 +204,7 @@ def test_near_misses_are_counted_until_they_are_taken():
     """A line that looks like a command but is not is text, and is counted once."""
     reading = stream()
     assert texts(reading.events(CLAUDE, lines(Claude().user("::strat\n::start a b")))) == ["::strat\n::start a b"]
-    assert [reading.open(CLAUDE).take_near_misses() for _ in range(2)] == [2, 0]
+    assert [len(reading.open(CLAUDE).take_near_misses()) for _ in range(2)] == [2, 0]
 
 
 # -- the end of a source -----------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from katod.errors import LedgerError
 from katod.log import EventLog
 from katod.model import Cursor, Identity, Options, Range, SessionKey, Stat
 from katod.store.ledger import Ledger, id_hash
-from katod.store.rows import OutputRow, RefusalRow, RootRow, SeenRow, SourceRow
+from katod.store.rows import NearMissRow, OutputRow, RefusalRow, RootRow, SeenRow, SourceRow
 from tests.looping import each
 from tests.support.parts import memory_ledger
 
@@ -42,6 +42,7 @@ def stored(ledger: Ledger, *ranges: Range) -> OutputRow:
 # -- lookups -----------------------------------------------------------------------------------------
 
 LOOK_UPS = {
+    "near_misses": (), "has_near_miss": (SessionKey("codex", "unknown"),),
     "refusal": (SessionKey("claude", "s"), "start", ""),
     "roots": (), "session": (1,), "sessions": (), "find_session": (SessionKey("codex", "unknown"),),
     "sources": (SourceRow,), "sources_of": (1,), "outputs": (), "output_at": (Path("/out/unknown"),),
@@ -94,15 +95,12 @@ def test_a_session_is_found_by_its_whole_key(ledger):
     assert [row.key for row in ledger.sessions()] == [KEY, OTHER]
 
 
-def test_a_session_is_stored_without_its_near_misses(ledger):
-    """Near misses are only added to, so saving a row that was loaded earlier does not reset them."""
-    row = ledger.add_session(KEY)
-    ledger.add_near_misses({row.id: 2})
-    row.cwd, row.auto, row.metadata, row.near_misses = "/app", "off", {"title": "t"}, 0
-    ledger.save_session(row)
-    ledger.add_near_misses({row.id: 1})
-    found = ledger.session(row.id)
-    assert (found.cwd, found.auto, found.metadata, found.near_misses) == ("/app", "off", {"title": "t"}, 3)
+def test_near_misses_are_remembered_newest_first(ledger):
+    """The latest are returned, and those of long ago are forgotten."""
+    ledger.add_near_misses(NearMissRow(0, KEY, f"t{n}", "misspelt", "start") for n in range(300))
+    assert [row.time for row in ledger.near_misses(2)] == ["t299", "t298"]
+    assert len(ledger.near_misses(1_000)) == 200
+    assert (ledger.has_near_miss(KEY), ledger.has_near_miss(OTHER)) == (True, False)
 
 
 # -- sources -----------------------------------------------------------------------------------------

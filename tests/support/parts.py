@@ -25,7 +25,7 @@ class MemoryDatabase(sqlite3.Connection):
     """An in-memory database that is closed with the test that created it."""
 
     def __init__(self, script: str = "") -> None:
-        super().__init__(":memory:", isolation_level=None)
+        super().__init__(":memory:", isolation_level=None, check_same_thread=False)  # collected in any thread
         self.executescript(script)
 
     def __del__(self) -> None:

@@ -13,6 +13,7 @@ from katod.agents.claude import queued, system, usage
 from katod.agents.claude.assistant import AssistantRecords
 from katod.agents.claude.builder import ClaudeBuilder
 from katod.agents.claude.ignored import ATTACHMENTS, RECORDS
+from katod.agents.claude.pasted import unwrap
 from katod.agents.claude.queue import Queue
 from katod.agents.claude.text import is_person
 from katod.agents.claude.tools import Tools
@@ -20,7 +21,7 @@ from katod.agents.claude.user import UserRecords
 from katod.agents.fields import dict_of, dicts_of, text_of
 from katod.agents.toolcalls import OpenCalls
 from katod.events import Event
-from katod.model import Record
+from katod.model import Record, Typed
 
 _SETTINGS: Final = {
     "custom-title": ("title", "customTitle"), "ai-title": ("title", "aiTitle"), "agent-name": ("title", "agentName"),
@@ -183,8 +184,8 @@ class ClaudeAdapter(Adapter):
 
     def _release(self, fields: dict[str, Any], offset: int) -> list[Event]:
         """Return the texts that were removed from the queue and, as the next record shows, appear nowhere else."""
-        shown = "\n".join(self.typed_texts(fields)) if fields.get("type") in ("user", "attachment") else ""
-        return self._texts_of(self._queue.decide(shown), offset)
+        typed = self.typed_texts(fields) if fields.get("type") in ("user", "attachment") else []
+        return self._texts_of(self._queue.decide("\n".join(said.text for said in typed)), offset)
 
     def _texts_of(self, released: list[list[str]], offset: int) -> list[Event]:
         self.new.take_up({})
@@ -193,11 +194,11 @@ class ClaudeAdapter(Adapter):
         return [self.new.event(ev.USER_MESSAGE, {"text": text}, Record(offset, row), typed=typed) for row, text in rows]
 
     @staticmethod
-    def typed_texts(fields: dict[str, Any]) -> list[str]:
+    def typed_texts(fields: dict[str, Any]) -> list[Typed]:
         """Return the texts of a user record, a queued command or a queued text."""
         kind = fields.get("type")
         if kind == "queue-operation":
-            return [text_of(fields.get("content"))]
+            return [unwrap(text_of(fields.get("content")))]
         if kind == "attachment":
             return _texts(dict_of(fields.get("attachment")).get("prompt"))
         if kind != "user" or is_person(fields, subagent=False) is False:
@@ -212,7 +213,7 @@ class ClaudeAdapter(Adapter):
         return "sessionId" in first or (first.get("type") in RECORDS and path.suffix == ".jsonl")
 
 
-def _texts(content: Any) -> list[str]:
+def _texts(content: Any) -> list[Typed]:
     if isinstance(content, str):
-        return [content]
-    return [text_of(row.get("text")) for row in dicts_of(content) if row.get("type") == "text"]
+        return [unwrap(content)]
+    return [unwrap(text_of(row.get("text"))) for row in dicts_of(content) if row.get("type") == "text"]

@@ -4,8 +4,10 @@ from typing import Any
 
 from katod import events as ev
 from katod.agents.claude.builder import ClaudeBuilder
+from katod.agents.claude.pasted import unwrap
 from katod.agents.claude.text import (
     INTERRUPTED,
+    PLAN,
     REMINDER_END,
     Said,
     classify,
@@ -16,7 +18,7 @@ from katod.agents.claude.text import (
 from katod.agents.claude.tools import Tools
 from katod.agents.fields import dict_of, text_of
 from katod.events import Event
-from katod.model import Record
+from katod.model import Record, Span
 
 
 class UserRecords:
@@ -29,6 +31,8 @@ class UserRecords:
     def translate(self, record: Record) -> list[Event]:
         """Translate one record."""
         content = dict_of(record.value.get("message")).get("content")
+        if isinstance(record.value.get(PLAN), str):
+            return self._plan(record, record.value[PLAN], text_of(content))
         if isinstance(content, str):
             return self._text(record, content, 0)
         if not isinstance(content, list):
@@ -47,26 +51,36 @@ class UserRecords:
                 out.append(self._new.raw(record, f"user/{block_type}", block, n))
         return self._new.with_images(out, images, record) if images else out
 
+    def _plan(self, record: Record, plan: str, sent: str) -> list[Event]:
+        """Return an accepted plan as what it is, the assistant's; the client's words around it are the client's."""
+        before, _, after = sent.partition(plan)
+        out = [self._new.event(ev.ASSISTANT_MESSAGE, {"text": plan, "phase": "plan"}, record)]
+        around = "\n\n".join(part.strip() for part in (before, after) if part.strip())
+        return [*out, self._new.system(record, around, "plan", 1)] if around else out
+
     def _text(self, record: Record, text: str, n: int) -> list[Event]:
         if text.strip() in INTERRUPTED:
             return [self._new.event(ev.TURN_END, {"reason": "aborted"}, record, n)]
         if not text.strip():
             return []
-        said = classify(text)
+        typed = unwrap(text)
+        said = classify(text) if not typed.pasted else Said(typed.text, shape=False)
         if subtype := _not_typed(record.value, said):
             return [self._new.system(record, text, subtype, n)]
-        words, reminder = cut_reminder(said.text) if said.plain else (said.text, "")
-        out = [self._said(record, words, said, n)]
+        words, reminder = cut_reminder(said.text) if said.plain and not typed.pasted else (said.text, "")
+        out = [self._said(record, words, said, n, typed.pasted)]
         if reminder.rstrip().endswith(REMINDER_END):
             out.append(self._new.system(record, reminder, "reminder", f"{n}r"))
         elif reminder:  # a person may write about reminders: shown, but not known to be typed
             out.append(self._said(record, reminder, said._replace(plain=False), f"{n}r"))
         return out
 
-    def _said(self, record: Record, text: str, said: Said, n: int | str) -> Event:
+    def _said(self, record: Record, text: str, said: Said, n: int | str, pasted: tuple[Span, ...] = ()) -> Event:
         person = is_person(record.value, subagent=bool(self._new.main.subagent))
         typed = said.plain and (said.shape if person is None else person)
-        payload = {"text": text, "subtype": said.subtype} if said.subtype else {"text": text}
+        payload: dict[str, Any] = {"text": text, "subtype": said.subtype} if said.subtype else {"text": text}
+        if pasted:
+            payload["pasted"] = list(map(list, pasted))
         return self._new.event(ev.USER_MESSAGE, payload, record, n, typed=typed)
 
 

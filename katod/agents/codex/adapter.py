@@ -18,7 +18,7 @@ from katod.agents.codex.tools import CALLS, OUTPUTS, describe_image
 from katod.agents.fields import dict_of, digest, list_of, name_of, safe_repr, text_of, texts_in
 from katod.agents.toolcalls import OpenCalls
 from katod.events import Event
-from katod.model import Record
+from katod.model import Record, Typed
 
 _PHASES: Final = {"final_answer": "final", "commentary": "commentary"}
 _EXECUTIONS: Final = frozenset({"commandexecution", "filechange", "mcptoolcall", "dynamictoolcall"})
@@ -253,13 +253,14 @@ class CodexAdapter(Adapter):
         return self._calls.output(record, record.value["payload"])
 
     @staticmethod
-    def typed_texts(fields: dict[str, Any]) -> list[str]:
+    def typed_texts(fields: dict[str, Any]) -> list[Typed]:
         """Return the text of a `user_message` or a `UserMessage` item."""
         row = dict_of(fields.get("payload"))
         if row.get("type") == "user_message":
-            return [unwrap(text_of(row.get("message"))).text]
+            return [Typed(unwrap(text_of(row.get("message"))).text)]
         item = dict_of(row.get("item"))
-        return [unwrap(joined(item.get("content"))).text] if text_of(item.get("type")).lower() == "usermessage" else []
+        typed = text_of(item.get("type")).lower() == "usermessage"
+        return [Typed(unwrap(joined(item.get("content"))).text)] if typed else []
 
     @staticmethod
     def recognises(path: Path, first: dict[str, Any], /) -> bool:

@@ -15,7 +15,7 @@ from katod.agents.base import SPAWNED, Adapter, Described, EventBuilder, Origin,
 from katod.agents.fields import dict_of, dicts_of, list_of, text_of, texts_in
 from katod.agents.toolcalls import answer_of, call_of, question_of
 from katod.events import Event
-from katod.model import Record
+from katod.model import Record, Typed
 
 # Bookkeeping parts of a step.
 _IGNORED: Final = frozenset({"step-start", "step-finish", "patch", "snapshot", "agent", "subtask"})
@@ -235,13 +235,13 @@ class OpenCodeAdapter(Adapter):
         return self.new.event(kind, payload, self._document, native, time=time, model=model, typed=typed)
 
     @staticmethod
-    def typed_texts(fields: Value) -> list[str]:
+    def typed_texts(fields: Value) -> list[Typed]:
         """Return what a person typed in a document."""
         if dict_of(fields.get("info")).get("parentID"):
             return []
         prompts = [turn.prompt for turn in turns_of(list_of(fields.get("messages"))) if turn.prompt is not None]
         parts = [part for prompt in prompts for part in _parts(prompt) if part.get("type") == "text"]
-        return [unquoted(text_of(part.get("text"))) for part in parts if not part.get("synthetic")]
+        return [Typed(unquoted(text_of(part.get("text")))) for part in parts if not part.get("synthetic")]
 
     @staticmethod
     def recognises(_path: Path, first: Value, /) -> bool:

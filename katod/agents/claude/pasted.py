@@ -1,0 +1,45 @@
+"""Claude Code: what a person pasted into a prompt, which the client marks from 2.1.330 on.
+
+A paste of more than 800 characters, or with three line breaks or more, becomes a `<pasted_content id="9e96">` element
+inside the typed text. The id is the same for all pastes of a session, and no page can know it: a closing tag with
+another id is content.
+"""
+
+import re
+from typing import Final
+
+from katod.model import Span, Typed
+
+_OPENING: Final = re.compile(r'(?:\n\n|^)<pasted_content id="([0-9a-f]{1,16})">\n')
+
+
+def unwrap(text: str) -> Typed:
+    """Return the text of a prompt without the client's tags, and what of it is pasted.
+
+    A paste ends with the last closing tag of its id before the next opening one, or with the text: if its content holds
+    a tag, too much counts as pasted rather than too little.
+    """
+    if "<pasted_content" not in text:
+        return Typed(text)
+    pieces: list[str] = []
+    pasted: list[Span] = []
+    size = at = 0
+    while opening := _OPENING.search(text, at):
+        following = _OPENING.search(text, opening.end())
+        end, after = _end(text, opening, following.start() if following else len(text))
+        before, content = text[at : opening.start()], text[opening.end() : end]
+        gap = "\n\n" if before or pieces else ""
+        pieces += [before, gap, content]
+        begin = size + len(before) + len(gap)
+        size = begin + len(content)
+        pasted.append((begin, size))
+        at = after
+    rest = text[at:]
+    return Typed("".join([*pieces, rest and f"\n\n{rest.lstrip(chr(10))}"]), tuple(pasted))
+
+
+def _end(text: str, opening: re.Match[str], limit: int) -> tuple[int, int]:
+    """Return where the content of a paste ends, and where the text after its closing tag begins."""
+    closing = f'\n</pasted_content id="{opening[1]}">'
+    end = text.rfind(closing, opening.end() - 1, limit)
+    return (limit, limit) if end < 0 else (max(end, opening.end()), end + len(closing))
