@@ -83,8 +83,14 @@ def main() -> None:
         reason = _reason(error)
         if not reason:
             raise
-        click.echo(f"katod: {reason}", err=True)
+        _say(f"katod: {reason}")
         sys.exit(EXIT_FAILED)
+
+
+def _say(text: str) -> None:
+    from katod.cli.printing import say  # noqa: PLC0415 - `katod --help` needs none of it
+
+    say(text, err=True)
 
 
 def _reason(error: Exception) -> str:

@@ -8,6 +8,7 @@ import click
 
 from katod import config as settings_module
 from katod.cli.context import Context
+from katod.cli.printing import say
 from katod.errors import ConfigError
 
 _NAME = "katod.toml"
@@ -22,7 +23,7 @@ def config() -> None:
 @click.pass_obj
 def path(context: Context) -> None:
     """Print the path of the configuration file."""
-    click.echo(context.config_path)
+    say(context.config_path)
 
 
 @config.command()
@@ -37,7 +38,7 @@ def init(context: Context) -> None:
         raise ConfigError("already exists", path=target, hint="edit it, then run `katod config check`") from None
     with os.fdopen(fd, "wb") as file:
         file.write(default_config())
-    click.echo(f"wrote {target}")
+    say(f"wrote {target}")
 
 
 @config.command()
@@ -57,7 +58,7 @@ def check(context: Context) -> None:
     """Validate the configuration and report the first error."""
     target = context.config_path
     settings_module.load(target, required=context.is_named)
-    click.echo(f"{target}: valid" if target.exists() else f"{target}: not found, using defaults")
+    say(f"{target}: valid" if target.exists() else f"{target}: not found, using defaults")
 
 
 def default_config() -> bytes:

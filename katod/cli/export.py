@@ -12,6 +12,7 @@ import click
 from katod.agents import AGENTS, sniff
 from katod.agents.base import AgentSpec
 from katod.cli.context import Context, Found
+from katod.cli.printing import say
 from katod.errors import KatodError, SelectionError, SourceError
 from katod.formats.registry import FORMATS
 from katod.model import FORMAT_OF, SUFFIXES, Options, SessionKey
@@ -149,14 +150,14 @@ def _all(context: Context, folder: Path, format_name: str, options: Options) -> 
     for found in _progress(sessions):
         target = folder / found.key.agent / f"{_file_name(found.key)}{suffix}"
         try:
-            _write(str(target), _session(context, found, format_name, options), target.name, say=False)
+            _write(str(target), _session(context, found, format_name, options), target.name, announce=False)
             written += 1
         except SelectionError:
             continue  # exported before: existing files are never overwritten
         except SourceError as error:
             failed += 1
-            click.echo(f"katod: {error}", err=True)
-    click.echo(f"wrote {written}, skipped {len(sessions) - written - failed} that already existed")
+            say(f"katod: {error}", err=True)
+    say(f"wrote {written}, skipped {len(sessions) - written - failed} that already existed")
     if failed:
         raise KatodError(f"{failed} of {len(sessions)} sessions could not be exported")
 
@@ -185,7 +186,7 @@ def _options(context: Context, *, thinking: bool, tools: Any, redact: bool) -> O
     )
 
 
-def _write(output: str, pieces: Iterator[str], name: str, *, say: bool = True) -> None:
+def _write(output: str, pieces: Iterator[str], name: str, *, announce: bool = True) -> None:
     """Write to standard output, to `name` in a folder, or to a new file, readable only by its owner."""
     if output == "-":
         for piece in pieces:
@@ -208,5 +209,5 @@ def _write(output: str, pieces: Iterator[str], name: str, *, say: bool = True) -
     except BaseException:
         target.unlink(missing_ok=True)  # half an export would block the next one
         raise
-    if say:
-        click.echo(f"wrote {target}")
+    if announce:
+        say(f"wrote {target}")

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from katod.cli.context import Context
+from katod.cli.printing import say
 from katod.errors import AlreadyRunning, KatodError, TargetRefused
 from katod.model import Word
 from katod.service import control
@@ -63,10 +64,10 @@ def _ask(context: Context, session: str, word: Word, name: str) -> None:
     if refusal:
         raise TargetRefused(refusal)
     for path in quarantined(context.state, LEDGER_NAME)[len(aside) :]:
-        click.echo(f"katod: the ledger was unusable and was moved to {path}; earlier commands are ignored", err=True)
-    click.echo(_result(context, request) if recorded or word != "stop" else f"{request.key} is not being recorded")
+        say(f"katod: the ledger was unusable and was moved to {path}; earlier commands are ignored", err=True)
+    say(_result(context, request) if recorded or word != "stop" else f"{request.key} is not being recorded")
     if word != "stop" and holder(context.state) is None:
-        click.echo("katod is not running: start `katod run` to keep recording", err=True)
+        say("katod is not running: start `katod run` to keep recording", err=True)
 
 
 def _answered(context: Context, answer: Path) -> str:

@@ -5,6 +5,7 @@ import sys
 import click
 
 from katod.cli.context import Context
+from katod.cli.printing import say
 from katod.log import EventLog, stderr_sink
 
 
@@ -21,5 +22,5 @@ def run(context: Context, once: bool) -> None:
 
     settings = context.settings
     if sys.stdout.isatty() and not once:
-        click.echo("katod is following your agents. Type ::start in a chat to record it. Press Ctrl-C to stop katod.")
+        say("katod is following your agents. Type ::start in a chat to record it. Press Ctrl-C to stop katod.")
     run_daemon(settings, context.config_path, context.state, EventLog(stderr_sink(), settings.log.level), once=once)

@@ -13,6 +13,7 @@ import orjson
 from katod.agents import AGENTS
 from katod.agents.toolcalls import one_line
 from katod.cli.context import Context, Found
+from katod.cli.printing import say
 from katod.config import local_zone
 from katod.formats.mdtext import clean
 from katod.formats.when import When
@@ -48,7 +49,7 @@ def sessions(
     chosen = (found for found in newest_first if everything or not found.key.subagent)
     rows = _listed(chosen, agent, project, _since(since), None if everything or as_json else _MOST)
     for folder, problem in context.problems.items():
-        click.echo(f"katod: {folder}: {problem}", err=True)
+        say(f"katod: {folder}: {problem}", err=True)
     if as_json:
         for row in rows:
             click.echo(orjson.dumps(row))
@@ -111,13 +112,13 @@ def _since(text: str | None) -> int:
 def _table(rows: list[dict[str, Any]]) -> None:
     """Print a table on a terminal; in a pipe, one tab-separated line per session with nothing cut."""
     if not rows:
-        click.echo("no sessions found", err=True)
+        say("no sessions found", err=True)
         return
     zone = When(local_zone())
     cells = [_cells(row, zone) for row in rows]
     if not sys.stdout.isatty():
         for line in cells:
-            click.echo("\t".join(line))
+            say("\t".join(line))
         return
     from rich.console import Console  # noqa: PLC0415 - only needed on a terminal
     from rich.table import Table  # noqa: PLC0415
@@ -136,7 +137,7 @@ def _table(rows: list[dict[str, Any]]) -> None:
 
 
 def _cells(row: dict[str, Any], zone: When) -> tuple[str, ...]:
-    where = Path(row["project"]).name if row.get("project") else ""
+    where = clean(Path(row["project"]).name) if row.get("project") else ""
     short = row["session"][:8] + (f"/{row['subagent'][:8]}" if row.get("subagent") else "")
     changed = zone.stamp(row["changed"], "").strip()
     return changed, row["agent"], short, where, " ".join(clean(row.get("title", "")).split())

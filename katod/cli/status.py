@@ -9,6 +9,7 @@ import click
 import orjson
 
 from katod.cli.context import Context
+from katod.cli.printing import say
 from katod.config import local_zone
 from katod.errors import ConfigError
 from katod.formats.when import When
@@ -46,7 +47,10 @@ def status(context: Context, as_json: bool, watch: bool) -> None:
 
 def _print(context: Context, *, as_json: bool) -> None:
     row = collect(context)
-    click.echo(orjson.dumps(row) if as_json else "\n".join(_lines(row)))
+    if as_json:
+        click.echo(orjson.dumps(row))
+    else:
+        say("\n".join(_lines(row)))
 
 
 def collect(context: Context) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from typing import NamedTuple
 import click
 
 from katod.cli.context import Context
+from katod.cli.printing import say
 from katod.errors import KatodError, SelectionError, SourceError
 from katod.formats.redact import RULES_VERSION
 from katod.record.export import Stretch, render_recording
@@ -40,7 +41,7 @@ def verify(context: Context, recording: int | None) -> None:
     for row in rows:
         verdict = _verify(ledger, row, context)
         failed += not verdict.good
-        click.echo(f"{row.id}  {row.path}: {verdict.text}")
+        say(f"{row.id}  {row.path}: {verdict.text}")
     ledger.close()
     if failed:
         raise KatodError(f"{failed} of {len(rows)} recordings do not match")

@@ -8,6 +8,7 @@ import re
 from typing import Final
 
 from katod.formats.mdhtml import TAG, Tags
+from katod.formats.mdlinks import SUSPECT, disarmed
 
 # The marks, printed in italics, with which katod says what happened to a recording.
 MARKS: Final = {
@@ -20,7 +21,7 @@ MARKS: Final = {
 }
 _MARK: Final = rf"[*_](?:{'|'.join(MARKS.values())})"
 _STRUCTURE: Final = re.compile(
-    rf"<|-[ \t]*+$|^[ \t>*+\-0-9.)]*+(?:#|```|~~~|\[|=++[ \t]*+$)|^[ ]*+{_MARK}", re.MULTILINE
+    rf"<|-[ \t]*+$|^[ \t>*+\-0-9.)]*+(?:#|```|~~~|\[|=++[ \t]*+$)|^[ ]*+{_MARK}|{SUSPECT}", re.MULTILINE
 )
 _POSING: Final = re.compile(_MARK)
 _HEADING: Final = re.compile(r"(#{1,6})(?=[ \t]|$)")
@@ -32,6 +33,7 @@ _ITEM: Final = re.compile(r"(?:[-*+]|([0-9]{1,9})[.)])(?= |$)")
 _DEFINITION: Final = re.compile(r"\[(?:[^\]\\]|\\.?+)++(?:\]:|$)")
 _MARKERS: Final = re.compile(r"(?:[ \t]|>|(?:[-*+]|[0-9]{1,9}[.)])(?=[ \t]))*")
 # How most lines begin: with words that cannot begin a block, or with a list item of such words.
+_MARKUP: Final = re.compile(r"<|\]\(")  # tags, links
 _WORDS: Final = re.compile(r"[^\s#`~<*_+>=\[0-9-]|\*\*(?=[^\W_])|`(?=[^`])")
 _PLAIN_ITEM: Final = re.compile(rf"(?:[-*+]|([0-9]{{1,9}})[.)]) (?={_WORDS.pattern})")
 _DEEPEST: Final = 100
@@ -129,7 +131,7 @@ class _Blocks:
         """Handle a line that is plainly words, an item of words, code or blank: most are, and full parsing is slow."""
         if self._leaf == "fence":
             return self._is_plain_code(line)
-        if self._leaf not in ("", "paragraph") or "<" in line:
+        if self._leaf not in ("", "paragraph") or _MARKUP.search(line):
             return False
         if not line:
             return self._take_blank()
@@ -240,6 +242,7 @@ class _Blocks:
 
     def _inline(self, line: str) -> str:
         """Return a line of text or HTML with its tags as they are printed."""
+        line = disarmed(line)
         return self._tags.line(line, is_html=self._leaf == "html") if self._tags else line
 
     def _blank(self, depth: int) -> None:

@@ -67,6 +67,7 @@ FAULTS = {
     "hostile record": "only that record is affected; nothing is raised",
     "hostile size": "memory stays bounded, what follows is read",
     "text that poses as another speaker": "the transcript's outline is that of the real conversation",
+    "link that runs something": "shown as text, however its scheme is spelled",
     "text that looks like a command": "only commands that a person typed are obeyed",
     "unsafe path": "refused, and shown in `status`",
     "path swapped during a write": "nothing is written outside the allowed roots",

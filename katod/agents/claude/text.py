@@ -6,11 +6,10 @@ from typing import Any, Final, NamedTuple
 # Explicit marks of who sent the prompt, from about 2.1.161 on. If present, they decide.
 PERSON_SOURCES: Final = frozenset({"typed", "queued", "suggestion_accepted", "sdk"})
 PERSON_ORIGIN: Final = "human"
-# Marks of records that the client wrote in the user's name.
-NOT_A_PERSON: Final = ("isSidechain", "isMeta", "isCompactSummary", "isVisibleInTranscriptOnly")
-
 # The plan that a person accepted, in the record with which the client starts to carry it out.
 PLAN: Final = "planContent"
+# Marks of records that the client wrote in the user's name.
+NOT_A_PERSON: Final = ("isSidechain", "isMeta", "isCompactSummary", "isVisibleInTranscriptOnly", PLAN)
 
 # Envelopes around text that nobody typed, and their kind.
 ENVELOPES: Final = {
@@ -67,7 +66,7 @@ def classify(text: str) -> Said:
 
 def is_person(record: dict[str, Any], *, subagent: bool) -> bool | None:
     """Return whether a person sent this record, None if only the form of the text can tell."""
-    if subagent or any(record.get(flag) for flag in NOT_A_PERSON) or PLAN in record or _answers_a_call(record):
+    if subagent or any(record.get(flag) for flag in NOT_A_PERSON) or _answers_a_call(record):
         return False
     source, origin = record.get("promptSource"), record.get("origin")
     kind = origin.get("kind") if isinstance(origin, dict) else None

@@ -98,6 +98,15 @@ PROTECTIONS = [
         (f"{SIZES}::test_a_hole_is_passed_over",),
     ),
     Protection(
+        "active links are shown as text",
+        "katod.formats.mdlinks:disarmed",
+        lambda original: lambda line: line,
+        (
+            "tests/formats/test_mdlinks.py::test_a_link_that_runs_something_is_text",
+            "tests/formats/test_mdlinks.py::test_no_message_has_an_active_link",
+        ),
+    ),
+    Protection(
         "a message runs at most a thousand commands",
         "katod.command.grammar:parse_message",
         given(MOST_COMMANDS=2_000),
