@@ -212,7 +212,7 @@ def test_text_taken_from_the_queue_commands_where_it_stands_nowhere_else(world: 
     """A `::stop` typed while Claude works, which gets no record of its own, is obeyed once."""
     make, source = Claude(), world.claude()
     source.append(make.user("::start\none"), make.says("two"))
-    queued = {"type": "queue-operation", "sessionId": SESSION, "timestamp": "2026-02-10T22:50:00.000Z"}
+    queued = {"type": "queue-operation", "sessionId": SESSION, "timestamp": "2026-02-10T22:36:00.000Z"}
     source.append(queued | {"operation": "enqueue", "content": "::stop"}, queued | {"operation": "remove"})
     world.once()
     source.append(make.says("three"))

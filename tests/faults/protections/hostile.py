@@ -119,8 +119,8 @@ PROTECTIONS = [
         (f"{SIZES}::test_very_many_ids", f"{BOUNDS}::test_no_number_of_records_makes_a_state_grow"),
     ),
     Protection(
-        "the number of queued removed texts is bounded",
-        "katod.agents.claude.queue:Queue.overflow",
+        "the number of queued texts is bounded",
+        "katod.agents.claude.queue:Queue._overflow",
         lambda original: lambda self: [],
         (f"{BOUNDS}::test_texts_that_wait_in_a_queue_are_few",),
     ),
