@@ -46,7 +46,7 @@ def summary(payload: dict[str, Any], redact: Clean) -> str:
 def failure(payload: dict[str, Any], redact: Clean) -> str:
     """Return what went wrong in a result, empty if nothing did."""
     if payload.get("denied"):
-        said = one_line(redact(words_of_refusal(payload["text"])), LINE)
+        said = " ".join(redact(words_of_refusal(payload["text"])).split())  # all of it: a person's words
         return f"declined: {inline(said)}" if said else "declined"
     if not payload.get("isError"):
         return "interrupted" if payload.get("status") == "interrupted" else ""
