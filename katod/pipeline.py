@@ -16,7 +16,7 @@ from typing import Final, TypeVar
 from katod import events as ev
 from katod.command.scan import find_command
 from katod.discover.catalog import Catalog, Source
-from katod.errors import LedgerError, SourceChanged, SourceError, SourceGone, safe_message
+from katod.errors import LedgerError, SourceChanged, SourceError, SourceGone, SourceUnusable, safe_message
 from katod.events import Event
 from katod.log import EventLog
 from katod.model import Command, Cursor
@@ -69,10 +69,12 @@ class Pipeline:
         """
         source = self._catalog.sources[source_id]
         before = _status(source)
+        source.unusable = False
         try:
             more = self._isolated(source.session, lambda: self._open_and_step(source, budget))
         except SourceError as error:
             self._catalog.note_problem(source, "" if isinstance(error, SourceGone) else error.what)  # agents delete
+            source.unusable = isinstance(error, SourceUnusable)
             return False
         if more is None:
             return False

@@ -26,9 +26,11 @@ class UserRecords:
     def __init__(self, new: ClaudeBuilder, tools: Tools) -> None:
         self._new = new
         self._tools = tools
+        self._person: bool | None = None  # whether a person sent the record being translated
 
     def translate(self, record: Record) -> list[Event]:
         """Translate one record."""
+        self._person = is_person(record.value, subagent=bool(self._new.main.subagent))
         content = dict_of(record.value.get("message")).get("content")
         if isinstance(record.value.get(PLAN), str):
             return self._plan(record, record.value[PLAN], text_of(content))
@@ -52,6 +54,7 @@ class UserRecords:
 
     def queued(self, offset: int, text: str, time: str) -> list[Event]:
         """Translate a text from the queue that has no record of its own."""
+        self._person = False if self._new.main.subagent else None
         return self._text(Record(offset, {"type": "queue-operation", "timestamp": time}), text, 0)
 
     def _plan(self, record: Record, plan: str, sent: str) -> list[Event]:
@@ -78,8 +81,7 @@ class UserRecords:
         return out
 
     def _said(self, record: Record, said: Said, n: int | str) -> Event:
-        person = is_person(record.value, subagent=bool(self._new.main.subagent))
-        typed = said.plain and (said.shape if person is None else person)
+        typed = said.plain and (said.shape if self._person is None else self._person)
         return self._new.event(ev.USER_MESSAGE, said.payload, record, n, typed=typed)
 
 
