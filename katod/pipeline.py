@@ -198,10 +198,10 @@ class Pipeline:
         """
         found, near_misses = find_command(source.identity, batch)
         if file.is_document:
-            near_misses = []
             if found is not None and not has_new_command(source, batch, self._ledger, self._log):
                 found = None
-        source.near_misses += near_misses
+        else:
+            self._controller.note_near_misses(source, near_misses)
         self._catalog.changed(source)
         if found is None:
             return False
@@ -221,7 +221,8 @@ class Pipeline:
             source.resume_at = (source.resume_at or before) if translation.has_pending() else None
             if batch.lines:
                 near_misses = translation.take_near_misses()
-                source.near_misses += [] if file.is_document else near_misses
+                if not file.is_document:
+                    self._controller.note_near_misses(source, near_misses)
                 source.cursor, source.translated = batch.cursor, batch.cursor.offset
                 self._save(session)
         if batch.lines:

@@ -91,7 +91,8 @@ class Markdown:
             self._options = self._base.with_switches(dict(mark.switches))
         when = f" {self._when.stamp(mark.time, self._heading.day)}" if mark.time else ""
         self._heading = self._heading._replace(speaker="")
-        return self._block(f"*{MARKS[mark.kind]}{when}*")
+        text = f" {inline(mark.text)}" if mark.text else ""
+        return self._block(f"*{MARKS[mark.kind]}{when}{text}*")
 
     def event(self, event: Event, metadata: SessionMetadata) -> str:
         """Return the text of one event; events of a sub-agent are not part of its parent's transcript."""
