@@ -207,9 +207,16 @@ class Markdown:
         before = f"{payload['before']} → " if payload.get("before") and what == "Model" else ""
         return self._note(f"{what}: {before}{payload['after']}")
 
-    def _agent_end(self, event: Event, _: SessionMetadata) -> str:
-        if not self._options.subagents or self._options.tools == "none":
+    def _agent_end(self, event: Event, metadata: SessionMetadata) -> str:
+        if self._options.tools == "none":
             return ""
+        told = ""
+        if self._options.tools == "full" and event.payload.get("result"):
+            report = toolview.report_block(event.payload, self._redact)
+            told = self._agent_heading(event, metadata) + self._block(report)
+        return told + (self._agent_link(event) if self._options.subagents else "")
+
+    def _agent_link(self, event: Event) -> str:
         name = slug(event.payload["subagent"], 100)
         link = f"[transcript](<{self._options.subagents_folder}/agent-{name}.md>)"
         return self._item(f"  - {link}" if self._list else f"- sub-agent: {link}", self._list)

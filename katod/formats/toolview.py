@@ -70,10 +70,22 @@ def result_block(payload: dict[str, Any], name: str, redact: Clean) -> str:
         notes.append("declined")
     elif payload.get("isError"):
         notes.append("failed")
+    elif payload.get("status") == "launched":
+        return details(" · ".join([*notes, "in the background"]), "(the answer comes later)")
     if (duration := payload.get("durationMs", 0)) >= _NOTEWORTHY_MS:
         notes.append(_seconds(duration))
-    text = cut(redact(payload["text"]))
-    return details(" · ".join(notes), fenced(text, "text") if text.strip() else "(no text)")
+    return _shown(" · ".join(notes), payload["text"], redact)
+
+
+def report_block(payload: dict[str, Any], redact: Clean) -> str:
+    """Return the answer of a sub-agent that worked in the background as a collapsible block."""
+    notes = ["answer of the sub-agent", *([html(_short(payload["status"]))] if payload.get("status") else [])]
+    return _shown(" · ".join(notes), payload["result"], redact)
+
+
+def _shown(title: str, text: str, redact: Clean) -> str:
+    text = cut(redact(text))
+    return details(title, fenced(text, "text") if text.strip() else "(no text)")
 
 
 def details(title: str, content: str) -> str:

@@ -12,6 +12,7 @@ from katod.formats.toolview import (
     edit_size,
     failure,
     label,
+    report_block,
     result_block,
     summary,
 )
@@ -139,6 +140,20 @@ def test_input_nested_too_deep_is_named():
     for _ in range(2000):
         deep = {"a": deep}
     assert "too deep" in call_block(call("X", "other", given=deep), str)
+
+
+def test_what_goes_on_in_the_background_has_no_text_yet():
+    """The client's note about it is not shown."""
+    shown = result_block(result("Async agent launched", status="launched"), "<code>Agent</code>", str)
+    assert "result: <code>Agent</code> · in the background" in shown
+    assert "launched" not in shown
+
+
+def test_the_answer_of_a_sub_agent_is_a_block():
+    """With its state, and redacted."""
+    assert report_block({"subagent": "a", "status": "<done>", "result": "hunter2"}, hide) == (
+        "<details>\n<summary>answer of the sub-agent · &lt;done&gt;</summary>\n\n```text\n***\n```\n\n</details>"
+    )
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from typing import Any
 
 from katod import events as ev
+from katod.agents.claude import tasks
 from katod.agents.claude.builder import ClaudeBuilder
 from katod.agents.claude.text import Said, classify, is_person, other_sender, texts_of
 from katod.agents.fields import dicts_of, text_of
@@ -16,19 +17,20 @@ def prompt(new: ClaudeBuilder, record: Record, row: dict[str, Any], *, told: boo
     If its text was already `told`, only its images are left.
     """
     images, text = _images(new, row), text_in(row)
-    said = [] if told or not text.strip() else [_said(new, record, row, text)]
+    said = [] if told or not text.strip() else _said(new, record, row, text)
     if not images or (said and said[0].kind == ev.SYSTEM_MESSAGE):
         return said
     return new.with_images(said, images, record)
 
 
-def _said(new: ClaudeBuilder, record: Record, row: dict[str, Any], text: str) -> Event:
+def _said(new: ClaudeBuilder, record: Record, row: dict[str, Any], text: str) -> list[Event]:
     said = classify(text)
     if sender := _sender(row, said):
-        return new.system(record, text, sender, "0")
+        answer = tasks.answer(new, record, text) if said.subtype == tasks.NOTIFICATION else []
+        return [new.system(record, text, sender, "0"), *answer]
     person = is_person(row, subagent=bool(new.main.subagent or record.value.get("isSidechain")))
     sent = row.get("commandMode") == "prompt" and (said.shape if person is None else person)
-    return new.event(ev.USER_MESSAGE, said.payload, record, typed=sent)
+    return [new.event(ev.USER_MESSAGE, said.payload, record, typed=sent)]
 
 
 def text_in(row: dict[str, Any]) -> str:

@@ -9,6 +9,7 @@ from typing import Any, Final
 from katod import events as ev
 from katod.agents.base import Origin
 from katod.agents.claude.builder import ClaudeBuilder
+from katod.agents.claude.tasks import LAUNCHED
 from katod.agents.fields import dict_of, dicts_of, safe_repr, text_of
 from katod.agents.toolcalls import OpenCalls, describe, family, words_of_refusal
 from katod.events import Event
@@ -87,7 +88,7 @@ class Tools:
         subagent, status = text_of(extra.get("agentId")), text_of(extra.get("status"))
         if not subagent or not status:
             return []
-        if status == "async_launched":
+        if status == LAUNCHED:
             payload = {"subagent": subagent} | ({"task": extra["description"]} if extra.get("description") else {})
             return [self._new.event(ev.AGENT_START, payload, record, f"{n}s")]
         return [self._new.event(ev.AGENT_END, {"subagent": subagent, "status": status}, record, f"{n}s")]
@@ -147,6 +148,8 @@ def _outcome(block: dict[str, Any], text: str, extra: Any, row: dict[str, Any]) 
                 break
         if extra.get("interrupted") is True:
             row["status"] = "interrupted"
+        elif extra.get("status") == LAUNCHED:
+            row["status"] = "launched"
     return row
 
 

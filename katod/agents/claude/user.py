@@ -3,6 +3,7 @@
 from typing import Any
 
 from katod import events as ev
+from katod.agents.claude import tasks
 from katod.agents.claude.builder import ClaudeBuilder
 from katod.agents.claude.text import (
     INTERRUPTED,
@@ -71,7 +72,8 @@ class UserRecords:
             return []
         said = classify(text)
         if subtype := _not_typed(record.value, said):
-            return [self._new.system(record, text, subtype, n)]
+            told = tasks.answer(self._new, record, text) if subtype == tasks.NOTIFICATION else []
+            return [self._new.system(record, text, subtype, n), *told]
         words, reminder = cut_reminder(said.text) if said.plain and not said.pasted else (said.text, "")
         out = [self._said(record, said._replace(text=words), n)]
         if reminder.rstrip().endswith(REMINDER_END):
