@@ -27,6 +27,7 @@ from katod.record.delivery import Delivery
 from katod.record.history import has_new_command, note_document
 from katod.record.policy import Policy
 from katod.record.resync import resync
+from katod.record.sample import NOT_UNDERSTOOD, sample
 from katod.record.session import ActiveSession, ActiveSessions
 from katod.store.ledger import Ledger
 from katod.store.rows import OutputRow
@@ -79,8 +80,14 @@ class Pipeline:
         if more is None:
             return False
         source.read = None if more else before
-        self._catalog.note_problem(source, "")
+        source.unusable = self._is_strange(source)
+        self._catalog.note_problem(source, NOT_UNDERSTOOD if source.unusable else "")
         return more
+
+    def _is_strange(self, source: Source) -> bool:
+        """Return whether most of what was translated of a source, if anything was, is not understood."""
+        session = self._sessions.get(source.session)
+        return session is not None and session.stream.open(source).counts.is_strange
 
     def _isolated(self, session_id: int, act: Callable[[], T]) -> T | None:
         """Do something with one session; return None if katod failed. One bad session must not stop all others.
@@ -113,6 +120,7 @@ class Pipeline:
         session = self._session(source)
         self._verify(source, file, session)
         if session is None:
+            sample(source, file, self._ledger)
             batch = self._read(source, file, budget)
             if not self._has_command(source, file, batch):
                 source.cursor = batch.cursor

@@ -86,7 +86,7 @@ IMPURE = {
     "command": ".target",
     "write": ".output .safe",
     "store": ".integrity .ledger",
-    "record": ".backfill .catchup .delivery .export .history .naming .policy .session .stream",
+    "record": ".backfill .catchup .delivery .export .history .naming .policy .sample .session .stream",
     "service": ".control .desktop .lock .sd_notify .signals",
 }
 # What determines the bytes of an output: pure, and using only pure modules.

@@ -7,7 +7,7 @@ from katod import config
 from katod.agents import AGENTS
 from katod.config import Settings
 from katod.discover.roots import Root, find_roots
-from katod.discover.sweep import sweep
+from katod.discover.sweep import strange_files, sweep
 from katod.errors import LedgerError, SelectionError
 from katod.log import EventLog
 from katod.model import Identity, SessionKey, Stat
@@ -30,6 +30,9 @@ class Found:
     def size(self) -> int:
         """The total size of its files in bytes."""
         return sum(stat.size for _, _, stat in self.files)
+
+
+_STRANGE = "has files that look like sessions ({}), but none that katod knows: katod may be too old for this agent"
 
 
 class Context:
@@ -73,10 +76,14 @@ class Context:
         sessions: dict[SessionKey, Found] = {}
         self.problems = {}
         for root in self.roots():
+            understood = False
             for path, stat in sweep(root, self.problems):
                 identity = root.spec.identify(Path(path))
                 if identity is not None:
+                    understood = True
                     sessions.setdefault(identity.key, Found(identity.key)).files.append((path, identity, stat))
+            if not understood and (strange := strange_files(root)):
+                self.problems[str(root.path)] = _STRANGE.format(strange)
         for session in sessions.values():
             session.files.sort(key=lambda file: (file[2].mtime_ns, file[0]))
         return sessions

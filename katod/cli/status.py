@@ -14,10 +14,11 @@ from katod.config import local_zone
 from katod.errors import ConfigError
 from katod.formats.when import When
 from katod.model import NearMiss
+from katod.record.stream import Counts
 from katod.service.lock import holder
 from katod.store.integrity import quarantined
 from katod.store.ledger import LEDGER_NAME, Ledger
-from katod.store.rows import OutputRow, SessionRow, SourceRow
+from katod.store.rows import OutputRow, SampleRow, SessionRow, SourceRow
 
 _LAST = 10
 _QUARANTINED = "quarantined; a new one was created. Type ::start to record again, then delete this file"
@@ -84,12 +85,18 @@ def _of_ledger(ledger: Ledger) -> dict[str, Any]:
             {"session": str(refusal.session), "time": refusal.time, "command": refusal.word, "reason": refusal.reason}
             for refusal in ledger.refusals()
         ],
-        "problems": [{"path": source.path, "problem": source.problem} for source in sources if source.problem],
+        "problems": [{"path": source.path, "problem": source.problem} for source in sources if source.problem]
+        + [_strange(sample) for sample in ledger.samples() if Counts(sample.events, sample.raw).is_strange],
         "nearMisses": [
             {"session": str(miss.session), "time": miss.time, "kind": miss.kind, "command": miss.word}
             for miss in ledger.near_misses()
         ],
     }
+
+
+def _strange(sample: SampleRow) -> dict[str, str]:
+    what = f"{sample.raw} of {sample.events} records of {sample.agent} {sample.version} are not understood"
+    return {"path": sample.path, "problem": f"{what}: katod may be too old for this version"}
 
 
 def _recording(output: OutputRow, sessions: dict[int, SessionRow]) -> dict[str, Any]:

@@ -3,14 +3,19 @@
 import errno
 import os
 from collections.abc import Iterator
+from itertools import chain, islice
 from pathlib import Path
+from typing import Final
 
 from katod.agents.base import AgentSpec, Container
 from katod.discover.roots import Root
 from katod.errors import SourceError
 from katod.model import Identity, Stat, signed
 
-_LINK = "is a symbolic link, which katod does not follow: add its target to `agents.{}.roots`"
+_LIKE_SESSIONS: Final = (".jsonl", ".jsonl.zst")  # other files are found in any agent's folders
+_ENOUGH: Final = 100
+_MOST_FOLDERS: Final = 1000
+_LINK: Final = "is a symbolic link, which katod does not follow: add its target to `agents.{}.roots`"
 
 
 def sweep(root: Root, problems: dict[str, str]) -> Iterator[tuple[str, Stat]]:
@@ -40,6 +45,13 @@ def sweep_folder(spec: AgentSpec, folder: str, problems: dict[str, str], *, deep
                 yield from _sweep_container(spec, spec.container, entry, problems)
             elif deep and name[0] != "." and _is_folder(entry):
                 pending.append(entry.path)
+
+
+def strange_files(root: Root) -> int:
+    """Return how many files in a root's folders look like sessions, up to a limit; for a root without any session."""
+    walks = chain.from_iterable(os.walk(folder) for folder in root.folders)
+    names = chain.from_iterable(files for _, _, files in islice(walks, _MOST_FOLDERS))
+    return sum(1 for _ in islice((name for name in names if name.endswith(_LIKE_SESSIONS)), _ENOUGH))
 
 
 def stat_source(spec: AgentSpec, path: str) -> tuple[Identity, Stat] | None:

@@ -6,7 +6,7 @@ already seen (the `Seen` policies) and in what they do with an event.
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
 from katod import events as ev
 from katod.agents import AGENTS
@@ -21,6 +21,8 @@ from katod.model import Identity, Line, NearMiss, Record, SessionKey
 from katod.store.ledger import Ledger, id_hash
 from katod.store.rows import SeenRow, SessionRow
 from katod.tail.decode import decode
+
+_FEWEST: Final = 12  # events: fewer prove nothing
 
 
 class Readable(Protocol):
@@ -94,6 +96,22 @@ class SessionStream:
         return any(translation.has_pending() for translation in self._translations.values())
 
 
+class Counts(NamedTuple):
+    """How many events were translated, and how many of them are records that katod does not know."""
+
+    events: int = 0
+    raw: int = 0
+
+    def add(self, event: Event) -> "Counts":
+        """Return the counts with one event more."""
+        return Counts(self.events + 1, self.raw + (event.kind == ev.PROVIDER_RAW))
+
+    @property
+    def is_strange(self) -> bool:
+        """Whether most records are not understood."""
+        return self.events >= _FEWEST and self.raw * 2 > self.events
+
+
 class Translation:
     """The adapter of one source: decodes its lines, adapts the records, splits typed text at its commands."""
 
@@ -106,6 +124,7 @@ class Translation:
         self._log = log
         self._metadata = metadata
         self._near_misses: list[NearMiss] = []
+        self.counts = Counts()
 
     @property
     def version(self) -> int:
@@ -136,6 +155,7 @@ class Translation:
                 if record.value is None:
                     self._log.record_malformed(self._path, record.offset, record.problem)
                 for event in self._adapt(record, line):
+                    self.counts = self.counts.add(event)
                     if event.kind == ev.USER_MESSAGE:
                         yield from self._split(event)
                     else:

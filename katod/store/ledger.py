@@ -15,7 +15,7 @@ from katod.errors import LedgerDamaged, LedgerError, LedgerUnreleased
 from katod.log import EventLog
 from katod.model import SessionKey
 from katod.store import integrity
-from katod.store.rows import NearMissRow, OutputRow, RefusalRow, RootRow, SeenRow, SessionRow, SourceRow
+from katod.store.rows import NearMissRow, OutputRow, RefusalRow, RootRow, SampleRow, SeenRow, SessionRow, SourceRow
 from katod.store.tables import (
     APPLIED,
     NEAR_MISSES,
@@ -24,6 +24,7 @@ from katod.store.tables import (
     RANGES,
     REFUSALS,
     ROOTS,
+    SAMPLES,
     SCHEMA,
     SEEN,
     SESSIONS,
@@ -278,6 +279,19 @@ class Ledger:
     def has_near_miss(self, session: SessionKey) -> bool:
         """Return whether a near miss of this session is remembered."""
         return any(row.session == session for row in self.near_misses(_MOST_REFUSALS))
+
+    def save_sample(self, row: SampleRow) -> None:
+        """Store what a sample of an agent's version showed, in place of the one before."""
+        update = "time = excluded.time, path = excluded.path, events = excluded.events, raw = excluded.raw"
+        self.db.execute(f"{SAMPLES.insert} ON CONFLICT (agent, version) DO UPDATE SET {update}", row)
+
+    def last_sample(self, agent: str) -> int:
+        """Return when an agent was last sampled, in seconds since 1970; 0 if it never was."""
+        return int(self.db.execute("SELECT max(time) FROM samples WHERE agent = ?", (agent,)).fetchone()[0] or 0)
+
+    def samples(self) -> list[SampleRow]:
+        """Return the latest sample of each agent's version."""
+        return list(map(SAMPLES.read, self.db.execute(SAMPLES.select)))
 
     def refusal(self, session: SessionKey, word: str, time: str) -> str:
         """Return why a command of a session was refused, an empty string if it was not."""

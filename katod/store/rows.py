@@ -117,6 +117,17 @@ class NearMissRow:
     word: str
 
 
+class SampleRow(NamedTuple):
+    """What a sample of an agent's version showed: its file, and how many events of how many are unknown records."""
+
+    agent: str
+    version: str
+    time: int  # seconds since 1970
+    path: str
+    events: int
+    raw: int
+
+
 class RootRow(NamedTuple):
     """A root, and when (ns) its last completed sweep started. Unreadable folders end in `/`, databases in `#`."""
 

@@ -22,6 +22,7 @@ from katod.store.rows import (
     ProjectRow,
     RefusalRow,
     RootRow,
+    SampleRow,
     SeenRow,
     SessionRow,
     SourceRow,
@@ -193,6 +194,7 @@ OUTPUTS: Final = Table(
 RANGES: Final = Table("ranges", Range, index="output")
 REFUSALS: Final = Table("refusals", RefusalRow)
 NEAR_MISSES: Final = Table("near_misses", NearMissRow)
+SAMPLES: Final = Table("samples", SampleRow, key="agent, version")
 ROOTS: Final = Table("roots", RootRow)
 SEEN: Final = Table("seen", SeenRow, key="session, id, seq")
 APPLIED: Final = Table("applied", AppliedRow)
@@ -200,5 +202,5 @@ PROJECTS: Final = Table("projects", ProjectRow)
 
 SCHEMA: Final = "".join(
     table.create
-    for table in (SESSIONS, SOURCES, OUTPUTS, RANGES, REFUSALS, NEAR_MISSES, ROOTS, SEEN, APPLIED, PROJECTS)
+    for table in (SESSIONS, SOURCES, OUTPUTS, RANGES, REFUSALS, NEAR_MISSES, SAMPLES, ROOTS, SEEN, APPLIED, PROJECTS)
 )

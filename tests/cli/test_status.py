@@ -4,7 +4,7 @@ import orjson
 
 from katod.cli import status
 from katod.cli.context import Context
-from tests.support.records import Claude
+from tests.support.records import Claude, Codex
 
 
 def test_a_bad_configuration_hides_nothing(world):
@@ -48,3 +48,15 @@ def test_secrets_that_were_replaced_are_counted(world):
     source.append(make.user("::start clean\nhello"))
     world.once()
     assert "clean.md (" not in world.cli("status")
+
+
+def test_a_store_without_a_session_that_katod_knows_is_a_problem(world):
+    """A new version of an agent that names its files differently does not fail in silence."""
+    folder = world.home / ".codex" / "sessions" / "2026"
+    folder.mkdir(parents=True)
+    (folder / "thread-1.jsonl").write_text("{}\n")
+    [problem] = world.status()["problems"]
+    assert problem["path"] == str(world.home / ".codex")
+    assert problem["problem"].startswith("has files that look like sessions (1)")
+    world.codex().append(Codex().meta())
+    assert world.status()["problems"] == []

@@ -8,7 +8,7 @@ import pytest
 from katod.agents import AGENTS
 from katod.config import Settings
 from katod.discover.roots import find_roots
-from katod.discover.sweep import stat_source, sweep
+from katod.discover.sweep import stat_source, strange_files, sweep
 from tests.support.parts import Parts
 from tests.support.records import MAKERS, OTHER, SESSION, Claude, OpenCode, user
 
@@ -119,3 +119,16 @@ def test_a_database_that_is_not_the_named_one_is_passed_over(world, monkeypatch)
         OpenCode(world, database=f"data/{name}").say(user("hello"))
     found = [*parts.catalog.sweep_folders([(root, str(folder))]), *parts.catalog.hint(root, str(folder / "private.db"))]
     assert {source.path.partition("#")[0] for source in found} == {str(folder / "work.db")}
+
+
+def test_files_like_sessions_are_counted_up_to_a_limit(world):
+    """Whatever their names; other files are normal in an agent's folders."""
+    [root] = [root for root in find_roots(Settings(), AGENTS) if root.agent == "codex"]
+    folder = world.home / ".codex" / "sessions" / "v2" / "2026"
+    assert strange_files(root) == 0
+    folder.mkdir(parents=True)
+    (folder / "config.toml").touch()
+    assert strange_files(root) == 0
+    for number in range(120):
+        (folder / f"thread-{number}.jsonl").touch()
+    assert strange_files(root) == 100

@@ -42,7 +42,7 @@ def stored(ledger: Ledger, *ranges: Range) -> OutputRow:
 # -- lookups -----------------------------------------------------------------------------------------
 
 LOOK_UPS = {
-    "near_misses": (), "has_near_miss": (SessionKey("codex", "unknown"),),
+    "near_misses": (), "samples": (), "last_sample": ("codex",), "has_near_miss": (SessionKey("codex", "unknown"),),
     "refusal": (SessionKey("claude", "s"), "start", ""),
     "roots": (), "session": (1,), "sessions": (), "find_session": (SessionKey("codex", "unknown"),),
     "sources": (SourceRow,), "sources_of": (1,), "outputs": (), "output_at": (Path("/out/unknown"),),
@@ -50,7 +50,7 @@ LOOK_UPS = {
     "project_folder": ("app", "/home/other/app"), "read_all": (),
 }  # fmt: skip
 WRITERS = {
-    "save_root", "add_session", "save_session", "add_near_misses", "add_source", "save_source", "add_output",
+    "save_root", "add_session", "save_session", "add_near_misses", "save_sample", "add_source", "save_source", "add_output",
     "save_output", "add_seen", "add_applied", "add_refusal", "add_project",
 }  # fmt: skip
 
