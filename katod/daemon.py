@@ -88,10 +88,13 @@ class Daemon:
         self._schedule.queue(self._discovery.sweep())
 
     def once(self) -> None:
-        """Sweep, process everything, and return."""
+        """Sweep, process everything, and return; an output that is missing is looked for after a moment."""
         self._begin()
         self._take_requests()
         self.process()
+        while (look := self._pipeline.delivery.next_look()) is not None:
+            time.sleep(max(0.0, look - time.monotonic()))
+            self.process()
         self.close()
 
     def process(self) -> None:

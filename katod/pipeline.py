@@ -52,11 +52,15 @@ class Pipeline:
         self._catch_up = CatchUp(ledger, catalog, log, self.delivery)
         self._backfill = Backfill(self._resync)
         self._controller = Controller(ledger, catalog, log, notify, self._catch_up.add)
+        self._use(policy)
+
+    def _use(self, policy: Policy) -> None:
         self._controller.use(policy)
+        self.delivery.directory = policy.output_directory
 
     def use(self, policy: Policy) -> None:
         """Use these settings from the next step on; recordings that they exclude are ended."""
-        self._controller.use(policy)
+        self._use(policy)
         for session in self._sessions.all():
             if policy.excludes(session.row.cwd):
                 self._between_steps(session.row.id, partial(self._end_excluded, session))
@@ -209,8 +213,7 @@ class Pipeline:
 
     def _translate(self, session: ActiveSession, source: Source, file: SourceFile, budget: int) -> bool:
         """Run the stages in order."""
-        for output in session.live:
-            self.delivery.check(output)
+        self._check(session)
         with self._ledger.transaction():
             before, batch = source.cursor, self._read(source, file, budget)
             for event in session.stream.events(source, batch.lines, refold=file.is_document):
@@ -226,6 +229,14 @@ class Pipeline:
             self._deliver(session)
             self._sessions.release(session)
         return batch.more
+
+    def _check(self, session: ActiveSession) -> None:
+        """Look at the outputs before anything is printed; one whose file is missing is detached."""
+        missing = [output for output in session.live if not self.delivery.check(output)]
+        for output in missing:
+            output.row.printer = output.printer.state()
+            self._catch_up.detach(output.row, session)
+            session.live.remove(output)
 
     def _handle(self, session: ActiveSession, source: Source, event: Event) -> None:
         """Pass one event on: to commands, auto-recording, outputs."""
@@ -369,8 +380,7 @@ class Pipeline:
     def _between_events(self, session: ActiveSession, act: Callable[[ActiveSession], None]) -> None:
         """Do something with a session between two events, in a step of its own."""
         self._backfill.finish(session, STEP_BYTES)
-        for output in session.live:
-            self.delivery.check(output)
+        self._check(session)
         try:
             with self._ledger.transaction():
                 act(session)

@@ -82,7 +82,7 @@ IMPURE = {
         " .opencode.sweep .opencode.tree .pi .zot"
     ),
     "command": ".target",
-    "write": ".output .safe",
+    "write": ".moved .output .root .safe",
     "store": ".integrity .ledger",
     "record": ".backfill .catchup .delivery .export .history .naming .policy .session .stream",
     "service": ".control .desktop .lock .sd_notify .signals",

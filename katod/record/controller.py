@@ -187,7 +187,7 @@ class _Act:
             raise TargetRefused("this project is excluded by the configuration")
         target = naming.named(command.name, session.metadata) if command.name else None
         recording = session.recording
-        state = RecordingState(_path(recording), _path(session.present))
+        state = RecordingState(_path(recording), _path(self._usable(session.present)))
         action = decide(command, state, str(target.path) if target else "")
         output = self._output(action, target)
         if command.word == "stop":
@@ -196,6 +196,12 @@ class _Act:
             self._end(recording)
         if output is not None:
             self._begin(action, output, command)
+
+    def _usable(self, present: OutputRow | None) -> OutputRow | None:
+        """Return the current output, None if it ended in an output directory that was given up since."""
+        if present is None or present.open or not self._controller.naming.is_abandoned(present):
+            return present
+        return None
 
     def _output(self, action: Action, target: Target | None) -> OutputRow | None:
         """Return the output that an action writes to, created if it is new. Raises TargetRefused."""

@@ -218,6 +218,12 @@ class Ledger:
         row = self.db.execute(f"{OUTPUTS.select} WHERE path = ?", (str(path),)).fetchone()
         return OUTPUTS.read(row) if row else None
 
+    def marker_of(self, root: Path) -> str:
+        """Return the name of the marker that katod knows in a root, an empty string if it knows none."""
+        query = "SELECT marker FROM outputs WHERE root = ? AND marker != '' ORDER BY id DESC LIMIT 1"
+        row = self.db.execute(query, (str(root),)).fetchone()
+        return str(row[0]) if row else ""
+
     def busy_sessions(self) -> list[int]:
         """Return the sessions with an open output, an intent or an output catching up, or to be auto-recorded."""
         query = (

@@ -23,6 +23,7 @@ class Desk:
         for name in ("append", "complete"):
             monkeypatch.setattr(module, name, self._wrapped(getattr(module, name)))
         self.delivery = Delivery(parts.ledger, parts.log)
+        self.delivery.directory = parts.world.out
         parts.world.claude().append(Claude().user("the title"))
         source = parts.source()
         session = parts.load(source)
@@ -112,7 +113,7 @@ def test_another_file_of_the_name_is_left_alone(desk):
     desk.path.parent.mkdir(parents=True)
     desk.path.write_text("dear diary")
     assert not desk.write("one\n")
-    assert desk.row.problem == "a different file already exists here"
+    assert desk.row.problem == "a different file already exists here (move or rename it)"
     desk.path.rename(desk.path.with_name("mine.md"))
     assert desk.delivery.retry(desk.row)
     assert desk.path.read_text() == "one\n"
@@ -213,6 +214,7 @@ def test_an_intent_whose_file_went_away_begins_the_next_one(desk):
     desk.write("one\n")
     desk.row.intent, desk.row.bounds = b"two\nthree\n", [4, 10]
     desk.path.unlink()
+    assert not desk.delivery.retry(desk.row)
     with mock.patch.object(module, "complete", wraps=module.complete) as complete:
         assert desk.delivery.retry(desk.row)
     text = desk.path.read_text()
@@ -252,16 +254,19 @@ def test_an_edited_output_is_adopted_with_a_mark(desk):
     assert "changed by hand" in desk.printed()
     assert (desk.row.committed, desk.row.made) == (13, True)
     assert desk.printed() == ""
-    assert desk.parts.said("output.edited") == [{"output": str(desk.path), "change": "edited"}]
+    assert desk.parts.said("output.edited") == [{"output": str(desk.path), "change": "reverted"}]
 
 
 def test_a_deleted_output_is_begun_again(desk):
-    """The new file gets a head, and a mark that the old one is gone."""
+    """A file that is still missing at the retry is begun again with a head, and a mark that the old one is gone."""
     desk.write("one\n")
     desk.path.unlink()
     live = LiveOutput(desk.row)
     live.printer.headed = True
-    desk.delivery.check(live)
+    assert not desk.delivery.check(live)
+    assert desk.delivery.is_parked(desk.row.id)
+    assert desk.delivery.retry(desk.row)
+    assert desk.delivery.check(live)
     assert "gone" in live.printer.state()["pending"]
     assert (live.printer.headed, desk.row.made, desk.row.ino) == (False, False, 0)
 

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from katod.errors import OutputError
+from katod.errors import OutputError, OutputReplaced
 from katod.write import output
 from katod.write.output import Known, Place, append, complete, detect_change, make, save_asset
 
@@ -21,6 +21,7 @@ pytestmark = pytest.mark.usefixtures("no_descriptor_is_left")
 
 @pytest.fixture
 def place(tmp_path):
+    (tmp_path / "out").mkdir()
     return Place(tmp_path / "out", ("app", "auth.md"))
 
 
@@ -152,7 +153,6 @@ def test_odd_file_is_refused_as_an_output_error(place, kind, tmp_path):
     precious.write_bytes(b"precious")
     if kind == "linked folder":
         (tmp_path / "elsewhere").mkdir()
-        place.root.mkdir()
         place.path.parent.symlink_to(tmp_path / "elsewhere")
     else:
         place.path.parent.mkdir(parents=True)
@@ -182,13 +182,23 @@ def test_output_that_was_never_made_is_the_same(place):
     assert detect_change(place, Known()) == ("same", Known())
 
 
-@pytest.mark.parametrize("data", [INTENT + b"note\n", INTENT[:-3], INTENT.replace(b"hello", b"HELLO"), b"x\n", b""])
+@pytest.mark.parametrize("data", [INTENT + b"note\n", b"note\n" + INTENT, b"x\n" + INTENT[-64:]])
 def test_edited_output_is_adopted(place, data):
     """A longer, shorter or changed file is adopted with its current content."""
     known = append_new(place, INTENT)
     put(place, data)
     seen = detect_change(place, known)
     assert (seen.change, seen.known.size) == ("edited", len(data))
+    assert detect_change(place, seen.known).change == "same"
+
+
+@pytest.mark.parametrize("data", [EVENTS[0] + EVENTS[1], INTENT[:-3], INTENT.replace(b"a.md", b"b.md"), b"x\n", b""])
+def test_an_output_without_what_was_written_last_is_reverted(place, data):
+    """A file that lacks its last bytes, as an older copy that an editor saved does, is told from other edits."""
+    known = append_new(place, INTENT)
+    put(place, data)
+    seen = detect_change(place, known)
+    assert (seen.change, seen.known.size) == ("reverted", len(data))
     assert detect_change(place, seen.known).change == "same"
 
 
@@ -200,13 +210,57 @@ def test_replaced_file_is_edited(place):
     assert detect_change(place, known).change == "edited"
 
 
-@pytest.mark.parametrize("lost", ["file", "folder", "root"])
+@pytest.mark.parametrize("lost", ["file", "folder"])
 def test_lost_output_is_gone(place, lost):
-    """If the file, its folder or the root is missing, the output is gone and its known state is reset."""
+    """If the file or its folder is missing, the output is gone and its known state is reset."""
     known = append_new(place, INTENT)
-    path = {"file": place.path, "folder": place.path.parent, "root": place.root}[lost]
-    path.rename(place.root.parent / "moved")
+    path = {"file": place.path, "folder": place.path.parent}[lost]
+    path.rename(place.root / "moved")
     assert detect_change(place, known) == ("gone", Known())
+
+
+def test_an_output_on_a_device_of_another_number_is_the_same(place):
+    """The number of a device may change with a restart and says nothing by itself."""
+    known = append_new(place, INTENT)._replace(dev=1)
+    assert detect_change(place, known).change == "same"
+
+
+# -- files that are replaced, roots that are missing ---------------------------------------------------
+
+
+@pytest.mark.parametrize("act", ["append", "complete"])
+def test_a_file_that_is_replaced_before_the_sync_ends_is_noticed(place, monkeypatch, act):
+    """The bytes went to a file that no longer has the name, so the append is not done."""
+    known = append_new(place, b"before\n")
+    sync = output._sync
+
+    def late(fd):
+        sync(fd)
+        fresh = place.path.with_name("fresh")
+        fresh.write_bytes(b"before\nmy note\n")
+        fresh.replace(place.path)
+
+    monkeypatch.setattr(output, "_sync", late)
+    with pytest.raises(OutputReplaced):
+        append(place, INTENT) if act == "append" else complete(place, known, INTENT, BOUNDS)
+    monkeypatch.undo()
+    complete(place, known, INTENT, BOUNDS)
+    assert place.path.read_bytes() == b"before\nmy note\n" + INTENT
+
+
+def test_nothing_is_created_where_a_root_was(place):
+    """A missing root is neither created nor taken for a deleted output; the error says which directory it is."""
+    known = append_new(place, INTENT)
+    place.root.rename(place.root.parent / "moved")
+    for act in (
+        lambda: detect_change(place, known),
+        lambda: make(place),
+        lambda: append(place, b"x"),
+        lambda: complete(place, known, b"x", [1]),
+    ):
+        with pytest.raises(OutputError, match=f"the directory {place.root} does not exist"):
+            act()
+    assert not place.root.exists()
 
 
 def test_look_changes_nothing(place):
