@@ -177,8 +177,12 @@ class Daemon:
         session = self._ledger.find_session(request.key)
         if session is None or not self._discovery.catalog.of_session(session.id):
             return "no session matches"
+        command = request.command
         try:
-            refusal = self._pipeline.request(session.id, request.command, request.time, dedup_key)
+            if command is None:
+                refusal = self._pipeline.restore(session.id, int(request.name))
+            else:
+                refusal = self._pipeline.request(session.id, command, request.time, dedup_key)
         except LedgerError:
             raise
         except KatodError as error:

@@ -26,8 +26,9 @@ from katod.record.controller import Controller, Notify
 from katod.record.delivery import Delivery
 from katod.record.history import has_new_command, note_document
 from katod.record.policy import Policy
+from katod.record.restore import Missing
 from katod.record.resync import resync
-from katod.record.session import ActiveSession, ActiveSessions
+from katod.record.session import ActiveSession, ActiveSessions, LiveOutput
 from katod.store.ledger import Ledger
 from katod.store.rows import OutputRow
 from katod.tail.reader import Batch, SourceFile
@@ -355,13 +356,40 @@ class Pipeline:
 
     def request(self, session_id: int, command: Command, time: str, dedup_key: str) -> str:
         """Carry out a command from the shell once, at the end of the session; return a refusal or an empty string."""
+        return self._at_end(session_id, lambda: self._carry_out(session_id, command, time, dedup_key))
+
+    def restore(self, session_id: int, output_id: int) -> str:
+        """Append to an output what is missing of it; return why that is not possible, or an empty string."""
+        return self._at_end(session_id, partial(self._restore, session_id, output_id))
+
+    def _at_end(self, session_id: int, act: Callable[[], str]) -> str:
+        """Read a session to its end, and do something with it; return why that failed, or what `act` returns."""
         for source in self._catalog.of_session(session_id):
             while self.step(source.id):
                 pass
         if session_id in self._sessions.failed:
             return _UNREAD
-        refusal = self._between_steps(session_id, lambda: self._carry_out(session_id, command, time, dedup_key))
+        refusal = self._between_steps(session_id, act)
         return _UNREAD if refusal is None else refusal
+
+    def _restore(self, session_id: int, output_id: int) -> str:
+        session = self._load(session_id)
+        row = session.outputs.get(output_id)
+        if row is None or row.behind is not None or row.intent is not None:
+            return "the output is not at the end of its session: see `katod status`"
+        if session.live_output(row) is None:
+            session.live.append(LiveOutput(row))
+
+        def act(session: ActiveSession) -> None:
+            output = session.live_output(row)
+            if output is not None:
+                Missing(row, session.row.key, session.sources, self._log).append_to(output)
+
+        try:
+            self._between_events(session, act)
+        except OSError as error:
+            return f"the output cannot be read: {error.strerror}"
+        return ""
 
     def _carry_out(self, session_id: int, command: Command, time: str, dedup_key: str) -> str:
         session = self._load(session_id)

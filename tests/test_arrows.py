@@ -84,7 +84,7 @@ IMPURE = {
     "command": ".target",
     "write": ".moved .output .root .safe",
     "store": ".integrity .ledger",
-    "record": ".backfill .catchup .delivery .export .history .naming .policy .session .stream",
+    "record": ".backfill .catchup .delivery .export .history .naming .policy .restore .session .stream",
     "service": ".control .desktop .lock .sd_notify .signals",
 }
 # What determines the bytes of an output: pure, and using only pure modules.

@@ -13,6 +13,8 @@ from katod.cli.printing import say
 from katod.config import local_zone
 from katod.errors import ConfigError
 from katod.formats.when import When
+from katod.log import EventLog
+from katod.record.restore import count_missing
 from katod.service.lock import holder
 from katod.store.integrity import quarantined
 from katod.store.ledger import LEDGER_NAME, Ledger
@@ -57,12 +59,13 @@ def collect(context: Context) -> dict[str, Any]:
     """Return the status as plain data, in the shape of `--json` (see README.md)."""
     pid = holder(context.state)
     row: dict[str, Any] = {"daemon": {"running": pid is not None} | ({"pid": pid} if pid else {})}
-    row |= {"sources": 0, "recordings": [], "ended": [], "parked": [], "refused": [], "problems": [], "nearMisses": []}
+    row |= {"sources": 0, "recordings": [], "ended": [], "parked": [], "missing": []}
+    row |= {"refused": [], "problems": [], "nearMisses": []}
     row["problems"] += [_quarantined(path) for path in quarantined(context.state, LEDGER_NAME)]
     ledger = context.ledger()
     if ledger is not None:
         try:
-            found = _of_ledger(ledger)
+            found = _of_ledger(ledger, context.log)
             row |= found | {"problems": row["problems"] + found["problems"]}
         finally:
             ledger.close()
@@ -77,7 +80,7 @@ def _quarantined(path: Path) -> dict[str, str]:
     return {"path": str(path), "problem": f"{kind}, {_QUARANTINED}"}
 
 
-def _of_ledger(ledger: Ledger) -> dict[str, Any]:
+def _of_ledger(ledger: Ledger, log: EventLog) -> dict[str, Any]:
     sessions = {session.id: session for session in ledger.sessions()}
     outputs = ledger.outputs()
     sources = list(ledger.sources(SourceRow))
@@ -86,6 +89,11 @@ def _of_ledger(ledger: Ledger) -> dict[str, Any]:
         "recordings": [_recording(output, sessions) for output in outputs if output.open],
         "ended": [_recording(output, sessions) for output in outputs if not output.open],
         "parked": [_parked(output) for output in outputs if output.problem],
+        "missing": [
+            {"id": output.id, "output": str(output.path)} | ({"events": count} if count else {})
+            for output in outputs
+            if (count := count_missing(output, ledger, log)) != 0
+        ],
         "refused": [
             {"session": str(refusal.session), "time": refusal.time, "command": refusal.word, "reason": refusal.reason}
             for refusal in ledger.refusals()
@@ -124,6 +132,7 @@ def _lines(row: dict[str, Any]) -> list[str]:
     if (more := len(row["ended"]) - _LAST) > 0:
         lines.append(f"  and {more} earlier (--json lists them all)")
     lines += _section("parked", [f"{one['output']}: {one['problem']}" for one in row["parked"]])
+    lines += _section("incomplete", [_missing(one) for one in row["missing"]])
     lines += _section("refused", [_refusal(one) for one in row["refused"]])
     lines += _section("problems", [f"{one['path']}: {one['problem']}" for one in row["problems"]])
     lines += _section("looked like commands but were not", [_near_miss(one) for one in row["nearMisses"]])
@@ -133,6 +142,11 @@ def _lines(row: dict[str, Any]) -> list[str]:
 def _shown(row: dict[str, Any], session: str = "") -> str:
     redacted = f" ({_count(row['redactions'], 'secret')} redacted)" if row["redactions"] else ""
     return f"{row['id']}  {session}{row['output']}{redacted}"
+
+
+def _missing(row: dict[str, Any]) -> str:
+    what = f"{_count(row['events'], 'event')} missing or changed" if "events" in row else "an older copy was saved"
+    return f"{row['output']}: {what}. Run `katod verify --append-missing {row['id']}`"
 
 
 def _refusal(row: dict[str, Any]) -> str:

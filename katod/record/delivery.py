@@ -94,6 +94,8 @@ class Delivery:
         except OutputReplaced:
             return self.retry(row)  # in the file that has the name now
         except OutputError as error:
+            if self._has_new_directory(row):
+                return self.retry(row)  # it may have been moved there
             self.park(row, error)
             return False
         self._wrote(row, known)
@@ -136,13 +138,17 @@ class Delivery:
             seen = detect_change(_place(row), _known(row))
         except OutputError:
             self._missed.pop(row.id, None)
-            if row.root == self.directory or row.root.is_dir() or not self._follow(row):
+            if not self._has_new_directory(row) or not self._follow(row):
                 raise
-            return True  # the output directory was renamed, in the settings, too
+            return True
         row.reverted |= seen.change == "reverted"
         if seen.change != "gone":
             self._missed.pop(row.id, None)
         return seen.change != "gone"
+
+    def _has_new_directory(self, row: OutputRow) -> bool:
+        """Return whether the directory of an output does not exist, and the settings name another one."""
+        return row.root != self.directory and not row.root.is_dir()
 
     def _look_for(self, row: OutputRow) -> bool:
         """Follow a missing output to where it was moved; return False if it was not missing before, and is parked."""
@@ -256,6 +262,14 @@ class Delivery:
         row.problem = f"{error.what} ({error.hint})" if error.hint else error.what
         self._parked[row.id] = time.monotonic() + wait
         self._log.output_parked(str(row.path), error.what, wait)
+
+
+def is_reverted(row: OutputRow) -> bool:
+    """Return whether an older copy was saved over an output since katod last looked at it."""
+    try:
+        return detect_change(_place(row), _known(row)).change == "reverted"
+    except OutputError:
+        return False
 
 
 def _place(row: OutputRow) -> Place:
