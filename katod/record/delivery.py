@@ -18,7 +18,17 @@ from katod.record.session import LiveOutput
 from katod.store.ledger import Ledger
 from katod.store.rows import OutputRow
 from katod.write.moved import find_moved
-from katod.write.output import Comparison, Known, Place, append, complete, detect_change, make, save_asset
+from katod.write.output import (
+    Comparison,
+    Known,
+    Place,
+    append,
+    complete,
+    detect_change,
+    make,
+    owner_number,
+    save_asset,
+)  # fmt: skip
 from katod.write.root import mark_root
 
 _FIRST_RETRY: Final = 1.0
@@ -187,7 +197,7 @@ class Delivery:
         """Create the file of a new output; the ledger knows it before anything is written to it."""
         if not row.ino:
             row.marker = row.marker or self._marker(row.root)
-            _adopt(row, make(_place(row)))
+            _adopt(row, make(_place(row), owner_number(self._ledger.name)))
             with self._ledger.transaction():
                 self._ledger.save_output(row)
 

@@ -109,6 +109,11 @@ class Ledger:
         connection = integrity.connect_read_only(path)
         return None if connection is None else cls(connection)
 
+    @property
+    def name(self) -> str:
+        """A name that no other ledger on this machine has: the path of its file."""
+        return str(self.db.execute("PRAGMA database_list").fetchone()[2])
+
     def close(self) -> None:
         """Close the file."""
         self.db.close()

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from fcntl import LOCK_EX, LOCK_NB, flock
 from hashlib import blake2b
 from itertools import chain, islice
 from pathlib import Path
@@ -16,6 +17,7 @@ from katod.write.safe import open_file, open_parent
 
 TAIL_SIZE: Final = 1024
 NEAR_TAIL_SIZE: Final = 64
+_CLAIMS: Final = range(400_000_000, 1_000_000_000, 2)  # times between 1982 and 2001, as coarse as FAT stores them
 _LOOK_BACK: Final = 16 * 1024 * 1024
 _LOOK_AROUND: Final = 2 * 1024 * 1024
 # Not every platform has fdatasync (macOS does not); fsync does the same and more.
@@ -70,17 +72,53 @@ def detect_change(place: Place, known: Known) -> Comparison:
         return Comparison("gone", Known())
 
 
-def make(place: Place) -> Known:
-    """Create an output, or adopt an empty file with that name. Raises OutputError if any other file has the name.
+def make(place: Place, owner: int) -> Known:
+    """Create an output, or claim an empty file with that name. Raises OutputError if any other file has the name.
 
     The ledger stores the inode before anything is written. After a crash the content is therefore known to be katod's,
-    however little was written, and whoever else wrote to the file.
+    however little was written, and whoever else wrote to the file. `owner`, from `owner_number`, tells other katods
+    that an empty file is taken.
     """
     try:
         with _opened(place, create=True) as fd:
-            return _known(fd)
+            return _claim(fd, place, owner)
     except FileExistsError:
-        return _take_empty(place)
+        pass
+    try:
+        with _opened(place, create=False) as fd:
+            return _claim(fd, place, owner)
+    except FileNotFoundError:
+        raise _gone(place) from None
+
+
+def owner_number(name: str) -> int:
+    """Return the number of the katod whose ledger has this name: a time in seconds before there was a katod."""
+    return _CLAIMS[int.from_bytes(blake2b(name.encode(), digest_size=8).digest()) % len(_CLAIMS)]
+
+
+def _claim(fd: int, place: Place, owner: int) -> Known:
+    """Claim an empty file, for which its modification time is used: nothing may be written to it yet."""
+    _lock(fd)  # until it is closed, so that only one katod claims it
+    status = os.fstat(fd)
+    if status.st_size or _is_claimed(status, owner):
+        raise OutputError("a different file already exists here", path=place.path, hint="move or rename it")
+    os.utime(fd, (owner, owner))
+    return _known(fd)
+
+
+def _lock(fd: int) -> None:
+    """Lock a file, where its file system can. Raises OSError if another program has locked it."""
+    try:
+        flock(fd, LOCK_EX | LOCK_NB)
+    except BlockingIOError:
+        raise
+    except OSError:
+        pass  # no locks here
+
+
+def _is_claimed(status: os.stat_result, owner: int) -> bool:
+    """Return whether another katod is about to write to an empty file."""
+    return int(status.st_mtime) in _CLAIMS and int(status.st_mtime) != owner
 
 
 def append(place: Place, data: bytes) -> Known:
@@ -150,17 +188,6 @@ def save_asset(place: Place, folder: str, name: str, content: bytes) -> None:
     except FileExistsError:
         with _opened(there, create=False) as fd:
             _write(fd, content[os.fstat(fd).st_size :], there.path)
-
-
-def _take_empty(place: Place) -> Known:
-    """Adopt an empty file that already has the name; any other file is not katod's."""
-    try:
-        with _opened(place, create=False) as fd:
-            if os.fstat(fd).st_size:
-                raise OutputError("a different file already exists here", path=place.path, hint="move or rename it")
-            return _known(fd)
-    except FileNotFoundError:
-        raise _gone(place) from None
 
 
 def _committed_end(fd: int, size: int, known: Known) -> int | None:

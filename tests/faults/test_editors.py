@@ -216,7 +216,7 @@ ELSEWHERE = {
 @pytest.mark.fault("output renamed or moved")
 @pytest.mark.parametrize("where", ELSEWHERE)
 def test_what_is_no_renamed_output_is_not_written_to(talk, where):
-    """katod does not follow into copies, hidden places or other directories: a new file says that it continues."""
+    """Katod does not follow into copies, hidden places or other directories: a new file says that it continues."""
     path = talk.path
     gone = talk.move(ELSEWHERE[where](path))
     content = gone.read_bytes()

@@ -9,8 +9,9 @@ import pytest
 
 from katod.errors import OutputError, OutputReplaced
 from katod.write import output
-from katod.write.output import Known, Place, append, complete, detect_change, make, save_asset
+from katod.write.output import Known, Place, append, complete, detect_change, make, owner_number, save_asset
 
+OWNER = owner_number("/state/ledger.db")
 EVENTS = [b"---\ntitle: x\n---\n", b"\n## User\n\nhello\n", b"\n- `Read` a.md\n"]
 INTENT = b"".join(EVENTS)
 BOUNDS = [len(b"".join(EVENTS[: n + 1])) for n in range(len(EVENTS))]
@@ -27,7 +28,7 @@ def place(tmp_path):
 
 def append_new(place, data):
     """Create an output and append to it."""
-    make(place)
+    make(place, OWNER)
     return append(place, data)
 
 
@@ -130,6 +131,18 @@ def test_empty_file_is_taken(place):
     assert (place.path.read_bytes(), known.size) == (INTENT, len(INTENT))
 
 
+def test_a_file_that_another_katod_is_about_to_write_to_is_not_taken(place):
+    """Of two katods that create the same output, one gets it; after a crash it still has it, although it is empty."""
+    other = owner_number("/elsewhere/ledger.db")
+    known = make(place, OWNER)
+    with pytest.raises(OutputError, match="a different file"):
+        make(place, other)
+    assert make(place, OWNER) == known
+    append(place, INTENT)
+    with pytest.raises(OutputError, match="a different file"):
+        make(place, other)
+
+
 def test_output_deleted_since_the_look_is_an_output_error(place):
     """A file deleted between check and append is an `OutputError`, so the append can be retried."""
     append_new(place, INTENT)
@@ -163,7 +176,7 @@ def test_odd_file_is_refused_as_an_output_error(place, kind, tmp_path):
             {"fifo": os.mkfifo, "directory": os.mkdir}[kind](place.path)
     known = Known(1, 1, 1, "x")
     acts = (
-        lambda: make(place),
+        lambda: make(place, OWNER),
         lambda: append(place, INTENT),
         lambda: complete(place, known, INTENT, BOUNDS),
     )
@@ -254,7 +267,7 @@ def test_nothing_is_created_where_a_root_was(place):
     place.root.rename(place.root.parent / "moved")
     for act in (
         lambda: detect_change(place, known),
-        lambda: make(place),
+        lambda: make(place, OWNER),
         lambda: append(place, b"x"),
         lambda: complete(place, known, b"x", [1]),
     ):
@@ -277,7 +290,7 @@ def test_look_changes_nothing(place):
 @pytest.mark.parametrize("cut", range(0, len(INTENT) + 1, 3))
 def test_first_intent_is_completed(place, cut):
     """A first intent that a crash left unwritten, or written in part, is completed and written once."""
-    known = make(place)
+    known = make(place, OWNER)
     put(place, INTENT[:cut])
     known, _ = complete(place, known, INTENT, BOUNDS)
     assert (place.path.read_bytes(), known.size) == (INTENT, len(INTENT))
@@ -287,7 +300,7 @@ def test_first_intent_is_completed(place, cut):
 @pytest.mark.parametrize("before", [b"", b"my note\n"])
 def test_first_intent_is_completed_in_a_file_that_was_edited_meanwhile(place, before, cut):
     """Even if the file was edited since, and little of the intent is in it, the file is known to be katod's."""
-    known = make(place)
+    known = make(place, OWNER)
     put(place, before + INTENT[:cut])
     known, foreign = complete(place, known, INTENT, BOUNDS)
     assert (place.path.read_bytes(), foreign) == (before + INTENT, bool(before))
@@ -380,7 +393,7 @@ def test_file_that_someone_made_is_never_made_an_output(place, data):
     """A file with content that is not in the ledger belongs to someone else, and is not changed."""
     put(place, data)
     with pytest.raises(OutputError, match="a different file"):
-        make(place)
+        make(place, OWNER)
     assert place.path.read_bytes() == data
 
 
