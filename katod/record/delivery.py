@@ -173,10 +173,10 @@ class Delivery:
 
     def _follow(self, row: OutputRow) -> bool:
         """Change the path of an output to where it was moved; return whether it was found."""
-        below = Place(row.root, (), row.marker)
-        if self.directory and self.directory.is_dir():
-            below = Place(self.directory, (), self._marker(self.directory))
-        found = find_moved(_place(row), _known(row), row.intent or b"", below)
+        directories = [Place(row.root, (), row.marker)] if row.marker else []
+        if self.directory and self.directory != row.root and self.directory.is_dir():
+            directories.append(Place(self.directory, (), self._marker(self.directory)))
+        found = find_moved(_place(row), _known(row), row.intent or b"", directories)
         if found is None or self._ledger.output_at(found.path) is not None:
             return False
         self._log.output_moved(str(row.path), str(found.path))

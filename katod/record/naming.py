@@ -92,7 +92,7 @@ class OutputNaming:
         if row.root == directory or row.root.is_dir():
             return False
         place, known = Place(row.root, row.parts), Known(row.dev, row.ino, row.committed, row.tail)
-        return find_moved(place, known, row.intent or b"", Place(directory, ())) is None
+        return find_moved(place, known, row.intent or b"", [Place(directory, ())]) is None
 
     def make(self, session: SessionRow, target: Target, metadata: SessionMetadata) -> OutputRow:
         """Store a new output with its options and head fixed, and the folder of its project permanently."""

@@ -15,15 +15,15 @@ _MOST_FILES: Final = 50_000  # of which the names are looked at
 _COPIES: Final = ("~", ".bak", ".orig", ".tmp", ".swp")
 
 
-def find_moved(place: Place, known: Known, intent: bytes, directory: Place) -> Place | None:
+def find_moved(place: Place, known: Known, intent: bytes, directories: list[Place]) -> Place | None:
     """Return where an output is now, None if that cannot be determined.
 
-    It is looked for in its own folder and below the output directory (a place without a file name). It keeps its
-    suffix, is not hidden, is no copy that an editor keeps, and still has what katod wrote last; the open intent, or a
-    part of it, may follow.
+    It is looked for in its own folder and below output directories (places without a file name). It keeps its suffix,
+    is not hidden, is no copy that an editor keeps, and still has what katod wrote last; the open intent, or a part of
+    it, may follow.
     """
     alike = {}
-    for there, inode in _candidates(place, known, directory):
+    for there, inode in _candidates(place, known, directories):
         if there.path != place.path and _is_it(there, known, intent):
             if inode == known.ino:
                 return there
@@ -38,9 +38,9 @@ def _is_it(there: Place, known: Known, intent: bytes) -> bool:
         return False
 
 
-def _candidates(place: Place, known: Known, directory: Place) -> Iterator[tuple[Place, int]]:
+def _candidates(place: Place, known: Known, directories: list[Place]) -> Iterator[tuple[Place, int]]:
     """Yield the files that may be the output, each with its inode as the ledger stores it."""
-    for there in _files(place, directory):
+    for there in _files(place, directories):
         with suppress(OSError):
             status = os.lstat(there.path)
             inode = signed(status.st_ino)
@@ -48,18 +48,19 @@ def _candidates(place: Place, known: Known, directory: Place) -> Iterator[tuple[
                 yield there, inode
 
 
-def _files(place: Place, directory: Place) -> Iterator[Place]:
-    """Yield the files in the output's folder, and below the output directory, that have its suffix."""
+def _files(place: Place, directories: list[Place]) -> Iterator[Place]:
+    """Yield the files in the output's folder, and below the output directories, that have its suffix."""
     own = place._replace(parts=place.parts[:-1])
     with suppress(OSError):
         yield from _named(own, own.path, os.listdir(own.path), place.path.suffix)
     left = _MOST_FILES
-    for folder, below, names in os.walk(directory.root):
-        below[:] = sorted(name for name in below if not name.startswith("."))
-        left -= len(names)
-        if left < 0:
-            return
-        yield from _named(directory, Path(folder), names, place.path.suffix)
+    for within in directories:
+        for folder, below, names in os.walk(within.root):
+            below[:] = sorted(name for name in below if not name.startswith("."))
+            left -= len(names)
+            if left < 0:
+                return
+            yield from _named(within, Path(folder), names, place.path.suffix)
 
 
 def _named(within: Place, folder: Path, names: list[str], suffix: str) -> Iterator[Place]:
