@@ -42,12 +42,14 @@ class Missing:
         if self._row.options.redact and self._row.options.rules != RULES_VERSION:
             raise SourceError("its secrets were redacted by an older set of rules", path=self._row.path)
         wanted, printer = frozenset(self.numbers), RangePrinter.of(self._row, None)
+        follows = False
         for number, (event, metadata) in enumerate(replay(self.key, self._stretches, self._log)):
-            if number in wanted and number - 1 not in wanted:
+            if number in wanted and not follows:
                 printer.restored()
             text = printer.take(event, metadata)
             if number in wanted:
                 yield text
+            follows = number in wanted if text else follows
 
     def append_to(self, output: LiveOutput) -> None:
         """Print what is missing again, below a mark. Raises SourceError."""

@@ -9,6 +9,7 @@ from katod.record import delivery
 from katod.write import output
 from tests.examples import mostly
 from tests.support.inprocess import InProcess
+from tests.support.live import Live
 from tests.support.world import CUT
 
 from .checks import marks_of
@@ -171,6 +172,18 @@ def test_a_renamed_output_is_followed(talk, where, how):
     talk.go_on()
     talk.assert_whole(path)
     talk.go_on()
+    talk.assert_whole(path)
+
+
+@pytest.mark.slow
+@pytest.mark.fault("output renamed or moved")
+def test_a_running_daemon_follows_a_renamed_output(talk):
+    """Without a restart, the recording goes on in the renamed file, after a pause of about a second."""
+    with Live(talk.world) as live:
+        for name in ("one.md", "two.md"):
+            path = talk.move(talk.path.with_name(name))
+            talk.speak()
+            live.until_written(talk.marks[-1], name)
     talk.assert_whole(path)
 
 

@@ -193,6 +193,7 @@ PROTECTIONS = [
         returning(None),
         (
             f"{EDITORS}test_a_renamed_output_is_followed",
+            f"{EDITORS}test_a_running_daemon_follows_a_renamed_output",
             f"{EDITORS}test_an_output_that_was_renamed_and_edited_is_followed",
             f"{EDITORS}test_a_batch_is_not_in_two_files_after_a_kill_and_a_rename",
             f"{EDITORS}test_a_renamed_output_of_an_ended_recording_is_followed",
