@@ -24,16 +24,17 @@ def find_moved(place: Place, known: Known, intent: bytes, directories: list[Plac
     """
     alike = {}
     for there, inode in _candidates(place, known, directories):
-        if there.path != place.path and _is_it(there, known, intent):
-            if inode == known.ino:
+        ours = inode == known.ino
+        if there.path != place.path and _is_it(there, known, intent, edited=ours):
+            if ours:
                 return there
             alike[there.path] = there
     return next(iter(alike.values())) if known.size and len(alike) == 1 else None
 
 
-def _is_it(there: Place, known: Known, intent: bytes) -> bool:
+def _is_it(there: Place, known: Known, intent: bytes, *, edited: bool) -> bool:
     try:
-        return ends_as_known(there, known, intent)
+        return ends_as_known(there, known, intent, edited=edited)
     except OutputError:
         return False
 

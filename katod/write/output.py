@@ -161,17 +161,19 @@ def complete(place: Place, known: Known, intent: bytes, bounds: list[int]) -> tu
         raise _gone(place) from None
 
 
-def ends_as_known(place: Place, known: Known, intent: bytes) -> bool:
+def ends_as_known(place: Place, known: Known, intent: bytes, *, edited: bool) -> bool:
     """Return whether a file has what katod wrote last; if that is nothing, whether it begins as the intent does.
 
-    Raises OutputError if it cannot be opened.
+    An `edited` file may have it anywhere, any other one only where it was written. Raises OutputError if it cannot be
+    opened.
     """
     try:
         with _opened(place, create=False) as fd:
             size = os.fstat(fd).st_size
             if not known.size:
                 return bool(intent) and intent.startswith(os.pread(fd, len(intent), 0))
-            return not _is_reverted(fd, size, known)
+            there = size >= known.size and _is_tail(fd, known.size, known.tail)
+            return there or (edited and not _is_reverted(fd, size, known))
     except FileNotFoundError:
         raise _gone(place) from None
 

@@ -3,6 +3,7 @@
 import fcntl
 import os
 import re
+import tomllib
 from contextlib import contextmanager
 
 FOLDERS = ("read", "unread", "app")  # which the person sorts outputs into
@@ -108,12 +109,12 @@ class Person:
 
     @contextmanager
     def disk_unmounted(self):
-        """Take an output directory away within the block, and check that nothing was written in its place."""
-        folders = [path for path in self._world.home.glob("katod*") if path.is_dir()]
-        if not folders:
+        """Take the output directory away within the block, and check that nothing was written in its place."""
+        named = tomllib.loads(self._world.config.read_text())["output"].get("directory", "~/katod")
+        folder = self._world.home / named.removeprefix("~/")
+        if not folder.exists():
             yield
             return
-        folder = self._rng.choice(sorted(folders))
         away, empty = folder.with_name(f"away-{folder.name}"), self._rng.random() < 0.5
         folder.rename(away)
         if empty:

@@ -99,6 +99,24 @@ def test_nothing_is_written_where_the_output_directory_was(world, unmount):
 
 
 @pytest.mark.fault("output directory missing")
+def test_a_recording_waits_for_a_directory_that_the_settings_no_longer_name(world):
+    """A running recording keeps its directory: it is parked while that is missing, and is not begun again elsewhere."""
+    two = Two(world)
+    missing(world.out)
+    world.configure(directory=world.home / "notes")
+    two.speak()
+    two.other.append(two.other.user("two\n::start"), two.other.says("ok"))
+    world.process()
+    [problem] = world.parked().values()
+    assert "does not exist" in problem
+    assert len(list((world.home / "notes").rglob("*.md"))) == 1
+    back(world.out)
+    two.speak()
+    world.process()
+    two.assert_whole()
+
+
+@pytest.mark.fault("output directory missing")
 def test_a_directory_is_started_over_as_status_says(world, monkeypatch):
     """The command that `status` shows makes katod accept an empty directory; the recording says that it continues."""
     monkeypatch.setattr(delivery, "_FIRST_RETRY", 0.01)

@@ -157,6 +157,7 @@ PROTECTIONS = [
         returning(None),
         (
             f"{FOLDERS}test_nothing_is_written_where_the_output_directory_was",
+            f"{FOLDERS}test_a_recording_waits_for_a_directory_that_the_settings_no_longer_name",
             f"{FOLDERS}test_a_directory_is_started_over_as_status_says",
             f"{FOLDERS}test_a_project_directory_is_never_created",
             f"{FOLDERS}test_an_empty_directory_on_another_device_is_not_taken_for_a_project",
