@@ -30,7 +30,7 @@ HERE = Path(__file__).parent
 WINDOWS = (dut.READING, dut.COMMITTED, dut.INSIDE, dut.APPENDED)
 ENOUGH = int(os.environ.get("KATOD_FAULTS_KILLS", "50"))  # kills in each window
 MANY = 200 * ENOUGH  # events
-SECONDS = 400  # at most; on a quiet machine it takes a third of that
+SECONDS = 8 * ENOUGH  # at most; on a quiet machine it takes a third of that
 LEADS = (0, 0, 0.02, 0.1)
 SETTINGS = {
     "directory": ("~/katod", "~/katod", "~/katod-2", "~/katod-3"),
