@@ -88,10 +88,13 @@ class Daemon:
         self._schedule.queue(self._discovery.sweep())
 
     def once(self) -> None:
-        """Sweep, process everything, and return."""
+        """Sweep, process everything, and return; an output that is missing is looked for after a moment."""
         self._begin()
         self._take_requests()
         self.process()
+        while (look := self._pipeline.delivery.next_look()) is not None:
+            time.sleep(max(0.0, look - time.monotonic()))
+            self.process()
         self.close()
 
     def process(self) -> None:
@@ -174,8 +177,12 @@ class Daemon:
         session = self._ledger.find_session(request.key)
         if session is None or not self._discovery.catalog.of_session(session.id):
             return "no session matches"
+        command = request.command
         try:
-            refusal = self._pipeline.request(session.id, request.command, request.time, dedup_key)
+            if command is None:
+                refusal = self._pipeline.restore(session.id, int(request.name))
+            else:
+                refusal = self._pipeline.request(session.id, command, request.time, dedup_key)
         except LedgerError:
             raise
         except KatodError as error:

@@ -9,6 +9,7 @@ KatodError
 │   └── SourceChanged    the bytes before the cursor changed
 ├── TargetRefused        a name from the chat or the shell leads where katod does not write
 ├── OutputError          an output cannot be written; its recording is parked
+│   └── OutputReplaced   an output was replaced or removed while katod wrote to it
 ├── LedgerError          the ledger cannot be used
 │   ├── LedgerDamaged    the ledger contains data that katod did not write
 │   └── LedgerUnreleased the ledger was written by a version of katod that was never released
@@ -60,6 +61,10 @@ class TargetRefused(KatodError):
 
 class OutputError(KatodError):
     """An output cannot be written. Nothing is lost: the recording is parked and retried."""
+
+
+class OutputReplaced(OutputError):
+    """An output was replaced or removed while katod wrote to it, as editors do: bytes may be in the old file."""
 
 
 class LedgerError(KatodError):

@@ -94,6 +94,10 @@ class EventLog:
         """An output was changed by another program; the change is kept."""
         self._emit("info", "output.edited", output=output, change=change)
 
+    def output_moved(self, output: str, path: str) -> None:
+        """An output was renamed or moved; its recording continues at its new path."""
+        self._emit("info", "output.moved", output=output, path=path)
+
     def output_parked(self, output: str, problem: str, retry: float) -> None:
         """An output cannot be written; it is parked and retried."""
         self._emit("error", "output.parked", output=output, problem=problem, retry_seconds=round(retry, 1))

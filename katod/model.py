@@ -131,7 +131,7 @@ class Options:
         return replace(self, thinking=thinking, tools=tools)
 
 
-MarkKind = Literal["started", "refused", "stopped", "excluded", "edited", "continued", "gap"]
+MarkKind = Literal["started", "refused", "stopped", "excluded", "edited", "continued", "restored", "gap"]
 
 
 class Mark(NamedTuple):

@@ -26,9 +26,10 @@ from katod.record.controller import Controller, Notify
 from katod.record.delivery import Delivery
 from katod.record.history import has_new_command, note_document
 from katod.record.policy import Policy
+from katod.record.restore import Missing
 from katod.record.resync import resync
 from katod.record.sample import NOT_UNDERSTOOD, sample
-from katod.record.session import ActiveSession, ActiveSessions
+from katod.record.session import ActiveSession, ActiveSessions, LiveOutput
 from katod.store.ledger import Ledger
 from katod.store.rows import OutputRow
 from katod.tail.reader import Batch, SourceFile
@@ -53,11 +54,15 @@ class Pipeline:
         self._catch_up = CatchUp(ledger, catalog, log, self.delivery)
         self._backfill = Backfill(self._resync)
         self._controller = Controller(ledger, catalog, log, notify, self._catch_up.add)
+        self._use(policy)
+
+    def _use(self, policy: Policy) -> None:
         self._controller.use(policy)
+        self.delivery.directory = policy.output_directory
 
     def use(self, policy: Policy) -> None:
         """Use these settings from the next step on; recordings that they exclude are ended."""
-        self._controller.use(policy)
+        self._use(policy)
         for session in self._sessions.all():
             if policy.excludes(session.row.cwd):
                 self._between_steps(session.row.id, partial(self._end_excluded, session))
@@ -219,8 +224,7 @@ class Pipeline:
 
     def _translate(self, session: ActiveSession, source: Source, file: SourceFile, budget: int) -> bool:
         """Run the stages in order."""
-        for output in session.live:
-            self.delivery.check(output)
+        self._check(session)
         with self._ledger.transaction():
             before, batch = source.cursor, self._read(source, file, budget)
             for event in session.stream.events(source, batch.lines, refold=file.is_document):
@@ -237,6 +241,14 @@ class Pipeline:
             self._deliver(session)
             self._sessions.release(session)
         return batch.more
+
+    def _check(self, session: ActiveSession) -> None:
+        """Look at the outputs before anything is printed; one whose file is missing is detached."""
+        missing = [output for output in session.live if not self.delivery.check(output)]
+        for output in missing:
+            output.row.printer = output.printer.state()
+            self._catch_up.detach(output.row, session)
+            session.live.remove(output)
 
     def _handle(self, session: ActiveSession, source: Source, event: Event) -> None:
         """Pass one event on: to commands, auto-recording, outputs."""
@@ -326,7 +338,9 @@ class Pipeline:
         """Advance the outputs that catch up on their own; return whether there is more to do now."""
         rows = self._catch_up.rows()
         for output_id in self.delivery.due(now):
-            self.delivery.retry(rows[output_id])
+            if not self.delivery.retry(rows[output_id]):
+                with self._ledger.transaction():
+                    self._ledger.save_output(rows[output_id])
         more = False
         for output_id, row in rows.items():
             if output_id not in self._catch_up.rows():  # dropped with a session that failed
@@ -355,13 +369,40 @@ class Pipeline:
 
     def request(self, session_id: int, command: Command, time: str, dedup_key: str) -> str:
         """Carry out a command from the shell once, at the end of the session; return a refusal or an empty string."""
+        return self._at_end(session_id, lambda: self._carry_out(session_id, command, time, dedup_key))
+
+    def restore(self, session_id: int, output_id: int) -> str:
+        """Append to an output what is missing of it; return why that is not possible, or an empty string."""
+        return self._at_end(session_id, partial(self._restore, session_id, output_id))
+
+    def _at_end(self, session_id: int, act: Callable[[], str]) -> str:
+        """Read a session to its end, and do something with it; return why that failed, or what `act` returns."""
         for source in self._catalog.of_session(session_id):
             while self.step(source.id):
                 pass
         if session_id in self._sessions.failed:
             return _UNREAD
-        refusal = self._between_steps(session_id, lambda: self._carry_out(session_id, command, time, dedup_key))
+        refusal = self._between_steps(session_id, act)
         return _UNREAD if refusal is None else refusal
+
+    def _restore(self, session_id: int, output_id: int) -> str:
+        session = self._load(session_id)
+        row = session.outputs.get(output_id)
+        if row is None or row.behind is not None or row.intent is not None:
+            return "the output is not at the end of its session: see `katod status`"
+        if session.live_output(row) is None:
+            session.live.append(LiveOutput(row))
+
+        def act(session: ActiveSession) -> None:
+            output = session.live_output(row)
+            if output is not None:
+                Missing(row, session.row.key, session.sources, self._log).append_to(output)
+
+        try:
+            self._between_events(session, act)
+        except OSError as error:
+            return f"the output cannot be read: {error.strerror}"
+        return ""
 
     def _carry_out(self, session_id: int, command: Command, time: str, dedup_key: str) -> str:
         session = self._load(session_id)
@@ -380,8 +421,7 @@ class Pipeline:
     def _between_events(self, session: ActiveSession, act: Callable[[ActiveSession], None]) -> None:
         """Do something with a session between two events, in a step of its own."""
         self._backfill.finish(session, STEP_BYTES)
-        for output in session.live:
-            self.delivery.check(output)
+        self._check(session)
         try:
             with self._ledger.transaction():
                 act(session)

@@ -84,9 +84,9 @@ IMPURE = {
         " .opencode.sweep .opencode.tree .pi .zot"
     ),
     "command": ".target",
-    "write": ".output .safe",
+    "write": ".moved .output .root .safe",
     "store": ".integrity .ledger",
-    "record": ".backfill .catchup .delivery .export .history .naming .policy .sample .session .stream",
+    "record": ".backfill .catchup .delivery .export .history .naming .policy .restore .sample .session .stream",
     "service": ".control .desktop .lock .sd_notify .signals",
 }
 # What determines the bytes of an output: pure, and using only pure modules.

@@ -3,13 +3,14 @@
 import time
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Literal
 
 import click
 
 from katod.cli.context import Context
 from katod.cli.printing import say
 from katod.errors import AlreadyRunning, KatodError, TargetRefused
-from katod.model import Word
+from katod.model import SessionKey, Word
 from katod.service import control
 from katod.service.control import Request
 from katod.service.lock import holder
@@ -57,17 +58,22 @@ def _ask(context: Context, session: str, word: Word, name: str) -> None:
     key = context.select_recorded(session)
     aside = quarantined(context.state, LEDGER_NAME)
     recorded = context.is_recorded(key)
-    moment = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-    request = Request((key.agent, key.id, key.subagent), word, name, moment)
-    answer = control.enqueue(context.state, request)
-    refusal = _answered(context, answer)
-    if refusal:
-        raise TargetRefused(refusal)
+    request = ask_daemon(context, key, word, name)
     for path in quarantined(context.state, LEDGER_NAME)[len(aside) :]:
         say(f"katod: the ledger was unusable and was moved to {path}; earlier commands are ignored", err=True)
     say(_result(context, request) if recorded or word != "stop" else f"{request.key} is not being recorded")
     if word != "stop" and holder(context.state) is None:
         say("katod is not running: start `katod run` to keep recording", err=True)
+
+
+def ask_daemon(context: Context, key: SessionKey, word: Word | Literal["restore"], name: str) -> Request:
+    """Have the daemon carry out a request; without one, carry it out here. Raises TargetRefused if it is refused."""
+    moment = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    request = Request((key.agent, key.id, key.subagent), word, name, moment)
+    refusal = _answered(context, control.enqueue(context.state, request))
+    if refusal:
+        raise TargetRefused(refusal)
+    return request
 
 
 def _answered(context: Context, answer: Path) -> str:

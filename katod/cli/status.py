@@ -13,12 +13,14 @@ from katod.cli.printing import say
 from katod.config import local_zone
 from katod.errors import ConfigError
 from katod.formats.when import When
+from katod.log import EventLog
 from katod.model import NearMiss
+from katod.record.restore import count_missing
 from katod.record.stream import Counts
 from katod.service.lock import holder
 from katod.store.integrity import quarantined
 from katod.store.ledger import LEDGER_NAME, Ledger
-from katod.store.rows import OutputRow, SampleRow, SessionRow, SourceRow
+from katod.store.rows import OutputRow, SessionRow, SourceRow
 
 _LAST = 10
 _QUARANTINED = "quarantined; a new one was created. Type ::start to record again, then delete this file"
@@ -52,12 +54,13 @@ def collect(context: Context) -> dict[str, Any]:
     """Return the status as plain data, in the shape of `--json` (see README.md)."""
     pid = holder(context.state)
     row: dict[str, Any] = {"daemon": {"running": pid is not None} | ({"pid": pid} if pid else {})}
-    row |= {"sources": 0, "recordings": [], "ended": [], "parked": [], "refused": [], "problems": [], "nearMisses": []}
+    row |= {"sources": 0, "recordings": [], "ended": [], "parked": [], "missing": []}
+    row |= {"refused": [], "problems": [], "nearMisses": []}
     row["problems"] += [_quarantined(path) for path in quarantined(context.state, LEDGER_NAME)]
     ledger = context.ledger()
     if ledger is not None:
         try:
-            found = _of_ledger(ledger)
+            found = _of_ledger(ledger, context.log)
             row |= found | {"problems": row["problems"] + found["problems"]}
         finally:
             ledger.close()
@@ -72,7 +75,7 @@ def _quarantined(path: Path) -> dict[str, str]:
     return {"path": str(path), "problem": f"{kind}, {_QUARANTINED}"}
 
 
-def _of_ledger(ledger: Ledger) -> dict[str, Any]:
+def _of_ledger(ledger: Ledger, log: EventLog) -> dict[str, Any]:
     sessions = {session.id: session for session in ledger.sessions()}
     outputs = ledger.outputs()
     sources = list(ledger.sources(SourceRow))
@@ -81,12 +84,17 @@ def _of_ledger(ledger: Ledger) -> dict[str, Any]:
         "recordings": [_recording(output, sessions) for output in outputs if output.open],
         "ended": [_recording(output, sessions) for output in outputs if not output.open],
         "parked": [_parked(output) for output in outputs if output.problem],
+        "missing": [
+            {"id": output.id, "output": str(output.path)} | ({"events": count} if count else {})
+            for output in outputs
+            if (count := count_missing(output, ledger, log)) != 0
+        ],
         "refused": [
             {"session": str(refusal.session), "time": refusal.time, "command": refusal.word, "reason": refusal.reason}
             for refusal in ledger.refusals()
         ],
         "problems": [{"path": source.path, "problem": source.problem} for source in sources if source.problem]
-        + [_strange(sample) for sample in ledger.samples() if Counts(sample.events, sample.raw).is_strange],
+        + _strange(ledger),
         "nearMisses": [
             {"session": str(miss.session), "time": miss.time, "kind": miss.kind, "command": miss.word}
             for miss in ledger.near_misses()
@@ -94,9 +102,11 @@ def _of_ledger(ledger: Ledger) -> dict[str, Any]:
     }
 
 
-def _strange(sample: SampleRow) -> dict[str, str]:
-    what = f"{sample.raw} of {sample.events} records of {sample.agent} {sample.version} are not understood"
-    return {"path": sample.path, "problem": f"{what}: katod may be too old for this version"}
+def _strange(ledger: Ledger) -> list[dict[str, str]]:
+    """Return the versions of agents of which a sample was not understood."""
+    what = "{0.raw} of {0.events} records of {0.agent} {0.version} are not understood: katod may be too old for it"
+    strange = [sample for sample in ledger.samples() if Counts(sample.events, sample.raw).is_strange]
+    return [{"path": sample.path, "problem": what.format(sample)} for sample in strange]
 
 
 def _recording(output: OutputRow, sessions: dict[int, SessionRow]) -> dict[str, Any]:
@@ -125,6 +135,7 @@ def _lines(row: dict[str, Any]) -> list[str]:
     if (more := len(row["ended"]) - _LAST) > 0:
         lines.append(f"  and {more} earlier (--json lists them all)")
     lines += _section("parked", [f"{one['output']}: {one['problem']}" for one in row["parked"]])
+    lines += _section("incomplete", [_missing(one) for one in row["missing"]])
     lines += _section("refused", [_refusal(one) for one in row["refused"]])
     lines += _section("problems", [f"{one['path']}: {one['problem']}" for one in row["problems"]])
     lines += _section("looked like commands but were not", [_near_miss(one) for one in row["nearMisses"]])
@@ -134,6 +145,11 @@ def _lines(row: dict[str, Any]) -> list[str]:
 def _shown(row: dict[str, Any], session: str = "") -> str:
     redacted = f" ({_count(row['redactions'], 'secret')} redacted)" if row["redactions"] else ""
     return f"{row['id']}  {session}{row['output']}{redacted}"
+
+
+def _missing(row: dict[str, Any]) -> str:
+    what = f"{_count(row['events'], 'event')} missing or changed" if "events" in row else "an older copy was saved"
+    return f"{row['output']}: {what}. Run `katod verify --append-missing {row['id']}`"
 
 
 def _refusal(row: dict[str, Any]) -> str:

@@ -1,35 +1,53 @@
 """`katod verify`: does each output still contain what the sources say?"""
 
-from collections.abc import Iterable
 from typing import NamedTuple
 
 import click
 
 from katod.cli.context import Context
 from katod.cli.printing import say
+from katod.cli.record import ask_daemon
 from katod.errors import KatodError, SelectionError, SourceError
 from katod.formats.redact import RULES_VERSION
-from katod.record.export import Stretch, render_recording
+from katod.record.restore import Missing
 from katod.store.ledger import Ledger
 from katod.store.rows import OutputRow
 
+_LISTED = 10
+_WIDTH = 80
+
 
 class Verdict(NamedTuple):
-    """The result for one recording: whether everything is there, and one line about it."""
+    """The result for one recording: whether everything is there, one line about it, and what is missing."""
 
     good: bool
     text: str
+    missing: Missing | None = None
 
 
 @click.command()
 @click.argument("recording", type=int, required=False)
+@click.option("--append-missing", is_flag=True, help="Append what is missing to the transcript, after asking.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
 @click.pass_obj
-def verify(context: Context, recording: int | None) -> None:
+def verify(context: Context, recording: int | None, append_missing: bool, yes: bool) -> None:
     """Check transcripts against the agents' session files.
 
     Renders each recording again and compares it with the file. Text that you added is ignored. Exits with 1 if
-    anything is missing or changed.
+    anything is missing or changed. `--append-missing` is for a transcript over which an editor saved an older copy.
     """
+    failed = 0
+    rows = _rows(context, recording)
+    for row in rows:
+        verdict = _checked(context, row)
+        if append_missing and verdict.missing is not None and _append(context, row, verdict.missing, yes=yes):
+            verdict = _checked(context, row)
+        failed += not verdict.good
+    if failed:
+        raise KatodError(f"{failed} of {len(rows)} recordings do not match")
+
+
+def _rows(context: Context, recording: int | None) -> list[OutputRow]:
     ledger = context.ledger()
     rows = [row for row in (ledger.outputs() if ledger else []) if recording in (None, row.id)]
     if ledger is None or (recording is not None and not rows):
@@ -37,66 +55,65 @@ def verify(context: Context, recording: int | None) -> None:
             f"there is no recording {recording}" if recording is not None else "nothing has been recorded yet",
             hint="run `katod status --json` to list them" if recording is not None else "type ::start in a chat",
         )
-    failed = 0
-    for row in rows:
-        verdict = _verify(ledger, row, context)
-        failed += not verdict.good
-        say(f"{row.id}  {row.path}: {verdict.text}")
     ledger.close()
-    if failed:
-        raise KatodError(f"{failed} of {len(rows)} recordings do not match")
+    return rows
+
+
+def _checked(context: Context, row: OutputRow) -> Verdict:
+    """Compare an output as the ledger has it now, print the result, and return it."""
+    ledger = context.ledger()
+    assert ledger is not None
+    row = next(now for now in ledger.outputs(row.session) if now.id == row.id)
+    verdict = _verify(ledger, row, context)
+    ledger.close()
+    say(f"{row.id}  {row.path}: {verdict.text}")
+    return verdict
+
+
+def _append(context: Context, row: OutputRow, missing: Missing, *, yes: bool) -> bool:
+    """List what is missing and have it appended; return whether it was. Raises TargetRefused."""
+    for number in missing.numbers[:_LISTED]:
+        say(f"   {_first_line(missing.pieces[number])}")
+    if (more := len(missing.numbers) - _LISTED) > 0:
+        say(f"   and {more} more")
+    if not yes and not click.confirm(f"Append {len(missing.numbers)} to {row.path.name}?"):
+        return False
+    ask_daemon(context, missing.key, "restore", str(row.id))
+    return True
+
+
+def _first_line(piece: bytes) -> str:
+    line = next(filter(None, piece.decode().split("\n")), "")
+    return line if len(line) <= _WIDTH else f"{line[: _WIDTH - 1]}…"
 
 
 def _verify(ledger: Ledger, row: OutputRow, context: Context) -> Verdict:
     if not row.made:
         return Verdict(good=True, text="nothing written yet")
     try:
-        return _verify_made(ledger, row, context)
+        return _verify_made(row, Missing.of(row, ledger, context.log))
     except SourceError as error:
         return Verdict(good=True, text=f"cannot be checked any more (session file: {error.what})")
     except OSError as error:
         return Verdict(good=False, text=f"{error.strerror} (moved, renamed or deleted?)")
 
 
-def _verify_made(ledger: Ledger, row: OutputRow, context: Context) -> Verdict:
-    """Compare an output, including what is waiting to be written to it. Raises SourceError, OSError."""
-    key = ledger.session(row.session).key
-    stretches = [Stretch(s.path, s.identity, row.reached(s)) for s in ledger.sources_of(row.session)]
-    content, intent = row.path.read_bytes(), row.intent or b""
-    verdict = compare(content + intent, render_recording(row, key, stretches, context.log))
+def _verify_made(row: OutputRow, missing: Missing) -> Verdict:
+    """Return the result for an output, including what is waiting to be written to it."""
+    verdict = _compare(missing)
     if not verdict.good and row.options.redact and row.options.rules != RULES_VERSION:
         return Verdict(good=False, text=f"{verdict.text} (its secrets were redacted by an older set of rules)")
-    if content.endswith(intent):
+    if row.intent is None or missing.written.endswith(row.intent):
         return verdict
-    waiting = f"{len(intent)} bytes are waiting to be written{f' ({row.problem})' if row.problem else ''}"
-    return Verdict(verdict.good, f"{verdict.text}; {waiting}")
+    waiting = f"{len(row.intent)} bytes are waiting to be written{f' ({row.problem})' if row.problem else ''}"
+    return verdict._replace(text=f"{verdict.text}; {waiting}")
 
 
-def compare(content: bytes, pieces: Iterable[str]) -> Verdict:
-    """Find each piece in the content, in order; anything between them was added by the user."""
-    at = found = missing = 0
-    alone = True
-    for piece in pieces:
-        wanted = piece.encode("utf-8", "replace")
-        here = content.find(wanted, at)
-        end = here + len(wanted) if here >= 0 else _lines_end(content, wanted, at)
-        if end < 0:
-            missing += 1
-            continue
-        alone &= here == at
-        found += bool(wanted)
-        at = end
-    if missing:
-        return Verdict(good=False, text=f"{missing} of {found + missing} parts are missing or changed")
-    whole = alone and at == len(content)
-    return Verdict(good=True, text="as recorded" if whole else f"all {found} parts found, with other text between them")
-
-
-def _lines_end(content: bytes, wanted: bytes, at: int) -> int:
-    """Return where the lines of a part end if they follow in order, other text among them; -1 if one is missing."""
-    for line in filter(None, wanted.split(b"\n")):
-        found = content.find(line, at)
-        if found < 0:
-            return -1
-        at = found + len(line)
-    return at
+def _compare(missing: Missing) -> Verdict:
+    pieces = [piece for piece in missing.pieces if piece]
+    if missing.numbers:
+        text = f"{len(missing.numbers)} of {len(pieces)} parts are missing or changed"
+        return Verdict(good=False, text=text, missing=missing)
+    if missing.content == b"".join(pieces):
+        return Verdict(good=True, text="as recorded")
+    return Verdict(good=True, text=f"all {len(pieces)} parts found, with other text between them")

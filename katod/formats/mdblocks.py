@@ -18,6 +18,7 @@ MARKS: Final = {
     "excluded": "Recording ended: this project is excluded",
     "edited": "This file was changed by hand; the recording goes on below",
     "continued": "The file before this one is gone; the recording goes on here",
+    "restored": "Missing from this file and added again",
     "gap": "A part of the conversation is missing here",
 }
 _MARK: Final = rf"[*_](?:{'|'.join(MARKS.values())})"

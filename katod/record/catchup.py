@@ -224,9 +224,8 @@ class CatchUp:
         """Advance one output; return whether there is more to do now."""
         follower = self._followers[output_id]
         output, row = follower.output, follower.output.row
-        if row.intent is not None or self._delivery.is_parked(output_id):
+        if not self._may_print(output):
             return False
-        self._delivery.check(output)
         with self._ledger.transaction():
             metadata = follower.stream.metadata
             output.add(output.printer.settle(metadata.last, metadata) if metadata.last else "")
@@ -240,6 +239,16 @@ class CatchUp:
             row.behind = None if done and row.intent is None else follower.state()
             self._ledger.save_output(row)
         return self._deliver(follower, done=done) and progress == "read"
+
+    def _may_print(self, output: LiveOutput) -> bool:
+        """Return whether an output can take more text now: nothing waits to be written, and its file is not missing."""
+        if output.row.intent is not None or self._delivery.is_parked(output.row.id):
+            return False
+        if self._delivery.check(output):
+            return True
+        with self._ledger.transaction():
+            self._ledger.save_output(output.row)
+        return False
 
     def _clear_problem(self, row: OutputRow) -> None:
         if not self._delivery.is_parked(row.id):

@@ -199,7 +199,7 @@ class _Act:
             self._begin(action, output, command)
 
     def _decided(self, command: Command, target: Target | None) -> Action:
-        state = RecordingState(_path(self._session.recording), _path(self._session.present))
+        state = RecordingState(_path(self._session.recording), _path(self._usable(self._session.present)))
         action = decide(command, state, str(target.path) if target else "")
         if self._refused and action.target == "present":
             return action._replace(target="generated")  # another file was wanted
@@ -222,6 +222,12 @@ class _Act:
             self._controller.refuse(session, command.word, session.metadata.time, self._refused)
             return None
         return target
+
+    def _usable(self, present: OutputRow | None) -> OutputRow | None:
+        """Return the current output, None if it ended in an output directory that was given up since."""
+        if present is None or present.open or not self._controller.naming.is_abandoned(present):
+            return present
+        return None
 
     def _output(self, action: Action, target: Target | None) -> OutputRow | None:
         """Return the output that an action writes to, created if it is new. Raises TargetRefused."""

@@ -3,11 +3,12 @@
 import time
 from collections.abc import Iterable
 from hashlib import sha256
-from typing import Final
+from pathlib import Path
+from typing import Final, Literal
 
 from katod.agents.fields import decoded
 from katod.backoff import pause
-from katod.errors import OutputError
+from katod.errors import OutputError, OutputReplaced
 from katod.formats.markdown import asset_name
 from katod.formats.registry import open_format
 from katod.log import EventLog
@@ -16,10 +17,23 @@ from katod.record.ranges import head_metadata
 from katod.record.session import LiveOutput
 from katod.store.ledger import Ledger
 from katod.store.rows import OutputRow
-from katod.write.output import Known, Place, append, complete, detect_change, make, save_asset
+from katod.write.moved import find_moved
+from katod.write.output import (
+    Comparison,
+    Known,
+    Place,
+    append,
+    complete,
+    detect_change,
+    make,
+    owner_number,
+    save_asset,
+)  # fmt: skip
+from katod.write.root import mark_root
 
 _FIRST_RETRY: Final = 1.0
 _LONGEST_RETRY: Final = 300.0
+_MISSING: Final = "is missing: it may have been renamed or deleted"
 
 
 class Delivery:
@@ -31,25 +45,42 @@ class Delivery:
         self._written: dict[int, OutputRow] = {}
         self._parked: dict[int, float] = {}
         self._foreign: set[int] = set()
+        self._missed: dict[int, Literal["once", "gone"]] = {}  # outputs that were not at their path when last looked at
+        self.directory: Path | None = None  # the configured output directory
 
-    def check(self, output: LiveOutput) -> None:
-        """Before anything is printed, adopt changes by others and print a mark about them."""
+    def check(self, output: LiveOutput) -> bool:
+        """Before anything is printed, adopt changes by others and print a mark about them.
+
+        Return False, with the output parked, if its file is missing: an editor may be about to replace it.
+        """
         row = output.row
         if row.intent is not None:
-            return
+            return True
         if row.id in self._foreign:
             self._foreign.discard(row.id)
             output.printer.interrupt("edited")
         try:
             seen = detect_change(_place(row), _known(row))
         except OutputError:
-            return  # the append will fail for the same reason, and park it
-        if seen.change == "same":
-            return
+            return True  # the append will fail for the same reason, and park it
+        if seen.change == "gone" and self._missed.pop(row.id, None) != "gone":
+            self._miss(row)
+            return False
+        if seen.change != "same":
+            self._adopt_change(row, seen)
+            output.printer.interrupt("continued" if seen.change == "gone" else "edited")
+        return True
+
+    def _miss(self, row: OutputRow) -> None:
+        """Park an output that is missing for the first time."""
+        self._missed[row.id] = "once"
+        self.park(row, OutputError(_MISSING, path=row.path))
+
+    def _adopt_change(self, row: OutputRow, seen: Comparison) -> None:
         self._log.output_edited(str(row.path), seen.change)
         _adopt(row, seen.known)
         row.made = seen.change != "gone"
-        output.printer.interrupt("edited" if seen.change == "edited" else "continued")
+        row.reverted |= seen.change == "reverted"
 
     def save_assets(self, output: LiveOutput) -> None:
         """Write attachments before the text that links to them. A failed one is logged; its link stays."""
@@ -58,6 +89,7 @@ class Delivery:
             content = decoded(data)
             name = asset_name({"sha256": sha256(content).hexdigest(), "mediaType": media})
             try:
+                output.row.marker = output.row.marker or self._marker(output.row.root)
                 save_asset(_place(output.row), output.row.options.assets, name, content)
             except OutputError as error:
                 self._log.attachment_failed(str(error.path), error.what)
@@ -69,52 +101,118 @@ class Delivery:
         try:
             self._make(row)
             known = append(_place(row), row.intent)
+        except OutputReplaced:
+            return self.retry(row)  # in the file that has the name now
         except OutputError as error:
+            if self._has_new_directory(row):
+                return self.retry(row)  # it may have been moved there
             self.park(row, error)
             return False
         self._wrote(row, known)
         return True
 
     def retry(self, row: OutputRow) -> bool:
-        """Complete an intent that a failure or a crash may have left partly written; return whether it worked."""
+        """Complete an intent that a failure or a crash may have left partly written; return whether it worked.
+
+        An output that was missing before, and still is, is looked for; if it is nowhere, it is created again.
+        """
         self._parked.pop(row.id, None)
-        if row.intent is None:
+        if row.intent is None and row.id not in self._missed:
             return True
         try:
-            if detect_change(_place(row), _known(row)).change == "gone":
-                self._recreate(row, row.intent)
-            self._make(row)
-            known, foreign = complete(_place(row), _known(row), row.intent, row.bounds)
+            if not self._is_there(row) and not self._look_for(row):
+                return False
+            if row.intent is not None:
+                self._complete(row, row.intent)
         except OutputError as error:
             self.park(row, error)
             return False
+        return True
+
+    def _complete(self, row: OutputRow, intent: bytes) -> None:
+        """Write what the file lacks of an intent, in a new file if the old one is gone. Raises OutputError."""
+        if self._missed.pop(row.id, None):
+            intent = self._recreate(row, intent)
+        self._make(row)
+        known, foreign = complete(_place(row), _known(row), intent, row.bounds)
         self._log.output_recovered(str(row.path), foreign=foreign)
         if foreign:
             self._foreign.add(row.id)
         if row.problem:
             self._log.output_resumed(str(row.path))
         self._wrote(row, known)
+
+    def _is_there(self, row: OutputRow) -> bool:
+        """Return whether an output is at its path. Raises OutputError if its disk is not mounted."""
+        try:
+            seen = detect_change(_place(row), _known(row))
+        except OutputError:
+            self._missed.pop(row.id, None)
+            if not self._has_new_directory(row) or not self._follow(row):
+                raise
+            return True
+        row.reverted |= seen.change == "reverted"
+        if seen.change != "gone":
+            self._missed.pop(row.id, None)
+        return seen.change != "gone"
+
+    def _has_new_directory(self, row: OutputRow) -> bool:
+        """Return whether the directory of an output does not exist, and the settings name another one."""
+        return row.root != self.directory and not row.root.is_dir()
+
+    def _look_for(self, row: OutputRow) -> bool:
+        """Follow a missing output to where it was moved; return False if it was not missing before, and is parked."""
+        if row.committed and row.id not in self._missed:
+            self._miss(row)
+            return False
+        if self._follow(row):
+            self._missed.pop(row.id, None)
+        else:
+            self._missed[row.id] = "gone"
         return True
+
+    def _follow(self, row: OutputRow) -> bool:
+        """Change the path of an output to where it was moved; return whether it was found."""
+        directories = [Place(row.root, (), row.marker)] if row.marker else []
+        if self.directory and self.directory != row.root and self.directory.is_dir():
+            directories.append(Place(self.directory, (), self._marker(self.directory)))
+        found = find_moved(_place(row), _known(row), row.intent or b"", directories)
+        if found is None or self._ledger.output_at(found.path) is not None:
+            return False
+        self._log.output_moved(str(row.path), str(found.path))
+        row.root, row.path, row.marker = found.root, found.path, found.marker
+        with self._ledger.transaction():
+            self._ledger.save_output(row)
+        return True
+
+    def _marker(self, root: Path) -> str:
+        """Return the marker of a root, an empty string if it has none; the output directory gets one when first used.
+
+        A known marker is never created again: without it, the directory may be the place where a disk is missing.
+        """
+        known = self._ledger.marker_of(root)
+        return mark_root(root) if not known and root == self.directory else known
 
     def _make(self, row: OutputRow) -> None:
         """Create the file of a new output; the ledger knows it before anything is written to it."""
         if not row.ino:
-            _adopt(row, make(_place(row)))
+            row.marker = row.marker or self._marker(row.root)
+            _adopt(row, make(_place(row), owner_number(self._ledger.name)))
             with self._ledger.transaction():
                 self._ledger.save_output(row)
 
-    def _recreate(self, row: OutputRow, intent: bytes) -> None:
+    def _recreate(self, row: OutputRow, intent: bytes) -> bytes:
         """Continue an intent in a new file after the old one disappeared: after a head and a mark that says so."""
-        if not row.committed:  # nothing had been written, and its creation had not reached the disk
-            _adopt(row, Known())
-            return
-        printer = open_format(row.format, row.options)
-        metadata = head_metadata(row)
-        head = (printer.head(metadata, metadata.started) + printer.mark(Mark("continued"))).encode("utf-8", "replace")
-        row.intent = head + intent
-        row.bounds = [len(head), *(len(head) + end for end in row.bounds)]
-        self._log.output_edited(str(row.path), "gone")
+        if row.committed:  # otherwise nothing had been written, and its creation had not reached the disk
+            printer = open_format(row.format, row.options)
+            metadata = head_metadata(row)
+            text = printer.head(metadata, metadata.started) + printer.mark(Mark("continued"))
+            head = text.encode("utf-8", "replace")
+            row.intent = intent = head + intent
+            row.bounds = [len(head), *(len(head) + end for end in row.bounds)]
+            self._log.output_edited(str(row.path), "gone")
         _adopt(row, Known())
+        return intent
 
     def is_parked(self, output_id: int) -> bool:
         """Return whether an output is waiting to be retried."""
@@ -127,6 +225,7 @@ class Delivery:
     def forget(self, output_id: int) -> None:
         """Forget the state of an output whose step was undone; the ledger has the state before it."""
         self._parked.pop(output_id, None)
+        self._missed.pop(output_id, None)
         self._written.pop(output_id, None)
 
     def due(self, now: float) -> list[int]:
@@ -136,6 +235,10 @@ class Delivery:
     def next_retry(self) -> float | None:
         """Return when (monotonic) the next parked output is retried, None if none is parked."""
         return min(self._parked.values(), default=None)
+
+    def next_look(self) -> float | None:
+        """Return when (monotonic) the next missing output is looked for, None if none is missing."""
+        return min((at for output_id, at in self._parked.items() if output_id in self._missed), default=None)
 
     @property
     def unsettled(self) -> bool:
@@ -166,13 +269,21 @@ class Delivery:
         """Retry an output later, at growing intervals."""
         wait = pause(row.attempts, first=_FIRST_RETRY, longest=_LONGEST_RETRY)
         row.attempts += 1
-        row.problem = error.what
+        row.problem = f"{error.what} ({error.hint})" if error.hint else error.what
         self._parked[row.id] = time.monotonic() + wait
         self._log.output_parked(str(row.path), error.what, wait)
 
 
+def is_reverted(row: OutputRow) -> bool:
+    """Return whether an older copy was saved over an output since katod last looked at it."""
+    try:
+        return detect_change(_place(row), _known(row)).change == "reverted"
+    except OutputError:
+        return False
+
+
 def _place(row: OutputRow) -> Place:
-    return Place(row.root, row.parts)
+    return Place(row.root, row.parts, row.marker)
 
 
 def _known(row: OutputRow) -> Known:

@@ -15,6 +15,8 @@ from katod.record.policy import Policy
 from katod.slug import slug
 from katod.store.ledger import Ledger
 from katod.store.rows import OutputRow, SessionRow
+from katod.write.moved import find_moved
+from katod.write.output import Known, Place
 from katod.write.safe import examine
 
 _MOST_NUMBERS: Final = 1000
@@ -32,7 +34,7 @@ class OutputNaming:
         """Return where outputs of a session may be created."""
         output = self.policy.settings.output
         return TargetScope(
-            output=Path(output.directory).expanduser(),
+            output=self.policy.output_directory,
             project=Path(metadata.cwd) if metadata.cwd else None,
             project_folder=self._folder(metadata.cwd),
             allowed=tuple(Path(root).expanduser() for root in output.allowed_roots),
@@ -83,6 +85,14 @@ class OutputNaming:
         if row is not None or examine(target.root, target.parts) == "taken":
             raise TargetRefused("the file already exists", path=target.path, hint="choose another name")
         return None
+
+    def is_abandoned(self, row: OutputRow) -> bool:
+        """Return whether an output is in a directory that no longer exists, and that the settings no longer name."""
+        directory = self.policy.output_directory
+        if row.root == directory or row.root.is_dir():
+            return False
+        place, known = Place(row.root, row.parts), Known(row.dev, row.ino, row.committed, row.tail)
+        return find_moved(place, known, row.intent or b"", [Place(directory, ())]) is None
 
     def make(self, session: SessionRow, target: Target, metadata: SessionMetadata) -> OutputRow:
         """Store a new output with its options and head fixed, and the folder of its project permanently."""

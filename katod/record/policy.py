@@ -25,6 +25,11 @@ class Policy:
         zone = settings.output.time_zone
         return cls(settings, protected, local_zone() if zone == "local" else zone, Path.home())
 
+    @property
+    def output_directory(self) -> Path:
+        """The output directory."""
+        return Path(self.settings.output.directory).expanduser()
+
     def excludes(self, cwd: str) -> bool:
         """Return whether a project is never recorded."""
         return self._matches(self.settings.recording.exclude, cwd)

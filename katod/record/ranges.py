@@ -84,6 +84,10 @@ class RangePrinter:
         if kind == "continued":
             self.headed = False
 
+    def restored(self) -> str:
+        """Return the mark above events that were missing and are printed again; the next one gets a heading."""
+        return self._take_pending() + self._format.mark(Mark("restored"))
+
     def missing(self, metadata: SessionMetadata) -> str:
         """Return the mark of an output that ends before its last range does: the session no longer has the rest."""
         return self._head(metadata, "") + (self._take_pending() or self._format.mark(Mark("gap")))

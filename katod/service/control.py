@@ -5,7 +5,7 @@ import os
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Final, cast, get_args
+from typing import Any, Final, Literal, cast, get_args
 from uuid import uuid4
 
 import orjson
@@ -14,7 +14,8 @@ from katod.model import Command, SessionKey, Word
 from katod.smallfile import read_small
 
 FOLDER: Final = "requests"
-_WORDS: Final = get_args(Word)
+RESTORE: Final = "restore"  # append what is missing of an output
+_WORDS: Final = (*get_args(Word), RESTORE)
 _SUFFIX: Final = ".request"
 _ANSWER: Final = ".answer"
 _LARGEST: Final = 64 * 1024
@@ -22,10 +23,10 @@ _LARGEST: Final = 64 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One command for a session, and when it was requested."""
+    """One command for a session, and when it was requested. To restore an output, `name` is its number."""
 
     session: tuple[str, str, str]
-    word: Word
+    word: Word | Literal["restore"]
     name: str
     time: str
 
@@ -35,9 +36,9 @@ class Request:
         return SessionKey(*self.session)
 
     @property
-    def command(self) -> Command:
-        """The command, as if typed in the chat."""
-        return Command(self.word, self.name)
+    def command(self) -> Command | None:
+        """The command, as if typed in the chat; None for what cannot be typed there."""
+        return None if self.word == RESTORE else Command(self.word, self.name)
 
 
 def enqueue(state: Path, request: Request) -> Path:
@@ -106,7 +107,7 @@ def _parse(data: bytes) -> Request | None:
         row: dict[str, Any] = orjson.loads(data)
         agent, session, subagent = row["session"]
         word = row["word"]
-        if word not in _WORDS:
+        if word not in _WORDS or (word == RESTORE and not str(row["name"]).isdecimal()):
             return None
         return Request((str(agent), str(session), str(subagent)), cast("Any", word), str(row["name"]), str(row["time"]))
     except (ValueError, KeyError, TypeError):

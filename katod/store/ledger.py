@@ -110,6 +110,11 @@ class Ledger:
         connection = integrity.connect_read_only(path)
         return None if connection is None else cls(connection)
 
+    @property
+    def name(self) -> str:
+        """A name that no other ledger on this machine has: the path of its file."""
+        return str(self.db.execute("PRAGMA database_list").fetchone()[2])
+
     def close(self) -> None:
         """Close the file."""
         self.db.close()
@@ -218,6 +223,12 @@ class Ledger:
         """Return the output with this path, without its ranges; None if katod created none there."""
         row = self.db.execute(f"{OUTPUTS.select} WHERE path = ?", (str(path),)).fetchone()
         return OUTPUTS.read(row) if row else None
+
+    def marker_of(self, root: Path) -> str:
+        """Return the name of the marker that katod knows in a root, an empty string if it knows none."""
+        query = "SELECT marker FROM outputs WHERE root = ? AND marker != '' ORDER BY id DESC LIMIT 1"
+        row = self.db.execute(query, (str(root),)).fetchone()
+        return str(row[0]) if row else ""
 
     def busy_sessions(self) -> list[int]:
         """Return the sessions with an open output, an intent or an output catching up, or to be auto-recorded."""

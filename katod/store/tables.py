@@ -188,9 +188,7 @@ def _build_dataclass(cls: type, names: frozenset[str], value: dict[str, Any]) ->
 
 SESSIONS: Final = Table("sessions", SessionRow, fixed=("key",))
 SOURCES: Final = Table("sources", SourceRow, index="session", fixed=("session", "identity", "history", "since_ns"))
-OUTPUTS: Final = Table(
-    "outputs", OutputRow, index="session", fixed=("session", "root", "path", "format", "options", "head")
-)
+OUTPUTS: Final = Table("outputs", OutputRow, index="session", fixed=("session", "format", "options", "head"))
 RANGES: Final = Table("ranges", Range, index="output")
 REFUSALS: Final = Table("refusals", RefusalRow)
 NEAR_MISSES: Final = Table("near_misses", NearMissRow)

@@ -3,18 +3,21 @@
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from fcntl import LOCK_EX, LOCK_NB, flock
 from hashlib import blake2b
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
-from katod.errors import OutputError, TargetRefused
+from katod.errors import OutputError, OutputReplaced, TargetRefused
 from katod.model import signed
 from katod.write.recover import plan
+from katod.write.root import require_root
 from katod.write.safe import open_file, open_parent
 
 TAIL_SIZE: Final = 1024
 NEAR_TAIL_SIZE: Final = 64
+_CLAIMS: Final = range(400_000_000, 1_000_000_000, 2)  # times between 1982 and 2001, as coarse as FAT stores them
 _LOOK_BACK: Final = 16 * 1024 * 1024
 _LOOK_AROUND: Final = 2 * 1024 * 1024
 # Not every platform has fdatasync (macOS does not); fsync does the same and more.
@@ -22,10 +25,11 @@ _sync = getattr(os, "fdatasync", os.fsync)
 
 
 class Place(NamedTuple):
-    """Where an output is: below `root`, through `parts`."""
+    """Where an output is: below `root`, through `parts`. `marker` is the file that must be in the root, if any."""
 
     root: Path
     parts: tuple[str, ...]
+    marker: str = ""
 
     @property
     def path(self) -> Path:
@@ -42,7 +46,8 @@ class Known(NamedTuple):
     tail: str = ""
 
 
-Change = Literal["same", "edited", "gone"]
+# `reverted`: edited, and what katod wrote last is nowhere in it, as after an editor saved an older copy.
+Change = Literal["same", "edited", "reverted", "gone"]
 
 
 class Comparison(NamedTuple):
@@ -53,7 +58,7 @@ class Comparison(NamedTuple):
 
 
 def detect_change(place: Place, known: Known) -> Comparison:
-    """Compare an output with its known state. Raises OutputError if it cannot be opened.
+    """Compare an output with its known state. Raises OutputError if it cannot be opened, or its disk is not mounted.
 
     An edited output is adopted: `known` is its present state.
     """
@@ -63,29 +68,67 @@ def detect_change(place: Place, known: Known) -> Comparison:
         with _opened(place, create=False) as fd:
             return _compare_open(fd, known)
     except FileNotFoundError:
+        require_root(place.path, place.root, place.marker, dev=known.dev)
         return Comparison("gone", Known())
 
 
-def make(place: Place) -> Known:
-    """Create an output, or adopt an empty file with that name. Raises OutputError if any other file has the name.
+def make(place: Place, owner: int) -> Known:
+    """Create an output, or claim an empty file with that name. Raises OutputError if any other file has the name.
 
     The ledger stores the inode before anything is written. After a crash the content is therefore known to be katod's,
-    however little was written, and whoever else wrote to the file.
+    however little was written, and whoever else wrote to the file. `owner`, from `owner_number`, tells other katods
+    that an empty file is taken.
     """
     try:
         with _opened(place, create=True) as fd:
-            return _known(fd)
+            return _claim(fd, place, owner)
     except FileExistsError:
-        return _take_empty(place)
+        pass
+    try:
+        with _opened(place, create=False) as fd:
+            return _claim(fd, place, owner)
+    except FileNotFoundError:
+        raise _gone(place) from None
+
+
+def owner_number(name: str) -> int:
+    """Return the number of the katod whose ledger has this name: a time in seconds before there was a katod."""
+    return _CLAIMS[int.from_bytes(blake2b(name.encode(), digest_size=8).digest()) % len(_CLAIMS)]
+
+
+def _claim(fd: int, place: Place, owner: int) -> Known:
+    """Claim an empty file, for which its modification time is used: nothing may be written to it yet."""
+    _lock(fd)  # until it is closed, so that only one katod claims it
+    status = os.fstat(fd)
+    if status.st_size or _is_claimed(status, owner):
+        raise OutputError("a different file already exists here", path=place.path, hint="move or rename it")
+    os.utime(fd, (owner, owner))
+    return _known(fd)
+
+
+def _lock(fd: int) -> None:
+    """Lock a file, where its file system can. Raises OSError if another program has locked it."""
+    try:
+        flock(fd, LOCK_EX | LOCK_NB)
+    except BlockingIOError:
+        raise
+    except OSError:
+        pass  # no locks here
+
+
+def _is_claimed(status: os.stat_result, owner: int) -> bool:
+    """Return whether another katod is about to write to an empty file."""
+    return int(status.st_mtime) in _CLAIMS and int(status.st_mtime) != owner
 
 
 def append(place: Place, data: bytes) -> Known:
     """Append all of `data` and sync it to disk; return the state of the output afterwards.
 
-    Whatever else the file contains is left alone: the data is written after it. Raises OutputError.
+    Whatever else the file contains is left alone: the data is written after it. Raises OutputError; OutputReplaced if
+    the name does not lead to this file by then.
     """
     try:
-        with _opened(place, create=False) as fd:
+        with _opened(place, create=False, writes=True) as fd:
             if _ends_mid_line(fd):
                 data = b"\n" + data
             _write(fd, data, place.path)
@@ -97,10 +140,11 @@ def append(place: Place, data: bytes) -> Known:
 def complete(place: Place, known: Known, intent: bytes, bounds: list[int]) -> tuple[Known, bool]:
     """Complete an intent that may have been partly written.
 
-    Returns the output's state afterwards, and whether the file also contains other text. Raises OutputError.
+    Returns the output's state afterwards, and whether the file also contains other text. Raises OutputError;
+    OutputReplaced if the name does not lead to this file by then.
     """
     try:
-        with _opened(place, create=False) as fd:
+        with _opened(place, create=False, writes=True) as fd:
             size = os.fstat(fd).st_size
             start = _committed_end(fd, size, known)
             anchored = start is not None
@@ -117,29 +161,35 @@ def complete(place: Place, known: Known, intent: bytes, bounds: list[int]) -> tu
         raise _gone(place) from None
 
 
+def ends_as_known(place: Place, known: Known, intent: bytes, *, edited: bool) -> bool:
+    """Return whether a file has what katod wrote last; if that is nothing, whether it begins as the intent does.
+
+    An `edited` file may have it anywhere, any other one only where it was written. Raises OutputError if it cannot be
+    opened.
+    """
+    try:
+        with _opened(place, create=False) as fd:
+            size = os.fstat(fd).st_size
+            if not known.size:
+                return bool(intent) and intent.startswith(os.pread(fd, len(intent), 0))
+            there = size >= known.size and _is_tail(fd, known.size, known.tail)
+            return there or (edited and not _is_reverted(fd, size, known))
+    except FileNotFoundError:
+        raise _gone(place) from None
+
+
 def save_asset(place: Place, folder: str, name: str, content: bytes) -> None:
     """Save an attachment beside an output under its hash, or complete one that a crash cut short.
 
     Raises OutputError.
     """
-    there = Place(place.root, (*place.parts[:-1], folder, name))
+    there = place._replace(parts=(*place.parts[:-1], folder, name))
     try:
         with _opened(there, create=True) as fd:
             _write(fd, content, there.path)
     except FileExistsError:
         with _opened(there, create=False) as fd:
             _write(fd, content[os.fstat(fd).st_size :], there.path)
-
-
-def _take_empty(place: Place) -> Known:
-    """Adopt an empty file that already has the name; any other file is not katod's."""
-    try:
-        with _opened(place, create=False) as fd:
-            if os.fstat(fd).st_size:
-                raise OutputError("a different file already exists here", path=place.path, hint="move or rename it")
-            return _known(fd)
-    except FileNotFoundError:
-        raise _gone(place) from None
 
 
 def _committed_end(fd: int, size: int, known: Known) -> int | None:
@@ -152,13 +202,31 @@ def _committed_end(fd: int, size: int, known: Known) -> int | None:
         return known.size
     begin = max(0, size - _LOOK_AROUND)
     data = os.pread(fd, size - begin, begin)
-    far, near, line = [*known.tail.split("."), "", ""][:3]
+    far, near, line = _hashes(known)
     found = list(islice(_ends_like(data, far, min(known.size, TAIL_SIZE)), 1))
     for close in (_ends_like(data, near, min(known.size, NEAR_TAIL_SIZE)), _lines_like(data, line)):
         found = found or list(islice(close, 2))
         if len(found) == 1:
             return begin + found[0]
     return None
+
+
+def _is_reverted(fd: int, size: int, known: Known) -> bool:
+    """Return whether the last bytes that katod wrote are nowhere in the file. A line alone could be there by chance."""
+    if not known.size or (size >= known.size and _is_tail(fd, known.size, known.tail)):
+        return False
+    begin = max(0, size - _LOOK_AROUND)
+    data = os.pread(fd, size - begin, begin)
+    far, near, _ = _hashes(known)
+    ends = chain(
+        _ends_like(data, far, min(known.size, TAIL_SIZE)), _ends_like(data, near, min(known.size, NEAR_TAIL_SIZE))
+    )
+    return next(ends, None) is None
+
+
+def _hashes(known: Known) -> list[str]:
+    """Return the hashes of an output's end, empty for those that an older version did not store."""
+    return [*known.tail.split("."), "", ""][:3]
 
 
 def _ends_like(data: bytes, digest: str, length: int) -> Iterator[int]:
@@ -188,25 +256,31 @@ def _ends(data: bytes) -> Iterator[int]:
             yield at
 
 
-def _gone(place: Place) -> OutputError:
-    return OutputError("no longer exists", path=place.path)
+def _gone(place: Place) -> OutputReplaced:
+    return OutputReplaced("no longer exists", path=place.path)
 
 
 @contextmanager
-def _opened(place: Place, *, create: bool) -> Iterator[int]:
-    """Open an output. Whether it exists passes through; any other failure becomes an OutputError with the path."""
+def _opened(place: Place, *, create: bool, writes: bool = False) -> Iterator[int]:
+    """Open an output. Whether it exists passes through; any other failure becomes an OutputError with the path.
+
+    `writes` checks afterwards that the name still leads to this file.
+    """
     try:
-        with open_parent(place.root, place.parts, make=create) as parent:
+        with open_parent(place.root, place.parts, make=create, marker=place.marker) as parent:
             fd = open_file(parent, place.parts[-1], create=create)
             try:
                 if create:
                     os.fsync(parent)
                 yield fd
+                if writes:
+                    _require_name(parent, place, fd)
             finally:
                 os.close(fd)
     except FileNotFoundError:
+        require_root(place.path, place.root, place.marker)
         if create:
-            raise OutputError("its directory no longer exists", path=place.path, hint="is the disk mounted?") from None
+            raise OutputError("its directory no longer exists", path=place.path) from None
         raise
     except FileExistsError:
         raise
@@ -216,12 +290,18 @@ def _opened(place: Place, *, create: bool) -> Iterator[int]:
         raise OutputError(f"cannot be written: {error.strerror}", path=place.path) from error
 
 
+def _require_name(parent: int, place: Place, fd: int) -> None:
+    """Raise OutputReplaced unless the output's name leads to the open file."""
+    there = os.stat(place.parts[-1], dir_fd=parent, follow_symlinks=False)
+    if not os.path.samestat(there, os.fstat(fd)):
+        raise OutputReplaced("was replaced while katod wrote to it", path=place.path)
+
+
 def _compare_open(fd: int, known: Known) -> Comparison:
     status = os.fstat(fd)
-    now = Known(signed(status.st_dev), signed(status.st_ino), status.st_size, known.tail)
-    if now == known and _is_tail(fd, known.size, known.tail):
-        return Comparison("same", known)
-    return Comparison("edited", _known(fd))
+    if (signed(status.st_ino), status.st_size) == (known.ino, known.size) and _is_tail(fd, known.size, known.tail):
+        return Comparison("same", known)  # whatever the device is called now: its number may change with a restart
+    return Comparison("reverted" if _is_reverted(fd, status.st_size, known) else "edited", _known(fd))
 
 
 def _ends_mid_line(fd: int) -> bool:

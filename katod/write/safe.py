@@ -22,12 +22,15 @@ PRIVATE_FILE: Final = 0o600
 
 
 @contextmanager
-def open_parent(root: Path, parts: tuple[str, ...], *, make: bool) -> Iterator[int]:
-    """Yield a descriptor of the folder of the last part. Raises OSError, or TargetRefused for links."""
-    if make:
-        _make_root(root)
+def open_parent(root: Path, parts: tuple[str, ...], *, make: bool, marker: str = "") -> Iterator[int]:
+    """Yield a descriptor of the folder of the last part. Raises OSError, or TargetRefused for links.
+
+    `make` creates missing folders below the root. The root itself must exist and contain the marker, if one is given.
+    """
     fd = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
+        if marker:
+            os.stat(marker, dir_fd=fd, follow_symlinks=False)
         for part in parts[:-1]:
             fd = _step(fd, part, make=make)
         yield fd
@@ -35,8 +38,8 @@ def open_parent(root: Path, parts: tuple[str, ...], *, make: bool) -> Iterator[i
         os.close(fd)
 
 
-def _make_root(root: Path) -> None:
-    """Create a root and its missing parents, each synced before the next."""
+def make_root(root: Path) -> None:
+    """Create a root and its missing parents, each synced before the next. Raises OSError."""
     missing = [folder for folder in (root, *root.parents) if not folder.exists()]
     for folder in reversed(missing):
         folder.mkdir(mode=PRIVATE_DIRECTORY, exist_ok=True)

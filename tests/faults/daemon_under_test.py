@@ -1,10 +1,12 @@
 """`katod run` that shows its current window in one byte of a shared file and is otherwise unchanged.
 
-Usage: `python daemon_under_test.py WINDOW LOCK`. Each window is prolonged a little, and an append is written in
+Usage: `python daemon_under_test.py WINDOW LOCK`. The file's second byte says whether the disk of the outputs is full.
+Each window is prolonged a little, and an append is written in
 pieces with pauses between them, so that a kill can hit any point. The kernel never interleaves two appends; here
 the lock file provides this guarantee.
 """
 
+import errno
 import fcntl
 import mmap
 import os
@@ -36,7 +38,7 @@ class Window:
 
     def __init__(self, path):
         with open(path, "r+b") as file:
-            self._byte = mmap.mmap(file.fileno(), 1)
+            self._byte = mmap.mmap(file.fileno(), 2)
 
     def show(self, value, pause=PAUSE):
         self._byte[0] = value
@@ -46,6 +48,10 @@ class Window:
     @property
     def now(self):
         return self._byte[0]
+
+    @property
+    def full(self):
+        return self._byte[1] != 0
 
 
 class Pieces:
@@ -62,12 +68,14 @@ class Pieces:
         self._window.show(INSIDE)
         bounds = sorted(random.randrange(len(data) + 1) for _ in range(random.randint(0, 5)))
         at = 0
-        for end in [*bounds, len(data)]:
+        for end in bounds if self._window.full else [*bounds, len(data)]:
             while at < end:
                 at += os.write(fd, data[at:end])
             time.sleep(PAUSE)
         self._window.show(APPENDED, 0)
         fcntl.flock(self._lock, fcntl.LOCK_UN)
+        if self._window.full:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         return len(data)
 
 

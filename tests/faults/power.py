@@ -56,7 +56,7 @@ class Disk:
             self.synced(path)
 
     def _outputs(self):
-        return [path for path in self._folder.rglob("*") if path.is_file()]
+        return [path for path in self._folder.rglob("[!.]*") if path.is_file()]
 
     def synced(self, path):
         """Record that the current content of a file is safely on the disk."""

@@ -44,9 +44,9 @@ def tree(*folders):
 
 
 def files(world):
-    """Return all files except those of the ledger, which come and go."""
+    """Return all files except those of the ledger, which come and go, and the marker of the output directory."""
     found = (path for path in world.home.parent.rglob("*") if path.is_file())
-    return {path for path in found if not path.name.startswith("ledger.db")}
+    return {path for path in found if not path.name.startswith(("ledger.db", ".katod-"))}
 
 
 def record(world, name):

@@ -102,6 +102,7 @@ class Behind:
         self.session = parts.load(self.source)
         self.events = parts.read(self.session, self.source)
         self.delivery = Delivery(parts.ledger, parts.log)
+        self.delivery.directory = parts.world.out
         self.catch_up = CatchUp(parts.ledger, parts.catalog, parts.log, self.delivery)
         self.row = parts.output(self.session)
         self.row.ranges += ranges or [Range("")]

@@ -4,7 +4,7 @@ from unittest import mock
 
 import pytest
 
-from katod.errors import OutputError
+from katod.errors import OutputError, OutputReplaced
 from katod.model import Range
 from katod.record import delivery as module
 from katod.record.delivery import Delivery
@@ -23,6 +23,7 @@ class Desk:
         for name in ("append", "complete"):
             monkeypatch.setattr(module, name, self._wrapped(getattr(module, name)))
         self.delivery = Delivery(parts.ledger, parts.log)
+        self.delivery.directory = parts.world.out
         parts.world.claude().append(Claude().user("the title"))
         source = parts.source()
         session = parts.load(source)
@@ -112,7 +113,7 @@ def test_another_file_of_the_name_is_left_alone(desk):
     desk.path.parent.mkdir(parents=True)
     desk.path.write_text("dear diary")
     assert not desk.write("one\n")
-    assert desk.row.problem == "a different file already exists here"
+    assert desk.row.problem == "a different file already exists here (move or rename it)"
     desk.path.rename(desk.path.with_name("mine.md"))
     assert desk.delivery.retry(desk.row)
     assert desk.path.read_text() == "one\n"
@@ -213,6 +214,7 @@ def test_an_intent_whose_file_went_away_begins_the_next_one(desk):
     desk.write("one\n")
     desk.row.intent, desk.row.bounds = b"two\nthree\n", [4, 10]
     desk.path.unlink()
+    assert not desk.delivery.retry(desk.row)
     with mock.patch.object(module, "complete", wraps=module.complete) as complete:
         assert desk.delivery.retry(desk.row)
     text = desk.path.read_text()
@@ -252,16 +254,19 @@ def test_an_edited_output_is_adopted_with_a_mark(desk):
     assert "changed by hand" in desk.printed()
     assert (desk.row.committed, desk.row.made) == (13, True)
     assert desk.printed() == ""
-    assert desk.parts.said("output.edited") == [{"output": str(desk.path), "change": "edited"}]
+    assert desk.parts.said("output.edited") == [{"output": str(desk.path), "change": "reverted"}]
 
 
 def test_a_deleted_output_is_begun_again(desk):
-    """The new file gets a head, and a mark that the old one is gone."""
+    """A file that is still missing at the retry is begun again with a head, and a mark that the old one is gone."""
     desk.write("one\n")
     desk.path.unlink()
     live = LiveOutput(desk.row)
     live.printer.headed = True
-    desk.delivery.check(live)
+    assert not desk.delivery.check(live)
+    assert desk.delivery.is_parked(desk.row.id)
+    assert desk.delivery.retry(desk.row)
+    assert desk.delivery.check(live)
     assert "gone" in live.printer.state()["pending"]
     assert (live.printer.headed, desk.row.made, desk.row.ino) == (False, False, 0)
 
@@ -283,6 +288,67 @@ def test_an_output_that_cannot_be_opened_is_left_to_the_append(desk):
     assert desk.printed() == ""
     assert not desk.write("two\n")
     assert "not a regular file" in desk.row.problem or "symbolic link" in desk.row.problem
+
+
+# -- missing, renamed ---------------------------------------------------------------------------------
+
+
+def test_a_renamed_output_is_stored_with_its_new_path(desk):
+    """At the retry, the ledger knows the new path before anything is written there, and the log has both."""
+    desk.write("one\n")
+    path = desk.path.rename(desk.path.with_name("mine.md"))
+    assert not desk.delivery.check(LiveOutput(desk.row))
+    assert desk.row.problem == "is missing: it may have been renamed or deleted"
+    assert desk.delivery.next_look() == desk.delivery.next_retry() == 1001.0
+    assert desk.delivery.retry(desk.row)
+    assert (desk.stored().path, desk.stored().root) == (path, desk.parts.world.out)
+    assert desk.parts.said("output.moved") == [{"output": str(desk.path), "path": str(path)}]
+    assert desk.delivery.next_look() is None
+    assert desk.write("two\n")
+    assert path.read_text() == "one\ntwo\n"
+
+
+def test_the_output_of_another_recording_is_not_followed(desk):
+    """If a person exchanged the names of two transcripts, neither is written to the other."""
+    desk.write("one\n")
+    other = desk.path.rename(desk.path.with_name("mine.md"))
+    stored = desk.row.path
+    desk.row.path = other
+    desk.parts.ledger.save_output(desk.row)
+    desk.row.path = stored
+    assert not desk.delivery.check(LiveOutput(desk.row))
+    assert desk.delivery.retry(desk.row)
+    assert desk.row.path == stored
+    assert desk.parts.said("output.moved") == []
+
+
+def test_an_output_directory_is_marked_once_and_not_created_again(desk):
+    """The first output of a directory stores the marker; later ones need it."""
+    desk.write("one\n")
+    [marker] = [path.name for path in desk.parts.world.out.iterdir() if path.is_file()]
+    assert desk.stored().marker == desk.parts.ledger.marker_of(desk.parts.world.out) == marker
+    desk.path.unlink()
+    (desk.parts.world.out / marker).unlink()
+    assert not desk.write("two\n")
+    assert "is not the directory that katod wrote to" in desk.row.problem
+    assert not desk.path.exists()
+
+
+def test_an_append_to_a_replaced_file_is_completed_at_once(desk, monkeypatch):
+    """The output is not parked: the intent is written to the file that has the name now."""
+    desk.write("one\n")
+
+    def replaced(place, _):
+        fresh = place.path.with_name("fresh")
+        fresh.write_text("one\nmy note\n")
+        fresh.replace(place.path)
+        raise OutputReplaced("was replaced while katod wrote to it", path=place.path)
+
+    with monkeypatch.context() as late:
+        late.setattr(module, "append", replaced)
+        assert desk.write("two\n")
+    assert desk.path.read_text() == "one\nmy note\ntwo\n"
+    assert desk.printed() != ""
 
 
 # -- attachments -------------------------------------------------------------------------------------

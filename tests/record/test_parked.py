@@ -247,7 +247,8 @@ def test_an_output_deleted_while_words_wait_for_it_is_begun_anew(world, monkeypa
         source.append(make.says("two"))
         run.turn()
     assert not path.exists()
-    run.turn(later=1000)
+    run.turn(later=1000)  # it is still missing
+    run.turn(later=2000)
     source.append(make.says("three"))
     run.turn()
     run.stop()

@@ -55,10 +55,7 @@ def test_the_status_names_the_version_that_is_not_understood(world: World) -> No
     world.claude().append(Claude().user("hello", version="9.0.0"), *[STRANGE] * 60)
     world.once()
     [problem] = world.status()["problems"]
-    assert (
-        problem["problem"]
-        == "60 of 62 records of claude 9.0.0 are not understood: katod may be too old for this version"
-    )
+    assert problem["problem"] == "60 of 62 records of claude 9.0.0 are not understood: katod may be too old for it"
 
 
 @pytest.mark.parametrize(

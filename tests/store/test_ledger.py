@@ -47,7 +47,7 @@ LOOK_UPS = {
     "roots": (), "session": (1,), "sessions": (), "find_session": (SessionKey("codex", "unknown"),),
     "sources": (SourceRow,), "sources_of": (1,), "outputs": (), "output_at": (Path("/out/unknown"),),
     "busy_sessions": (), "place": (1, 7), "places": (1,), "is_applied": ("unknown",), "refusals": (),
-    "project_folder": ("app", "/home/other/app"), "read_all": (),
+    "project_folder": ("app", "/home/other/app"), "read_all": (), "marker_of": (Path("/out"),),
 }  # fmt: skip
 WRITERS = {
     "save_root", "add_session", "save_session", "add_near_misses", "save_sample", "add_source", "save_source", "add_output",

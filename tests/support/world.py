@@ -156,8 +156,8 @@ class World:
             ledger.close()
 
     def files(self) -> list[Path]:
-        """Return every file below the output directory."""
-        return [path for path in sorted(self.out.rglob("*")) if path.is_file()]
+        """Return every file below the output directory, except its marker."""
+        return [path for path in sorted(self.out.rglob("[!.]*")) if path.is_file()]
 
     def contents(self) -> dict[str, bytes]:
         """Return the content of each output file, by name."""

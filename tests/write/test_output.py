@@ -7,10 +7,11 @@ from contextlib import contextmanager
 
 import pytest
 
-from katod.errors import OutputError
+from katod.errors import OutputError, OutputReplaced
 from katod.write import output
-from katod.write.output import Known, Place, append, complete, detect_change, make, save_asset
+from katod.write.output import Known, Place, append, complete, detect_change, make, owner_number, save_asset
 
+OWNER = owner_number("/state/ledger.db")
 EVENTS = [b"---\ntitle: x\n---\n", b"\n## User\n\nhello\n", b"\n- `Read` a.md\n"]
 INTENT = b"".join(EVENTS)
 BOUNDS = [len(b"".join(EVENTS[: n + 1])) for n in range(len(EVENTS))]
@@ -21,12 +22,13 @@ pytestmark = pytest.mark.usefixtures("no_descriptor_is_left")
 
 @pytest.fixture
 def place(tmp_path):
+    (tmp_path / "out").mkdir()
     return Place(tmp_path / "out", ("app", "auth.md"))
 
 
 def append_new(place, data):
     """Create an output and append to it."""
-    make(place)
+    make(place, OWNER)
     return append(place, data)
 
 
@@ -129,6 +131,18 @@ def test_empty_file_is_taken(place):
     assert (place.path.read_bytes(), known.size) == (INTENT, len(INTENT))
 
 
+def test_a_file_that_another_katod_is_about_to_write_to_is_not_taken(place):
+    """Of two katods that create the same output, one gets it; after a crash it still has it, although it is empty."""
+    other = owner_number("/elsewhere/ledger.db")
+    known = make(place, OWNER)
+    with pytest.raises(OutputError, match="a different file"):
+        make(place, other)
+    assert make(place, OWNER) == known
+    append(place, INTENT)
+    with pytest.raises(OutputError, match="a different file"):
+        make(place, other)
+
+
 def test_output_deleted_since_the_look_is_an_output_error(place):
     """A file deleted between check and append is an `OutputError`, so the append can be retried."""
     append_new(place, INTENT)
@@ -152,7 +166,6 @@ def test_odd_file_is_refused_as_an_output_error(place, kind, tmp_path):
     precious.write_bytes(b"precious")
     if kind == "linked folder":
         (tmp_path / "elsewhere").mkdir()
-        place.root.mkdir()
         place.path.parent.symlink_to(tmp_path / "elsewhere")
     else:
         place.path.parent.mkdir(parents=True)
@@ -163,7 +176,7 @@ def test_odd_file_is_refused_as_an_output_error(place, kind, tmp_path):
             {"fifo": os.mkfifo, "directory": os.mkdir}[kind](place.path)
     known = Known(1, 1, 1, "x")
     acts = (
-        lambda: make(place),
+        lambda: make(place, OWNER),
         lambda: append(place, INTENT),
         lambda: complete(place, known, INTENT, BOUNDS),
     )
@@ -182,13 +195,23 @@ def test_output_that_was_never_made_is_the_same(place):
     assert detect_change(place, Known()) == ("same", Known())
 
 
-@pytest.mark.parametrize("data", [INTENT + b"note\n", INTENT[:-3], INTENT.replace(b"hello", b"HELLO"), b"x\n", b""])
+@pytest.mark.parametrize("data", [INTENT + b"note\n", b"note\n" + INTENT, b"x\n" + INTENT[-64:]])
 def test_edited_output_is_adopted(place, data):
     """A longer, shorter or changed file is adopted with its current content."""
     known = append_new(place, INTENT)
     put(place, data)
     seen = detect_change(place, known)
     assert (seen.change, seen.known.size) == ("edited", len(data))
+    assert detect_change(place, seen.known).change == "same"
+
+
+@pytest.mark.parametrize("data", [EVENTS[0] + EVENTS[1], INTENT[:-3], INTENT.replace(b"a.md", b"b.md"), b"x\n", b""])
+def test_an_output_without_what_was_written_last_is_reverted(place, data):
+    """A file that lacks its last bytes, as an older copy that an editor saved does, is told from other edits."""
+    known = append_new(place, INTENT)
+    put(place, data)
+    seen = detect_change(place, known)
+    assert (seen.change, seen.known.size) == ("reverted", len(data))
     assert detect_change(place, seen.known).change == "same"
 
 
@@ -200,13 +223,57 @@ def test_replaced_file_is_edited(place):
     assert detect_change(place, known).change == "edited"
 
 
-@pytest.mark.parametrize("lost", ["file", "folder", "root"])
+@pytest.mark.parametrize("lost", ["file", "folder"])
 def test_lost_output_is_gone(place, lost):
-    """If the file, its folder or the root is missing, the output is gone and its known state is reset."""
+    """If the file or its folder is missing, the output is gone and its known state is reset."""
     known = append_new(place, INTENT)
-    path = {"file": place.path, "folder": place.path.parent, "root": place.root}[lost]
-    path.rename(place.root.parent / "moved")
+    path = {"file": place.path, "folder": place.path.parent}[lost]
+    path.rename(place.root / "moved")
     assert detect_change(place, known) == ("gone", Known())
+
+
+def test_an_output_on_a_device_of_another_number_is_the_same(place):
+    """The number of a device may change with a restart and says nothing by itself."""
+    known = append_new(place, INTENT)._replace(dev=1)
+    assert detect_change(place, known).change == "same"
+
+
+# -- files that are replaced, roots that are missing ---------------------------------------------------
+
+
+@pytest.mark.parametrize("act", ["append", "complete"])
+def test_a_file_that_is_replaced_before_the_sync_ends_is_noticed(place, monkeypatch, act):
+    """The bytes went to a file that no longer has the name, so the append is not done."""
+    known = append_new(place, b"before\n")
+    sync = output._sync
+
+    def late(fd):
+        sync(fd)
+        fresh = place.path.with_name("fresh")
+        fresh.write_bytes(b"before\nmy note\n")
+        fresh.replace(place.path)
+
+    monkeypatch.setattr(output, "_sync", late)
+    with pytest.raises(OutputReplaced):
+        append(place, INTENT) if act == "append" else complete(place, known, INTENT, BOUNDS)
+    monkeypatch.undo()
+    complete(place, known, INTENT, BOUNDS)
+    assert place.path.read_bytes() == b"before\nmy note\n" + INTENT
+
+
+def test_nothing_is_created_where_a_root_was(place):
+    """A missing root is neither created nor taken for a deleted output; the error says which directory it is."""
+    known = append_new(place, INTENT)
+    place.root.rename(place.root.parent / "moved")
+    for act in (
+        lambda: detect_change(place, known),
+        lambda: make(place, OWNER),
+        lambda: append(place, b"x"),
+        lambda: complete(place, known, b"x", [1]),
+    ):
+        with pytest.raises(OutputError, match=f"the directory {place.root} does not exist"):
+            act()
+    assert not place.root.exists()
 
 
 def test_look_changes_nothing(place):
@@ -223,7 +290,7 @@ def test_look_changes_nothing(place):
 @pytest.mark.parametrize("cut", range(0, len(INTENT) + 1, 3))
 def test_first_intent_is_completed(place, cut):
     """A first intent that a crash left unwritten, or written in part, is completed and written once."""
-    known = make(place)
+    known = make(place, OWNER)
     put(place, INTENT[:cut])
     known, _ = complete(place, known, INTENT, BOUNDS)
     assert (place.path.read_bytes(), known.size) == (INTENT, len(INTENT))
@@ -233,7 +300,7 @@ def test_first_intent_is_completed(place, cut):
 @pytest.mark.parametrize("before", [b"", b"my note\n"])
 def test_first_intent_is_completed_in_a_file_that_was_edited_meanwhile(place, before, cut):
     """Even if the file was edited since, and little of the intent is in it, the file is known to be katod's."""
-    known = make(place)
+    known = make(place, OWNER)
     put(place, before + INTENT[:cut])
     known, foreign = complete(place, known, INTENT, BOUNDS)
     assert (place.path.read_bytes(), foreign) == (before + INTENT, bool(before))
@@ -326,7 +393,7 @@ def test_file_that_someone_made_is_never_made_an_output(place, data):
     """A file with content that is not in the ledger belongs to someone else, and is not changed."""
     put(place, data)
     with pytest.raises(OutputError, match="a different file"):
-        make(place)
+        make(place, OWNER)
     assert place.path.read_bytes() == data
 
 

@@ -6,7 +6,7 @@ import stat
 import pytest
 
 from katod.errors import TargetRefused
-from katod.write.safe import PRIVATE_DIRECTORY, PRIVATE_FILE, examine, open_file, open_parent
+from katod.write.safe import PRIVATE_DIRECTORY, PRIVATE_FILE, examine, make_root, open_file, open_parent
 
 PARTS = ("app", "docs", "auth.md")
 
@@ -46,6 +46,7 @@ def test_new_file_and_folders_are_private(root, umask):
     """Whatever the umask, only the owner has access to a new output and its folders."""
     old = os.umask(umask)
     try:
+        make_root(root / "new")
         write(root / "new", create=True)
     finally:
         os.umask(old)

@@ -4,6 +4,7 @@ from contextlib import contextmanager
 
 from .protection import Protection, returning
 
+EDITORS, FOLDERS = "tests/faults/test_editors.py::", "tests/faults/test_folders.py::"
 DISK, NOTES, POWER = "tests/faults/test_disk.py::", "tests/faults/test_notes.py::", "tests/faults/test_power.py::"
 UPGRADE = "tests/record/test_upgrade.py::"
 
@@ -47,6 +48,34 @@ def overlook_missing(original):
         return found._replace(change="same", known=known) if found.change == "gone" else found
 
     return detect_change
+
+
+def ignore_markers(original):
+    """Open any directory as a root."""
+
+    def open_parent(root, parts, *, make, marker=""):
+        return original(root, parts, make=make)
+
+    return open_parent
+
+
+def give_up_at_once(original):
+    """Create a missing output again without looking for it later."""
+
+    def miss(self, row):
+        self._missed[row.id] = "gone"
+
+    return miss
+
+
+def take_any_name(original):
+    """Take copies, hidden files and files with another suffix for a renamed output, too."""
+
+    def named(within, folder, names, suffix):
+        for name in names:
+            yield within._replace(parts=(*folder.relative_to(within.root).parts, name))
+
+    return named
 
 
 def raise_as_it_is(original):
@@ -112,6 +141,8 @@ PROTECTIONS = [
             f"{DISK}test_an_output_on_a_disk_that_takes_nothing_waits",
             f"{DISK}test_a_file_that_may_not_grow_any_more_waits",
             f"{DISK}test_an_output_that_goes_between_a_look_and_the_append_goes_on_in_a_new_file",
+            f"{FOLDERS}test_the_pauses_grow_and_the_daemon_takes_up_the_output_by_itself",
+            f"{FOLDERS}test_a_daemon_waits_for_the_disk",
         ),
     ),
     Protection(
@@ -119,6 +150,92 @@ PROTECTIONS = [
         "katod.write.output:detect_change",
         overlook_missing,
         (f"{DISK}test_an_output_whose_folder_is_removed_goes_on_in_a_new_file",),
+    ),
+    Protection(
+        "a missing output directory is not a deleted output",
+        "katod.write.root:require_root",
+        returning(None),
+        (
+            f"{FOLDERS}test_nothing_is_written_where_the_output_directory_was",
+            f"{FOLDERS}test_a_recording_waits_for_a_directory_that_the_settings_no_longer_name",
+            f"{FOLDERS}test_a_directory_is_started_over_as_status_says",
+            f"{FOLDERS}test_a_project_directory_is_never_created",
+            f"{FOLDERS}test_an_empty_directory_on_another_device_is_not_taken_for_a_project",
+            f"{FOLDERS}test_a_disk_that_is_unmounted_and_mounted_again",
+        ),
+    ),
+    Protection(
+        "an output directory without its marker is not written to",
+        "katod.write.safe:open_parent",
+        ignore_markers,
+        (f"{FOLDERS}test_nothing_is_written_where_the_output_directory_was",),
+    ),
+    Protection(
+        "an output's name is checked after an append",
+        "katod.write.output:_require_name",
+        returning(None),
+        (
+            f"{EDITORS}test_what_went_to_a_replaced_file_is_written_to_the_new_one",
+            f"{EDITORS}test_a_file_that_was_removed_during_an_append_and_saved_after_it_is_completed",
+        ),
+    ),
+    Protection(
+        "a missing output is waited for",
+        "katod.record.delivery:Delivery._miss",
+        give_up_at_once,
+        (
+            f"{EDITORS}test_a_file_that_was_removed_during_an_append_and_saved_after_it_is_completed",
+            f"{EDITORS}test_a_file_that_is_missing_while_an_editor_saves_it_is_waited_for",
+        ),
+    ),
+    Protection(
+        "a renamed output is found",
+        "katod.write.moved:find_moved",
+        returning(None),
+        (
+            f"{EDITORS}test_a_renamed_output_is_followed",
+            f"{EDITORS}test_a_running_daemon_follows_a_renamed_output",
+            f"{EDITORS}test_an_output_that_was_renamed_and_edited_is_followed",
+            f"{EDITORS}test_a_batch_is_not_in_two_files_after_a_kill_and_a_rename",
+            f"{EDITORS}test_a_renamed_output_of_an_ended_recording_is_followed",
+            f"{EDITORS}test_an_output_directory_that_was_moved_is_followed",
+        ),
+    ),
+    Protection(
+        "copies and hidden files are not followed",
+        "katod.write.moved:_named",
+        take_any_name,
+        (f"{EDITORS}test_what_is_no_renamed_output_is_not_written_to",),
+    ),
+    Protection(
+        "an output directory that was given up is left",
+        "katod.record.naming:OutputNaming.is_abandoned",
+        returning(value=False),
+        (f"{EDITORS}test_a_directory_that_was_given_up_is_left_at_the_next_start",),
+    ),
+    Protection(
+        "an older copy is recognised",
+        "katod.write.output:_is_reverted",
+        returning(value=False),
+        (f"{EDITORS}test_an_older_copy_is_noticed_and_completed_once",),
+    ),
+    Protection(
+        "what is missing is appended",
+        "katod.record.restore:Missing.append_to",
+        returning(None),
+        (
+            f"{EDITORS}test_missing_events_are_appended_with_a_heading_and_only_when_asked",
+            f"{EDITORS}test_a_running_daemon_appends_what_is_missing",
+        ),
+    ),
+    Protection(
+        "an empty file belongs to the katod that claimed it first",
+        "katod.write.output:_is_claimed",
+        returning(value=False),
+        (
+            f"{FOLDERS}test_an_output_that_another_katod_created_is_not_taken",
+            f"{FOLDERS}test_two_katods_that_create_an_output_at_once",
+        ),
     ),
     Protection(
         "an unwritable ledger is reported in one line",

@@ -1,0 +1,130 @@
+"""Finds the text of a recording in its output, which a person may have edited. Pure.
+
+Each piece, the text of one event, is looked for in order, between the pieces around it that can be recognised by a line
+that is nowhere else: so a missing one is not taken for an equal one further down.
+"""
+
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterator
+from typing import NamedTuple
+
+
+class Span(NamedTuple):
+    """Where a piece is: from, to."""
+
+    start: int
+    end: int
+
+
+def locate(content: bytes, pieces: list[bytes]) -> list[Span | None]:
+    """Return where each piece is, in order; None for those that are missing or changed.
+
+    The lines of a piece may have other text between them.
+    """
+    found = _in_a_row(content, pieces)
+    return [*found] if found is not None else _between_anchors(content, pieces)
+
+
+def missing(content: bytes, pieces: list[bytes], *, in_order: bool = True) -> list[int]:
+    """Return the numbers of the pieces that are missing or changed.
+
+    Unless they have to be `in_order`, pieces are also looked for in the text that is left over.
+    """
+    left, todo = content, [number for number, piece in enumerate(pieces) if piece]
+    while todo:
+        spans = locate(left, [pieces[number] for number in todo])
+        lost = [number for number, span in zip(todo, spans, strict=True) if span is None]
+        if in_order or len(lost) == len(todo):
+            return lost
+        left, todo = _without(left, [span for span in spans if span]), lost
+    return []
+
+
+def _in_a_row(content: bytes, pieces: list[bytes]) -> list[Span] | None:
+    """Return where the pieces are if each follows the one before without anything between, None if one does not."""
+    spans, at = [], 0
+    for piece in pieces:
+        if not content.startswith(piece, at):
+            return None
+        spans.append(Span(at, at + len(piece)))
+        at += len(piece)
+    return spans
+
+
+def _between_anchors(content: bytes, pieces: list[bytes]) -> list[Span | None]:
+    content += b"" if content.endswith(b"\n") else b"\n"
+    anchors = _anchors(content, pieces)
+    spans: list[Span | None] = []
+    at = passed = 0
+    for number, piece in enumerate(pieces):
+        while passed < len(anchors) and anchors[passed][0] <= number:
+            passed += 1
+        limit = anchors[passed][1] if passed < len(anchors) else len(content)
+        span = _find(content, piece, at, limit)
+        spans.append(span)
+        at = span.end if span else at
+    return spans
+
+
+def _anchors(content: bytes, pieces: list[bytes]) -> list[tuple[int, int]]:
+    """Return pieces with a line that is in no other piece and once in the content: number and offset, both rising."""
+    longest = [max(piece.split(b"\n"), key=len) for piece in pieces]
+    owners, offsets, at = Counter(longest), dict[bytes, int](), 0
+    for line in content.split(b"\n"):
+        offsets[line] = -1 if line in offsets else at
+        at += len(line) + 1
+    unique = [
+        (number, offsets.get(line, -1)) for number, line in enumerate(longest) if line.strip() and owners[line] == 1
+    ]
+    return _rising([pair for pair in unique if pair[1] >= 0])
+
+
+def _rising(pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Return the longest part of the pairs whose second numbers rise."""
+    ends: list[int] = []  # the lowest last number of a part of each length
+    last: list[int] = []  # the index of its pair
+    before: list[int] = []
+    for index, (_, value) in enumerate(pairs):
+        length = bisect_left(ends, value)
+        before.append(last[length - 1] if length else -1)
+        ends[length : length + 1], last[length : length + 1] = [value], [index]
+    found, index = [], last[-1] if last else -1
+    while index >= 0:
+        found.append(pairs[index])
+        index = before[index]
+    return found[::-1]
+
+
+def _find(content: bytes, piece: bytes, at: int, limit: int) -> Span | None:
+    """Find a piece as a whole, or line by line."""
+    whole = content.find(piece, at, limit)
+    if whole >= 0 and (not whole or not piece or content[whole - 1 : whole] == b"\n"):
+        return Span(whole, whole + len(piece))
+    start = -1
+    for line in filter(None, piece.split(b"\n")):
+        found = _find_line(content, line, at, limit)
+        if found < 0:
+            return None
+        start, at = start if start >= 0 else found, found + len(line) + 1
+    return Span(start, at) if start >= 0 else None
+
+
+def _find_line(content: bytes, line: bytes, at: int, limit: int) -> int:
+    """Return where a complete line begins, -1 if it is not there."""
+    found = content.find(line + b"\n", at, limit)
+    while found > 0 and content[found - 1 : found] != b"\n":
+        found = content.find(line + b"\n", found + 1, limit)
+    return found
+
+
+def _without(content: bytes, spans: list[Span]) -> bytes:
+    return b"\n".join(_gaps(content, spans))
+
+
+def _gaps(content: bytes, spans: list[Span]) -> Iterator[bytes]:
+    at = 0
+    for start, end in spans:
+        yield content[at:start]
+        at = end
+    yield content[at:]

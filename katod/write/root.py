@@ -1,0 +1,62 @@
+"""The directories that outputs are in: the output directory is created and marked once, all others have to exist.
+
+A marker tells the output directory from the empty directory that is left when its disk is not mounted. It is an empty
+file with a random name.
+"""
+
+import os
+import re
+from pathlib import Path
+from shlex import quote
+from typing import Final
+from uuid import uuid4
+
+from katod.errors import OutputError
+from katod.model import signed
+from katod.write.safe import PRIVATE_FILE, make_root
+
+_MARKER: Final = re.compile(r"\.katod-[0-9a-f]{16}")
+_CREATE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+def mark_root(root: Path) -> str:
+    """Create the output directory and its marker unless they exist; return the marker's name. Raises OutputError."""
+    try:
+        make_root(root)
+        found = sorted(filter(_MARKER.fullmatch, os.listdir(root)))
+        return found[0] if found else _create_marker(root)
+    except OSError as error:
+        raise OutputError(f"cannot be written: {error.strerror}", path=root) from error
+
+
+def _create_marker(root: Path) -> str:
+    name = f".katod-{uuid4().hex[:16]}"
+    folder = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.close(os.open(name, _CREATE, PRIVATE_FILE, dir_fd=folder))
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+    return name
+
+
+def require_root(path: Path, root: Path, marker: str, *, dev: int | None = None) -> None:
+    """Raise OutputError for the output at `path` if its root does not exist, or is not the one it was created in.
+
+    A root without a marker counts as another one if it is empty and its device is not `dev`, if that is given: the
+    number of a device alone may change with a restart.
+    """
+    if not root.is_dir():
+        raise OutputError(f"the directory {root} does not exist", path=path, hint=_advice(root, marker))
+    if marker and not os.path.lexists(root / marker):
+        what = f"{root} is not the directory that katod wrote to"
+        raise OutputError(what, path=path, hint=_advice(root, marker))
+    if not marker and dev is not None and signed(root.stat().st_dev) != dev and not os.listdir(root):
+        raise OutputError(f"{root} is empty and on another disk than before", path=path, hint="is the disk mounted?")
+
+
+def _advice(root: Path, marker: str) -> str:
+    if not marker:
+        return "is the disk mounted?"
+    here = quote(str(root))
+    return f"is the disk mounted? To start over in an empty directory: mkdir -p {here} && touch {here}/{marker}"

@@ -1,0 +1,67 @@
+"""The text of a recording in a file that a person may have edited."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from katod.record.compare import locate, missing
+
+PIECES = [b"# Title\n", b"\n## User\n\none\n", b"\nok\n", b"\nthree,\nin lines\n", b"\nok\n", b"\nlast words\n"]
+WHOLE = b"".join(PIECES)
+
+
+def without(*numbers):
+    """Return the whole text without some pieces."""
+    return b"".join(piece for number, piece in enumerate(PIECES) if number not in numbers)
+
+
+def test_an_unchanged_text_has_every_piece():
+    """Each piece follows the one before."""
+    spans = locate(WHOLE, PIECES)
+    assert [WHOLE[span.start : span.end] for span in spans] == PIECES
+    assert missing(WHOLE, PIECES) == []
+
+
+def test_notes_anywhere_are_ignored():
+    """Notes before, between and within pieces, and a lost last newline, change nothing."""
+    content = b"a note\n" + WHOLE.replace(b"three,\n", b"three,\na note\n").replace(b"one\n", b"one\nok or not\n")
+    assert missing(content.rstrip(), PIECES) == []
+
+
+def test_a_piece_is_not_found_in_the_middle_of_a_line():
+    """`ok` is missing if the file only has a line with a longer word."""
+    assert missing(b"# Title\n\ntoken\n", [b"# Title\n", b"\nok\n"]) == [1]
+
+
+def test_a_missing_piece_is_not_an_equal_one_further_down():
+    """What follows is found by lines that are nowhere else, so the first `ok` is missing, and only that one."""
+    assert missing(without(2), PIECES) == [2]
+    assert missing(without(4), PIECES) == [4]
+    assert len(missing(without(2, 3), PIECES)) == 2  # which of two equal ones is missing cannot be told
+
+
+def test_what_was_appended_again_counts_unless_the_order_matters():
+    """Pieces below all others are found in the text that is left over, each once."""
+    content = without(1, 2) + b"\n*A mark*\n" + PIECES[1] + PIECES[2]
+    assert missing(content, PIECES) == [1, 2]
+    assert missing(content, PIECES, in_order=False) == []
+    assert missing(without(1, 2) + PIECES[2], PIECES, in_order=False) == [1]
+
+
+def test_empty_pieces_are_never_missing():
+    """Events that print nothing have no place in a file."""
+    assert missing(b"", [b"", b""]) == []
+
+
+@given(
+    st.lists(st.sampled_from((b"ok", b"yes", b"one", b"two", b"three")), max_size=12), st.sets(st.integers(0, 20)),
+    st.data(),
+)  # fmt: skip
+def test_what_was_cut_is_missing(words, cut, data):
+    """As many pieces are missing as were cut from the file, whatever equal ones there are, and wherever notes are."""
+    pieces = [b"\n%s\n" % word if number % 3 else b"\n%s %d\n" % (word, number) for number, word in enumerate(words)]
+    kept = [piece for number, piece in enumerate(pieces) if number not in cut]
+    content = b"".join(piece + (b"a note\n" if data.draw(st.booleans()) else b"") for piece in kept)
+    found = missing(content, pieces)
+    assert len(found) >= len(pieces) - len(kept)
+    if not cut & set(range(len(pieces))):
+        assert found == []
