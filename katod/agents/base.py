@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Final, NamedTuple, TypeVar
 
 from katod import events as ev
-from katod.agents.fields import attachment, safe_repr, text_of
+from katod.agents.fields import attachment, digest, safe_repr, text_of
 from katod.events import Event, SessionRef
 from katod.model import Identity, Record, SessionKey, Stat, Typed
 from katod.tail.reader import SourceFile
@@ -20,6 +20,7 @@ from katod.tail.source import open_source
 SPAWNED: Final = "subagent"
 _UUID: Final = re.compile(r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}")
 State = Mapping[str, Any]
+_DERIVED: Final = ("family", "description")
 Described = tuple[str, str, dict[str, Any], str]  # what `EventBuilder._describe` returns
 Handler = Callable[[Any, Record], list[Event]]
 H = TypeVar("H", bound=Handler)
@@ -76,7 +77,6 @@ class AgentSpec:
     suffixes: tuple[str, ...]
     identity_of: Callable[[Path], Identity | None]  # what the path of a file with such a suffix says
     open: Callable[[str], AbstractContextManager[SourceFile]] = open_source
-    decision_tools: frozenset[str] = frozenset()  # calls whose questions and answers become events
     short_id: Callable[[str], str] = str  # the part of an id that distinguishes sessions
     cuts_ids: bool = False  # a path contains only the beginning of the session's id
     container: Container | None = None
@@ -292,6 +292,14 @@ class Adapter:
         """Translate a record without a handler: it is kept raw unless it is known to be bookkeeping."""
         kind = text_of(record.value.get("type"))
         return [] if kind in self.ignored else [self.new.raw(record, kind or "unknown", record.value)]
+
+
+def content_digest(kind: str, payload: dict[str, Any], *more: str) -> str:
+    """Return a short stable name for an event of a record without an id.
+
+    What katod derives from a call's name and arguments is left out: it may be derived better one day.
+    """
+    return digest(kind, repr({key: value for key, value in payload.items() if key not in _DERIVED}), *more)
 
 
 def fingerprint(event: Event) -> str:

@@ -20,10 +20,11 @@ from katod.agents.base import (
     Nature,
     Origin,
     State,
+    content_digest,
     from_environment,
     handles,
 )
-from katod.agents.fields import dict_of, dicts_of, digest, list_of, text_of
+from katod.agents.fields import dict_of, dicts_of, list_of, text_of
 from katod.agents.toolcalls import call_of, question_of
 from katod.events import Event
 from katod.model import Identity, Record, SessionKey, Typed
@@ -54,7 +55,7 @@ class CursorBuilder(EventBuilder):
 
     def _describe(self, record: Record, part: int | str, kind: str, payload: dict[str, Any], /) -> Described:
         place = f"{self.number}.{part}" if part != _END else f"{self.number}{_END}"
-        name = f"{place}-{digest(kind, repr(payload))}"
+        name = f"{place}-{content_digest(kind, payload)}"
         fields = record.value or {}
         native = text_of(fields.get("role")) or text_of(fields.get("type"))
         return name, name, {"providerEventType": native, "offset": record.offset}, ""
@@ -242,5 +243,4 @@ SPEC: Final = AgentSpec(
     folders=("projects",),
     suffixes=(".jsonl",),
     identity_of=_identity,
-    decision_tools=frozenset({"AskQuestion", "CreatePlan"}),
 )

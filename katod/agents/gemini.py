@@ -12,7 +12,17 @@ from typing import Any, Final
 import orjson
 
 from katod import events as ev
-from katod.agents.base import Adapter, AgentSpec, Described, EventBuilder, Nature, Origin, State, from_environment
+from katod.agents.base import (
+    Adapter,
+    AgentSpec,
+    Described,
+    EventBuilder,
+    Nature,
+    Origin,
+    State,
+    content_digest,
+    from_environment,
+)
 from katod.agents.fields import dict_of, dicts_of, digest, list_of, text_of
 from katod.agents.toolcalls import answer_of, call_of, question_of
 from katod.events import Event, SessionRef
@@ -44,7 +54,7 @@ class MessageBuilder(EventBuilder):
     def _describe(self, record: Record, part: int | str, kind: str, payload: Value, /) -> Described:
         fields = record.value
         time = text_of(fields.get("timestamp"))
-        native = text_of(fields.get("id")) or f"~{digest(time, kind, repr(payload))}"
+        native = text_of(fields.get("id")) or f"~{content_digest(kind, payload, time)}"
         kind = text_of(fields.get("type"))
         source = {
             "providerEventType": kind, "providerEventId": native, "messageId": native, "offset": record.offset
@@ -361,6 +371,5 @@ SPEC: Final = AgentSpec(
     folders=("tmp",),
     suffixes=(".jsonl", ".json"),
     identity_of=_identity,
-    decision_tools=frozenset({_QUESTIONS}),
     cuts_ids=True,
 )

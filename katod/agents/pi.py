@@ -16,11 +16,12 @@ from katod.agents.base import (
     Nature,
     Origin,
     State,
+    content_digest,
     from_environment,
     handles,
     session_id,
 )
-from katod.agents.fields import dict_of, dicts_of, digest, list_of, text_of, texts_in
+from katod.agents.fields import dict_of, dicts_of, list_of, text_of, texts_in
 from katod.agents.toolcalls import call_of
 from katod.events import Event
 from katod.model import Identity, Record, SessionKey, Typed
@@ -39,7 +40,7 @@ class PiBuilder(EventBuilder):
         fields = record.value or {}
         native, time = text_of(fields.get("id")), text_of(fields.get("timestamp"))
         if fields.get("type") != "session" and not native:  # version 1 had no ids
-            native = f"~{digest(time, kind, repr(payload))}" if fields else f"@{record.offset}.{record.part}"
+            native = f"~{content_digest(kind, payload, time)}" if fields else f"@{record.offset}.{record.part}"
         source: dict[str, Any] = {"providerEventType": text_of(fields.get("type"))}
         if fields.get("id"):
             source["providerEventId"] = native

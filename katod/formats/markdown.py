@@ -125,7 +125,7 @@ class Markdown:
 
     def _call(self, event: Event, metadata: SessionMetadata) -> str:
         payload = event.payload
-        if payload["name"] in toolview.DECISION_TOOLS or self._options.tools == "none":
+        if toolview.is_decision(payload["name"]) or self._options.tools == "none":
             return ""
         heading = self._agent_heading(event, metadata)
         if self._options.tools == "full":
@@ -140,7 +140,7 @@ class Markdown:
         call = payload["toolCallId"]
         name = metadata.called(call)
         label = self._labels.pop(call, "")
-        if self._options.tools == "none" or name in toolview.DECISION_TOOLS:
+        if self._options.tools == "none" or toolview.is_decision(name):
             return ""
         if self._options.tools == "full":
             title = label or f"<code>{html(name)}</code>"

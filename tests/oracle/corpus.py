@@ -29,12 +29,16 @@ FOLDERS = (
     ("gemini", "gemini", "*.json"),
     ("gemini", "gemini", "*.jsonl"),
     ("gemini", "realcli/gemini", "**/session-*.jsonl"),
+    ("gemini", "newest/gemini", "**/chats/**/*.jsonl"),
+    ("gemini", "irrlicht/gemini-cli", "**/transcript.jsonl"),
     ("opencode", "opencode", "*.json"),
     ("opencode", "opencode", "*.jsonl"),
     ("opencode", "opencode", "*/export.json"),
     ("cursor", "cursor", "*.jsonl"),
     ("zot", "zot", "*.jsonl"),
     ("copilot", "copilot", "*.jsonl"),
+    ("copilot", "newest/copilot", "**/events.jsonl"),
+    ("copilot", "irrlicht/copilot", "**/transcript.jsonl"),
 )
 
 

@@ -20,7 +20,7 @@ from katod.model import Record, Typed
 # Bookkeeping parts of a step.
 _IGNORED: Final = frozenset({"step-start", "step-finish", "patch", "snapshot", "agent", "subtask"})
 _UNFINISHED: Final = ("tool-calls", "unknown", None)
-QUESTION: Final = "question"
+_QUESTION: Final = "question"
 Value = dict[str, Any]
 
 
@@ -324,7 +324,7 @@ def _counts(tokens: Value) -> Value:
 
 
 def _questions(name: str, given: Value, call: str) -> list[Value]:
-    rows = [dict_of(row) for row in list_of(given.get("questions"))] if name == QUESTION else []
+    rows = [dict_of(row) for row in list_of(given.get("questions"))] if name == _QUESTION else []
     return [_question(row, f"{call}:{i}") for i, row in enumerate(rows)]
 
 
