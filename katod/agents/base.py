@@ -78,6 +78,7 @@ class AgentSpec:
     identity_of: Callable[[Path], Identity | None]  # what the path of a file with such a suffix says
     open: Callable[[str], AbstractContextManager[SourceFile]] = open_source
     short_id: Callable[[str], str] = str  # the part of an id that distinguishes sessions
+    separate_subagents: bool = True  # sub-agents have session files of their own
     cuts_ids: bool = False  # a path contains only the beginning of the session's id
     container: Container | None = None
     stat_of: Callable[[str, Stat], Stat] = lambda _path, own: own  # what a sweep compares, given the file's own stat

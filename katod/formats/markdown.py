@@ -206,8 +206,9 @@ class Markdown:
         before = f"{payload['before']} → " if payload.get("before") and what == "Model" else ""
         return self._note(f"{what}: {before}{payload['after']}")
 
-    def _agent_end(self, event: Event, _: SessionMetadata) -> str:
-        if not self._options.subagents or self._options.tools == "none":
+    def _agent_end(self, event: Event, metadata: SessionMetadata) -> str:
+        recorded = self._options.subagents and AGENTS[metadata.key.agent].separate_subagents
+        if not recorded or self._options.tools == "none":
             return ""
         name = slug(event.payload["subagent"], 100)
         link = f"[transcript](<{self._options.subagents_folder}/agent-{name}.md>)"
