@@ -191,9 +191,12 @@ class EventBuilder:
         payload = {"what": what, "before": before, "after": after} if before else {"what": what, "after": after}
         return [self.event(ev.CONFIG_CHANGE, payload, record, part)]
 
-    def rename(self, session: str) -> None:
-        """Use the session's own id from now on, if the path contained only a part of it or nothing."""
-        self.ref = self.ref._replace(id=session)
+    def rename(self, session: str, owner: str = "") -> None:
+        """Use the session's own id from now on, if the path contained only a part of it or nothing.
+
+        Events of a sub-agent are named by its id, and belong to the session that owns it.
+        """
+        self.ref = self.ref._replace(id=owner or session)
         self._prefix = self._dedup_prefix = f"{self.ref.agent}:{session}:"
 
     def attachment(self, kind: str, media_type: str, data: str, name: str = "") -> dict[str, Any]:
