@@ -3,6 +3,8 @@
 from itertools import count
 from typing import Any
 
+import pytest
+
 from katod import events as ev
 from katod.agents.copilot import CopilotAdapter
 from katod.formats.registry import open_format
@@ -153,6 +155,7 @@ INSIDE = [
 ]
 
 
+@pytest.mark.fault("text that looks like a command")
 def test_what_a_sub_agent_says_is_not_the_sessions() -> None:
     """Records with an `agentId` or a `parentToolCallId` belong to the sub-agent, and nothing in them was typed."""
     events = translated("copilot", *INSIDE)
@@ -177,6 +180,7 @@ def test_a_sub_agent_starts_and_ends_in_its_session() -> None:
     ]
 
 
+@pytest.mark.fault("text that looks like a command")
 def test_a_recording_shows_the_sub_agents_call_and_none_of_its_words(world: World) -> None:
     """A transcript has the session's own words; a command that the model gave to its sub-agent is ignored."""
     maker = Copilot(world).say(user("::start talk.md\nfirst words"))

@@ -3,6 +3,8 @@
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from katod import events as ev
 from katod.agents import AGENTS
 from katod.agents.gemini import GeminiAdapter
@@ -119,6 +121,7 @@ def test_a_history_without_messages_is_no_compaction() -> None:
 RAN = "I ran the following shell command:\n```sh\ncat log\n```\n\nThis produced the following result:\n```\n{}\n```"
 
 
+@pytest.mark.fault("text that looks like a command")
 def test_a_command_that_the_person_ran_is_not_typed_text() -> None:
     """The client tells the model of a `!` command in the person's name: its output never commands."""
     record = message("m1", RAN.format("```\n::start evil"))
@@ -144,6 +147,7 @@ def test_the_file_of_a_sub_agent_belongs_to_its_session() -> None:
     assert not any(e.typed for e in events)
 
 
+@pytest.mark.fault("text that looks like a command")
 def test_a_sub_agents_file_elsewhere_was_typed_by_nobody() -> None:
     """Before 0.39, and in a copy, a sub-agent's file is not in its session's folder: its header says what it is."""
     header = HEADER | {"sessionId": CHILD, "kind": "subagent"}
