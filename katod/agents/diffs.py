@@ -5,33 +5,38 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 _HUNK: Final = re.compile(r"@@ -\d{1,9}(?:,(\d{1,9}))? \+\d{1,9}(?:,(\d{1,9}))? @@")
-_NOWHERE: Final = "/dev/null"
+_NOWHERE: Final = ("/dev/null", "dev/null")
 
 
-def structured(diff: str, path: str = "") -> dict[str, Any]:
+def structured(diff: str, **known: str) -> dict[str, Any]:
     """Return the field `structured` of a result, empty if the diff has no hunks.
 
-    `path` is the file's own path, for a diff of one file that names it in another way.
+    `path` and `change` (`add`, `delete`, `update`) may be known better than from the diff, if it is of one file.
     """
     files = _files(diff)
-    if path and len(files) == 1:
-        files[0]["path"] = path
+    if len(files) == 1:
+        files[0] |= {name: value for name, value in known.items() if value}
     return {"structured": {"files": files}} if files else {}
 
 
 def _files(diff: str) -> list[dict[str, Any]]:
-    """Return path, added and removed lines of each file."""
+    """Return path, change, and numbers of added and removed lines of each file."""
     files: list[dict[str, Any]] = []
     before, lines = "", iter(diff.split("\n"))
     for line in lines:
         if line.startswith("--- "):
             before = _name(line, "a/")
         elif line.startswith("+++ "):
-            after = _name(line, "b/")
-            files.append({"path": before if after == _NOWHERE else after, "added": 0, "removed": 0})
+            files.append(_file(before, _name(line, "b/")))
         elif files and (hunk := _HUNK.match(line)):
             _count(lines, files[-1], *(1 if length is None else int(length) for length in hunk.groups()))
     return [row for row in files if row["added"] + row["removed"]]
+
+
+def _file(before: str, after: str) -> dict[str, Any]:
+    """Return a file without lines yet; the name of one side may say that the file is new or gone."""
+    change = "delete" if after in _NOWHERE else "add" if before in _NOWHERE else "update"
+    return {"path": before if change == "delete" else after, "change": change, "added": 0, "removed": 0}
 
 
 def _count(lines: Iterator[str], row: dict[str, Any], old: int, new: int) -> None:
@@ -49,5 +54,4 @@ def _count(lines: Iterator[str], row: dict[str, Any], old: int, new: int) -> Non
 
 def _name(header: str, prefix: str) -> str:
     """Return the name in a header, without a prefix and without what follows a tab."""
-    name = header[4:].partition("\t")[0].strip()
-    return name.removeprefix(prefix) if name != _NOWHERE else name
+    return header[4:].partition("\t")[0].strip().removeprefix(prefix)

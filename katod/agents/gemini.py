@@ -387,7 +387,8 @@ def _outcome(call: Value, asked: Value, text: str) -> Value:
     elif status == "cancelled":
         row["status"] = "interrupted"
     shown = dict_of(call.get("resultDisplay"))
-    return row | structured(text_of(shown.get("fileDiff")), text_of(shown.get("filePath")))
+    change = "add" if shown.get("isNewFile") is True else ""
+    return row | structured(text_of(shown.get("fileDiff")), path=text_of(shown.get("filePath")), change=change)
 
 
 def _question(question: Value, decision: str) -> Value:

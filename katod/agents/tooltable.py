@@ -106,6 +106,7 @@ TOOLS: Final[dict[str, dict[str, Tool]]] = {
         "tool_search": Tool("search", ("query",)),
         "update_plan": _TODO,
         "web_search": Tool("fetch", ("query", "url")),
+        "web__run": Tool("fetch"),
         "image_generation": Tool("other", ("prompt",)),
         "request_user_input": Tool("other", asks=True),
         "spawn_agent": Tool("agent", ("message", "description", "prompt")),

@@ -130,7 +130,7 @@ def test_an_edit_names_its_files() -> None:
     ended = done("Updated.", result={"content": "Updated.", "detailedContent": diff})
     events = translated("copilot", call("edit", path="/p/a.py", old_str="a", new_str="b\nc"), ended)
     [result] = payloads(events, ev.TOOL_RESULT)
-    assert result["structured"] == {"files": [{"path": "/p/a.py", "added": 2, "removed": 1}]}
+    assert result["structured"] == {"files": [{"path": "/p/a.py", "change": "update", "added": 2, "removed": 1}]}
 
 
 def test_a_command_that_the_person_ran_is_theirs() -> None:

@@ -38,17 +38,17 @@ diff --git a/home/me/db.sql b/home/me/db.sql
 """
 
 
-def row(path: str, added: int, removed: int) -> dict[str, object]:
-    return {"path": path, "added": added, "removed": removed}
+def row(path: str, added: int, removed: int, change: str = "update") -> dict[str, object]:
+    return {"path": path, "change": change, "added": added, "removed": removed}
 
 
 @each(
     ("diff", "files"),
     [
         (INDEX, [row("/p/note.txt", 2, 1)]),
-        (GIT, [row("home/me/made.py", 2, 0), row("home/me/db.sql", 1, 2)]),
+        (GIT, [row("home/me/made.py", 2, 0, "add"), row("home/me/db.sql", 1, 2)]),
         ("--- a.py\tCurrent\n+++ a.py\tProposed\n@@ -0,0 +1,1 @@\n+x", [row("a.py", 1, 0)]),
-        ("--- old.py\n+++ /dev/null\n@@ -1,2 +0,0 @@\n-a\n-b\n", [row("old.py", 0, 2)]),
+        ("--- old.py\n+++ /dev/null\n@@ -1,2 +0,0 @@\n-a\n-b\n", [row("old.py", 0, 2, "delete")]),
     ],
 )
 def test_a_diff_names_its_files_and_counts_their_lines(diff: str, files: list[dict[str, object]]) -> None:
@@ -56,10 +56,12 @@ def test_a_diff_names_its_files_and_counts_their_lines(diff: str, files: list[di
     assert structured(diff) == {"structured": {"files": files}}
 
 
-def test_a_known_path_replaces_the_name_in_a_diff_of_one_file() -> None:
-    """Some clients write only the file's name into the diff, and its path beside it."""
-    assert structured(INDEX, "/p/src/note.txt") == {"structured": {"files": [row("/p/src/note.txt", 2, 1)]}}
-    files = structured(GIT, "/p/note.txt")["structured"]["files"]
+def test_what_is_known_of_a_file_replaces_what_its_diff_says() -> None:
+    """Some clients write only the file's name into the diff, and its path, or that it is new, beside it."""
+    known = structured(INDEX, path="/p/src/note.txt", change="add")
+    assert known == {"structured": {"files": [row("/p/src/note.txt", 2, 1, "add")]}}
+    assert structured(INDEX, path="", change="") == structured(INDEX)
+    files = structured(GIT, path="/p/note.txt")["structured"]["files"]
     assert [file["path"] for file in files] == ["home/me/made.py", "home/me/db.sql"]
 
 

@@ -51,7 +51,7 @@ def test_an_edit_names_its_file_and_its_lines() -> None:
     patch = "--- /p/note.txt\n+++ /p/note.txt\n@@ -1,1 +1,1 @@\n-a note\n+an edited note\n"
     record = result("Done.", "edit", failed=False, details={"diff": "-1 a note", "patch": patch})
     [payload] = payloads(translated("pi", record), ev.TOOL_RESULT)
-    assert payload["structured"] == {"files": [{"path": "/p/note.txt", "added": 1, "removed": 1}]}
+    assert payload["structured"] == {"files": [{"path": "/p/note.txt", "change": "update", "added": 1, "removed": 1}]}
 
 
 def test_a_command_that_the_person_ran_is_theirs() -> None:

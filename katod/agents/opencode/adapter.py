@@ -323,7 +323,8 @@ def _files(kept: Value) -> Value:
     added, removed = (int_or_none(file.get(key)) for key in ("additions", "deletions"))
     if added is None or removed is None:
         return structured(text_of(kept.get("diff")))
-    return {"structured": {"files": [{"path": text_of(file.get("file")), "added": added, "removed": removed}]}}
+    row = {"path": text_of(file.get("file")), "change": "update", "added": added, "removed": removed}
+    return {"structured": {"files": [row]}}
 
 
 def _counts(tokens: Value) -> Value:

@@ -26,7 +26,7 @@ def document(tool: str, given: Row, metadata: Row, status: str = "completed") ->
 
 
 def row(path: str, added: int, removed: int) -> Row:
-    return {"path": path, "added": added, "removed": removed}
+    return {"path": path, "change": "update", "added": added, "removed": removed}
 
 
 @each(
