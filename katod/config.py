@@ -18,8 +18,10 @@ from katod.agents import AGENTS
 from katod.errors import ConfigError
 from katod.log import LEVELS
 from katod.model import FORMAT_OF, Attachments, FormatName, Tools
+from katod.smallfile import read_small
 
 CONFIG_NAME: Final = "katod.toml"
+LARGEST: Final = 1024 * 1024  # bytes of a configuration file
 TEMPLATE_FIELDS: Final = ("project", "date", "title", "session8", "session", "agent")
 
 
@@ -106,7 +108,7 @@ def state_path() -> Path:
 def load(path: Path, *, required: bool = False) -> Settings:
     """Read the settings; without a file, return the defaults. Raises ConfigError."""
     try:
-        data = path.read_bytes()
+        data = read_small(path, LARGEST)
     except FileNotFoundError:
         if required:
             raise ConfigError("no such file", path=path, hint="run `katod config init` to write one") from None
@@ -123,6 +125,8 @@ def parse_settings(data: bytes, path: Path) -> Settings:
         tree = tomllib.loads(text)
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise ConfigError(f"not valid TOML: {error}", path=path) from error
+    except RecursionError:
+        raise ConfigError("nested too deeply", path=path) from None
     reader = _Reader(path, text)
     settings = cast("Settings", reader.table(Settings, tree, ()))
     reader.check(settings)

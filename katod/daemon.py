@@ -204,15 +204,17 @@ class Daemon:
             desktop.notify(title, text)
 
 
-def run_daemon(settings: Settings, config_path: Path, state: Path, log: EventLog, *, once: bool) -> None:
-    """Run katod in the foreground. Raises AlreadyRunning, LedgerError."""
+def run_daemon(settings: Settings, config_path: Path, state: Path, log: EventLog, signals: Signals | None) -> None:
+    """Run katod in the foreground until a signal stops it; without signals, process what is new and return.
+
+    Raises AlreadyRunning, LedgerError.
+    """
     os.umask(0o077)
-    signals = None if once else Signals.install()
     lock = Lock.take(state)
     try:
         daemon = Daemon(settings, config_path, state, log, signals)
         try:
-            if once:
+            if signals is None:
                 daemon.once()
             else:
                 daemon.run()

@@ -5,6 +5,7 @@ KatodError
 ├── SelectionError       an argument matches no session, recording or file, or more than one
 ├── SourceError          a session file cannot be read
 │   ├── SourceGone       the session file no longer exists
+│   ├── SourceUnusable   its content cannot be read, however often it is tried
 │   └── SourceChanged    the bytes before the cursor changed
 ├── TargetRefused        a name from the chat or the shell leads where katod does not write
 ├── OutputError          an output cannot be written; its recording is parked
@@ -43,6 +44,10 @@ class SourceError(KatodError):
 
 class SourceGone(SourceError):
     """The session file no longer exists. Agents delete their files, so this is normal."""
+
+
+class SourceUnusable(SourceError):
+    """The content cannot be read, however often it is tried: it is tried again when the file changes."""
 
 
 class SourceChanged(SourceError):

@@ -131,7 +131,7 @@ class Options:
         return replace(self, thinking=thinking, tools=tools)
 
 
-MarkKind = Literal["started", "stopped", "excluded", "edited", "continued", "gap"]
+MarkKind = Literal["started", "refused", "stopped", "excluded", "edited", "continued", "gap"]
 
 
 class Mark(NamedTuple):
@@ -140,6 +140,7 @@ class Mark(NamedTuple):
     kind: MarkKind
     time: str = ""
     switches: tuple[tuple[str, bool], ...] = ()
+    text: str = ""
 
 
 Span = tuple[int, int]
@@ -171,11 +172,24 @@ class Command:
     line: str = ""
 
 
+_NEAR_MISSES: Final = {
+    "misspelt": "a misspelt ::{}",
+    "indented": "::{}, indented or followed by a space",
+    "extra words": "::{} with more than one name",
+    "unknown option": "::{} with an unknown option",
+    "pasted": "::{} in pasted text",
+}
+
+
 class NearMiss(NamedTuple):
     """A line that looks like a command but is not, and the command that it resembles. The line itself is not kept."""
 
     kind: Literal["misspelt", "indented", "extra words", "unknown option", "pasted"]
     word: Word
+
+    def __str__(self) -> str:
+        """Say what the line looks like."""
+        return _NEAR_MISSES[self.kind].format(self.word)
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +212,8 @@ class Range:
 
     `start` is the event it begins at (empty: the beginning of the session); `inclusive` is false if it begins after
     that event (a command from the shell). `mark_at` is the event before which the start is marked,
-    if that is not the beginning. `end` is its last event (empty: still open).
+    if that is not the beginning. `end` is its last event (empty: still open). `refused` says which name the output does
+    not have, and why.
     """
 
     start: str
@@ -210,5 +225,6 @@ class Range:
     end_time: str = ""
     end_mark: MarkKind | Literal[""] = "stopped"
     switches: tuple[tuple[str, bool], ...] = ()
+    refused: str = ""
     id: Annotated[int, "PRIMARY KEY"] = 0
     output: Annotated[int, "REFERENCES outputs"] = 0

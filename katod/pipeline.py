@@ -16,7 +16,7 @@ from typing import Final, TypeVar
 from katod import events as ev
 from katod.command.scan import find_command
 from katod.discover.catalog import Catalog, Source
-from katod.errors import LedgerError, SourceChanged, SourceError, SourceGone, safe_message
+from katod.errors import LedgerError, SourceChanged, SourceError, SourceGone, SourceUnusable, safe_message
 from katod.events import Event
 from katod.log import EventLog
 from katod.model import Command, Cursor
@@ -69,10 +69,12 @@ class Pipeline:
         """
         source = self._catalog.sources[source_id]
         before = _status(source)
+        source.unusable = False
         try:
             more = self._isolated(source.session, lambda: self._open_and_step(source, budget))
         except SourceError as error:
             self._catalog.note_problem(source, "" if isinstance(error, SourceGone) else error.what)  # agents delete
+            source.unusable = isinstance(error, SourceUnusable)
             return False
         if more is None:
             return False
@@ -196,10 +198,10 @@ class Pipeline:
         """
         found, near_misses = find_command(source.identity, batch)
         if file.is_document:
-            near_misses = []
             if found is not None and not has_new_command(source, batch, self._ledger, self._log):
                 found = None
-        source.near_misses += near_misses
+        else:
+            self._controller.note_near_misses(source, near_misses)
         self._catalog.changed(source)
         if found is None:
             return False
@@ -219,7 +221,8 @@ class Pipeline:
             source.resume_at = (source.resume_at or before) if translation.has_pending() else None
             if batch.lines:
                 near_misses = translation.take_near_misses()
-                source.near_misses += [] if file.is_document else near_misses
+                if not file.is_document:
+                    self._controller.note_near_misses(source, near_misses)
                 source.cursor, source.translated = batch.cursor, batch.cursor.offset
                 self._save(session)
         if batch.lines:

@@ -33,10 +33,10 @@ class Schedule:
         return [source for source in self._waiting if source.due is None or source.due <= now]
 
     def done(self, source: Source, now: float) -> None:
-        """Note that a source was read to its end; an unreadable one is retried even if it does not change."""
+        """Note that a source was read to its end; an unreadable one is retried, unless only a change can help."""
         del self._waiting[source]
         source.due, source.stepped = None, 0.0 if now == NOW else now
-        if not source.problem or now == NOW:
+        if not source.problem or source.unusable or now == NOW:
             source.failures = 0
             return
         source.failures += 1

@@ -17,13 +17,14 @@ ARROWS = {
     "slug": "",
     "log": "",
     "backoff": "",
+    "smallfile": "",
     "metadata": "events model",
-    "config": "agents errors log model",
+    "config": "agents errors log model smallfile",
     # what is stored between the stages
     "store": "errors log model",
     # the stages, from bytes to outputs
     "tail": "errors model",
-    "agents": "errors events model tail",
+    "agents": "errors events model smallfile tail",
     "discover": "agents config errors log model store tail",
     "command": "agents errors events model tail",
     "record": ("agents backoff command config discover errors events formats log metadata model slug store tail write"),
@@ -32,9 +33,9 @@ ARROWS = {
     # the stages put together
     "pipeline": "command discover errors events log model record store tail",
     "schedule": "backoff discover",
-    "service": "errors model",
+    "service": "errors model smallfile",
     "daemon": "agents config discover errors log pipeline record schedule service store",
-    "cli": "agents config daemon discover errors formats log metadata model record service store",
+    "cli": "agents config daemon discover errors formats log metadata model record service smallfile store",
     "__main__": "cli",
     "__init__": "",
 }
@@ -75,6 +76,7 @@ IMPURE = {
     "daemon": "katod.daemon",
     "log": "katod.log",
     "pipeline": "katod.pipeline",
+    "smallfile": "katod.smallfile",
     "discover": ".catalog .discovery .roots .sweep .watch",
     "tail": ".compressed .reader .source",
     "agents": (

@@ -224,6 +224,26 @@ def test_file_that_cannot_be_read_is_named(tmp_path):
         load(tmp_path)
 
 
+@pytest.mark.fault("file that never ends or waits")
+def test_a_configuration_that_never_ends_is_refused(tmp_path):
+    """A FIFO, a device, or nested arrays without end in place of the file give one error, and nothing waits."""
+    path = tmp_path / "katod.toml"
+    os.mkfifo(path)
+    with pytest.raises(ConfigError, match="not a regular file"):
+        load(path)
+    path.unlink()
+    path.symlink_to("/dev/zero")
+    with pytest.raises(ConfigError, match="not a regular file"):
+        load(path)
+    path.unlink()
+    path.write_bytes(b"# x\n" * 300_000)
+    with pytest.raises(ConfigError, match="larger than"):
+        load(path)
+    path.write_bytes(b"a = " + b"[" * 200_000)
+    with pytest.raises(ConfigError, match="nested too deeply"):
+        load(path)
+
+
 def test_file_is_read(tmp_path):
     """The values in the file are used."""
     (tmp_path / "katod.toml").write_text("[content]\nthinking = true\n")

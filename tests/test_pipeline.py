@@ -212,7 +212,7 @@ def test_text_taken_from_the_queue_commands_where_it_stands_nowhere_else(world: 
     """A `::stop` typed while Claude works, which gets no record of its own, is obeyed once."""
     make, source = Claude(), world.claude()
     source.append(make.user("::start\none"), make.says("two"))
-    queued = {"type": "queue-operation", "sessionId": SESSION, "timestamp": "2026-02-10T22:50:00.000Z"}
+    queued = {"type": "queue-operation", "sessionId": SESSION, "timestamp": "2026-02-10T22:36:00.000Z"}
     source.append(queued | {"operation": "enqueue", "content": "::stop"}, queued | {"operation": "remove"})
     world.once()
     source.append(make.says("three"))
@@ -367,6 +367,7 @@ def test_nothing_that_was_said_is_in_the_ledger_of_an_unrecorded_session(world: 
     make, source = Claude(), world.claude()
     source.append(make.user("SECRETWORD one"), make.says("SECRETWORD two"), make.user("::stop\nSECRETWORD three"))
     world.once()
+    world.configure(exclude=[make.cwd])
     source.append(make.user("::start ../../SECRETWORD"), make.says("SECRETWORD four"))
     world.once()
     for path in world.state.rglob("*"):

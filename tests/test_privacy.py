@@ -5,6 +5,7 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -24,9 +25,9 @@ TALK = (
 )
 
 
-def run(world: World) -> bytes:
+def run(world: World, **settings: Any) -> bytes:
     """Run a daemon that sweeps once and exits, with the most verbose log; return its log."""
-    world.configure(level="debug")
+    world.configure(level="debug", **settings)
     umask = os.umask(0o077)
     try:
         printed = world.cli("run", "--once")
@@ -74,15 +75,15 @@ def test_an_unrecorded_session_leaves_no_word(world: World, make: type[Maker]) -
 @pytest.mark.fault("sessions that are not recorded")
 @pytest.mark.parametrize("make", mostly(OF_EACH_NATURE, MAKERS), ids=lambda maker: maker.__name__)
 def test_commands_that_come_to_nothing_leave_no_word(world: World, make: type[Maker]) -> None:
-    """A refused name, a near miss and a command after text are stored without what was typed."""
+    """A refused command and a near miss are stored without what was typed."""
     maker = make(world).say(user("hello"), says("yes"))
-    run(world)
+    run(world, exclude=["/"])
     maker.say(
         user(f"::start please {WORDS}"), says("ok"), user(f"::start /etc/{PIECES[0].decode()}.md\n{WORDS}"), says("ok")
     )
-    log = run(world)
+    log = run(world, exclude=["/"])
     maker.say(says("more"))
-    log += run(world)
+    log += run(world, exclude=["/"])
     assert not told(log)
     assert not told(world.cli("status", "--json").encode())
     assert not [path for path in files(world.state) if told(path.read_bytes())]

@@ -110,3 +110,15 @@ def test_a_pass_over_everything_tries_nothing_again(schedule):
     assert not schedule
     schedule.queue([failing])
     assert schedule.due(1.0) == [failing]
+
+
+@pytest.mark.fault("decompression bomb")
+def test_what_only_a_change_can_help_is_not_retried(schedule):
+    """A source whose content cannot be read waits until it changes."""
+    changed = source()
+    changed.problem, changed.unusable = "cannot be decompressed", True
+    schedule.queue([changed])
+    schedule.done(changed, 100.0)
+    assert not schedule
+    schedule.queue([changed])
+    assert schedule.due(NOW) == [changed]

@@ -28,6 +28,7 @@ from katod.agents.fields import dict_of, dicts_of, list_of, text_of
 from katod.agents.toolcalls import call_of, question_of
 from katod.events import Event
 from katod.model import Identity, Record, SessionKey, Typed
+from katod.smallfile import read_small
 
 _OPENING: Final = "<user_query>"
 _QUERY: Final = re.compile(r"<user_query>\n?(.*?)\n?</user_query>\s*\Z", re.DOTALL)
@@ -208,8 +209,7 @@ def _workspace(path: Path) -> str:
         return ""
     project = Path(*parents[: parents.index("agent-transcripts")])
     try:
-        with open(project / _TRUSTED, "rb") as file:
-            data = file.read(4096)
+        data = read_small(project / _TRUSTED, 4096)
         text = orjson.loads(data)["workspacePath"] if data[:1] == b"{" else data.decode().strip()
     except (OSError, ValueError, KeyError):
         return ""

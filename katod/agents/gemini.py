@@ -29,6 +29,7 @@ from katod.agents.fields import dict_of, dicts_of, digest, list_of, text_of, tex
 from katod.agents.toolcalls import answer_of, call_of, question_of
 from katod.events import Event, SessionRef
 from katod.model import Identity, Record, SessionKey, Typed
+from katod.smallfile import read_small
 
 CONTEXTS: Final = {"<session_context>": "context", "<hook_context>": "hook-context"}
 _APPENDED: Final = re.compile(r"--- Content from referenced files ---|<hook_context>")
@@ -303,8 +304,7 @@ def _project(path: Path) -> str:
     if chats is None:
         return ""
     try:
-        with open(chats.parent / ".project_root", "rb") as file:
-            return file.read(4096).decode().strip()
+        return read_small(chats.parent / ".project_root", 4096).decode().strip()
     except (OSError, ValueError):
         return ""
 

@@ -9,7 +9,10 @@ from katod.model import LONGEST_NAME
 
 # Far more than a line shows: a secret that is cut here could no longer be recognised.
 LONGEST_DESCRIPTION: Final = 1000
-_REFUSALS: Final = ("the user said:", "User feedback:")
+# What stands before the person's words in the result of a refused call: Claude Code, Claude Code 2.0, Copilot.
+_REFUSALS: Final = ("the user said:", "the following reason for the rejection:", "User feedback:")
+# Claude Code, in the person's place: its instructions follow.
+_CLARIFY: Final = "The user wants to clarify these questions."
 _MOST_OPEN: Final = 256
 T = TypeVar("T")
 
@@ -115,7 +118,8 @@ def one_line(text: str, longest: int = LONGEST_DESCRIPTION) -> str:
 
 def words_of_refusal(text: str) -> str:
     """Return what the person said when refusing a call, empty if nothing."""
-    return next((text.partition(mark)[2].strip() for mark in _REFUSALS if mark in text), "")
+    said = next((text.partition(mark)[2].strip() for mark in _REFUSALS if mark in text), "")
+    return _CLARIFY if said.startswith(_CLARIFY) else said
 
 
 def relative(text: str, cwd: str) -> str:

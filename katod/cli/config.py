@@ -10,6 +10,7 @@ from katod import config as settings_module
 from katod.cli.context import Context
 from katod.cli.printing import say
 from katod.errors import ConfigError
+from katod.smallfile import read_small
 
 _NAME = "katod.toml"
 
@@ -46,9 +47,11 @@ def init(context: Context) -> None:
 def show(context: Context) -> None:
     """Print the configuration file, or the defaults if there is none."""
     try:
-        data = context.config_path.read_bytes()
+        data = read_small(context.config_path, settings_module.LARGEST)
     except FileNotFoundError:
         data = default_config()
+    except OSError as error:
+        raise ConfigError(f"cannot be read: {error.strerror}", path=context.config_path) from error
     click.echo(data.decode("utf-8", "replace"), nl=False)
 
 

@@ -78,7 +78,7 @@ def _answered(context: Context, answer: Path) -> str:
     while not answer.exists():
         if holder(context.state) is None:
             try:
-                run_daemon(context.settings, context.config_path, context.state, context.log, once=True)
+                run_daemon(context.settings, context.config_path, context.state, context.log, signals=None)
             except AlreadyRunning:
                 continue  # a daemon has started in the meantime and will answer
         elif time.monotonic() > deadline:

@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
-from itertools import islice
+from itertools import islice, pairwise, takewhile
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ from katod.formats.mdtext import clean
 from katod.formats.when import When
 from katod.log import EventLog
 from katod.metadata import SessionMetadata
+from katod.model import SessionKey
 from katod.record.export import Stretch, replay
 
 _LOOK_AHEAD = 400
@@ -26,6 +27,7 @@ _MOST = 50
 _COLUMNS = ("changed", "agent", "session", "project", "title")
 _WIDEST = 24
 _LEAST_TITLE = 12
+_SHORTEST = 8
 
 
 @click.command()
@@ -54,7 +56,7 @@ def sessions(
         for row in rows:
             click.echo(orjson.dumps(row))
         return
-    _table(rows)
+    _table(rows, short_ids(context.found()))
 
 
 def _listed(
@@ -109,13 +111,31 @@ def _since(text: str | None) -> int:
     return int(moment.timestamp() * 1e9)
 
 
-def _table(rows: list[dict[str, Any]]) -> None:
+def short_ids(keys: Iterable[SessionKey]) -> dict[str, str]:
+    """Return the shortest beginning of each id, of at least 8 characters, that no other id of an agent begins with."""
+    least = {
+        name: _SHORTEST + len(name) - len(AGENTS[key.agent].short_id(name))
+        for key in keys
+        for name in (key.id, key.subagent)
+    }
+    names = sorted(least)
+    alike = [0, *(_alike(*pair) for pair in pairwise(names)), 0]
+    wanted = (max(least[name], 1 + max(around)) for name, around in zip(names, pairwise(alike), strict=False))
+    return {name: name[:length] for name, length in zip(names, wanted, strict=True)}
+
+
+def _alike(one: str, other: str) -> int:
+    """Return how many characters two texts begin with in common."""
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
+
+
+def _table(rows: list[dict[str, Any]], short: dict[str, str]) -> None:
     """Print a table on a terminal; in a pipe, one tab-separated line per session with nothing cut."""
     if not rows:
         say("no sessions found", err=True)
         return
     zone = When(local_zone())
-    cells = [_cells(row, zone) for row in rows]
+    cells = [_cells(row, zone, short) for row in rows]
     if not sys.stdout.isatty():
         for line in cells:
             say("\t".join(line))
@@ -136,8 +156,8 @@ def _table(rows: list[dict[str, Any]]) -> None:
     console.print(table)
 
 
-def _cells(row: dict[str, Any], zone: When) -> tuple[str, ...]:
+def _cells(row: dict[str, Any], zone: When, short: dict[str, str]) -> tuple[str, ...]:
     where = clean(Path(row["project"]).name) if row.get("project") else ""
-    short = row["session"][:8] + (f"/{row['subagent'][:8]}" if row.get("subagent") else "")
+    ids = short[row["session"]] + (f"/{short[row['subagent']]}" if row.get("subagent") else "")
     changed = zone.stamp(row["changed"], "").strip()
-    return changed, row["agent"], short, where, " ".join(clean(row.get("title", "")).split())
+    return changed, row["agent"], ids, where, " ".join(clean(row.get("title", "")).split())

@@ -13,19 +13,13 @@ from katod.cli.printing import say
 from katod.config import local_zone
 from katod.errors import ConfigError
 from katod.formats.when import When
+from katod.model import NearMiss
 from katod.service.lock import holder
 from katod.store.integrity import quarantined
 from katod.store.ledger import LEDGER_NAME, Ledger
 from katod.store.rows import OutputRow, SessionRow, SourceRow
 
 _LAST = 10
-_MISSES = {
-    "misspelt": "a misspelt ::{}",
-    "indented": "::{}, indented or followed by a space",
-    "extra words": "::{} with more than one name",
-    "unknown option": "::{} with an unknown option",
-    "pasted": "::{} in pasted text",
-}
 _QUARANTINED = "quarantined; a new one was created. Type ::start to record again, then delete this file"
 
 
@@ -142,7 +136,7 @@ def _refusal(row: dict[str, Any]) -> str:
 
 def _near_miss(row: dict[str, Any]) -> str:
     when = When(local_zone()).stamp(row["time"], "") or "-"
-    return f"{when}  {_MISSES[row['kind']].format(row['command'])} in {row['session']}"
+    return f"{when}  {NearMiss(row['kind'], row['command'])} in {row['session']}"
 
 
 def _count(number: int, what: str) -> str:

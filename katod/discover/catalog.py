@@ -38,6 +38,7 @@ class Source(SourceRow):
     due: float | None = None  # when (monotonic) the next step is due
     stepped: float = 0.0  # when it was last stepped
     failures: int = 0  # how many times in a row it could not be read
+    unusable: bool = False  # whether only a change of its content can make it readable
 
     @property
     def spec(self) -> AgentSpec:

@@ -91,7 +91,8 @@ class Markdown:
             self._options = self._base.with_switches(dict(mark.switches))
         when = f" {self._when.stamp(mark.time, self._heading.day)}" if mark.time else ""
         self._heading = self._heading._replace(speaker="")
-        return self._block(f"*{MARKS[mark.kind]}{when}*")
+        text = f" {inline(mark.text)}" if mark.text else ""
+        return self._block(f"*{MARKS[mark.kind]}{when}{text}*")
 
     def event(self, event: Event, metadata: SessionMetadata) -> str:
         """Return the text of one event; events of a sub-agent are not part of its parent's transcript."""
@@ -207,9 +208,16 @@ class Markdown:
         return self._note(f"{what}: {before}{payload['after']}")
 
     def _agent_end(self, event: Event, metadata: SessionMetadata) -> str:
-        recorded = self._options.subagents and AGENTS[metadata.key.agent].separate_subagents
-        if not recorded or self._options.tools == "none":
+        if self._options.tools == "none":
             return ""
+        told = ""
+        if self._options.tools == "full" and event.payload.get("result"):
+            report = toolview.report_block(event.payload, self._redact)
+            told = self._agent_heading(event, metadata) + self._block(report)
+        linked = self._options.subagents and AGENTS[metadata.key.agent].separate_subagents
+        return told + (self._agent_link(event) if linked else "")
+
+    def _agent_link(self, event: Event) -> str:
         name = slug(event.payload["subagent"], 100)
         link = f"[transcript](<{self._options.subagents_folder}/agent-{name}.md>)"
         return self._item(f"  - {link}" if self._list else f"- sub-agent: {link}", self._list)

@@ -13,6 +13,7 @@ from katod.formats.mdlinks import SUSPECT, disarmed
 # The marks, printed in italics, with which katod says what happened to a recording.
 MARKS: Final = {
     "started": "Recording started",
+    "refused": "katod chose this file:",
     "stopped": "Recording stopped",
     "excluded": "Recording ended: this project is excluded",
     "edited": "This file was changed by hand; the recording goes on below",

@@ -44,7 +44,7 @@ def summary(payload: dict[str, Any], redact: Clean) -> str:
 def failure(payload: dict[str, Any], redact: Clean) -> str:
     """Return what went wrong in a result, empty if nothing did."""
     if payload.get("denied"):
-        said = one_line(redact(words_of_refusal(payload["text"])), LINE)
+        said = " ".join(redact(words_of_refusal(payload["text"])).split())  # all of it: a person's words
         return f"declined: {inline(said)}" if said else "declined"
     if not payload.get("isError"):
         return "interrupted" if payload.get("status") == "interrupted" else ""
@@ -68,10 +68,22 @@ def result_block(payload: dict[str, Any], name: str, redact: Clean) -> str:
         notes.append("declined")
     elif payload.get("isError"):
         notes.append("failed")
+    elif payload.get("status") == "launched":
+        return details(" · ".join([*notes, "in the background"]), "(the answer comes later)")
     if (duration := payload.get("durationMs", 0)) >= _NOTEWORTHY_MS:
         notes.append(_seconds(duration))
-    text = cut(redact(payload["text"]))
-    return details(" · ".join(notes), fenced(text, "text") if text.strip() else "(no text)")
+    return _shown(" · ".join(notes), payload["text"], redact)
+
+
+def report_block(payload: dict[str, Any], redact: Clean) -> str:
+    """Return the answer of a sub-agent that worked in the background as a collapsible block."""
+    notes = ["answer of the sub-agent", *([html(_short(payload["status"]))] if payload.get("status") else [])]
+    return _shown(" · ".join(notes), payload["result"], redact)
+
+
+def _shown(title: str, text: str, redact: Clean) -> str:
+    text = cut(redact(text))
+    return details(title, fenced(text, "text") if text.strip() else "(no text)")
 
 
 def details(title: str, content: str) -> str:

@@ -1,17 +1,20 @@
 """Carries out commands from the chat or the shell: turns them into ranges and outputs."""
 
 from collections.abc import Callable
-from typing import Literal
+from typing import Final, Literal
 
 from katod.agents.base import SPAWNED
+from katod.agents.toolcalls import one_line
 from katod.command.decide import Action, RecordingState, decide
 from katod.command.split import command_of
 from katod.discover.catalog import Catalog, Source
 from katod.errors import TargetRefused
 from katod.events import Event
+from katod.formats.mdtext import clean
+from katod.formats.redact import redact
 from katod.log import EventLog
 from katod.metadata import SessionMetadata
-from katod.model import Command, Range, SessionKey, Target
+from katod.model import Command, NearMiss, Range, SessionKey, Target
 from katod.record.history import is_history
 from katod.record.naming import OutputNaming
 from katod.record.policy import Policy
@@ -22,6 +25,7 @@ from katod.write.safe import is_transient
 
 Notify = Callable[[str, str], None]
 Follow = Callable[[OutputRow], None]
+_LONGEST_SHOWN: Final = 80
 
 
 class Controller:
@@ -61,23 +65,24 @@ class Controller:
         """
         try:
             _Act(self, session, at, time, typed=typed).do(command)
-        except TargetRefused as refusal:
-            reason = f"{refusal.what}{f' ({refusal.hint})' if refusal.hint else ''}"
-            self._refuse(session, command.word, time, reason)
-            self._notify("katod: refused", f"::{command.word} was refused: {reason}")
-            return reason
-        except OSError as error:
-            if is_transient(error):
-                raise
-            reason = error.strerror or str(error)
-            self._refuse(session, command.word, time, reason)
+        except (TargetRefused, OSError) as refusal:
+            reason = reason_of(refusal)
+            self.refuse(session, command.word, time, reason)
             return reason
         self._log.command_applied(command.word, str(session.row.key))
         return ""
 
-    def _refuse(self, session: ActiveSession, word: str, time: str, reason: str, why: str = "") -> None:
-        session.changes.refusals.append((time, word, why + reason))
+    def refuse(self, session: ActiveSession, word: str, time: str, reason: str) -> None:
+        """Say of a command, or of its name, that it was refused: to `katod status`, the log and the desktop."""
+        session.changes.refusals.append((time, word, reason))
         self._log.command_refused(word, str(session.row.key), reason)
+        self._notify("katod: refused", f"::{word}: {reason}")
+
+    def note_near_misses(self, source: Source, misses: list[NearMiss]) -> None:
+        """Remember lines that look like commands for `katod status`; the first one of a session is notified, too."""
+        if misses and not source.near_misses and not self._ledger.has_near_miss(source.identity.key):
+            self._notify("katod: not a command", str(misses[0]))
+        source.near_misses += misses
 
     # -- auto-recording -----------------------------------------------------------------------------
 
@@ -109,11 +114,8 @@ class Controller:
         """Return where to auto-record a session, None if it is not to be, or if the target is refused."""
         try:
             return self._chosen_target(session.row.key, session.metadata)
-        except (TargetRefused, OSError) as error:
-            if isinstance(error, OSError) and is_transient(error):
-                raise
-            reason = error.what if isinstance(error, TargetRefused) else error.strerror or str(error)
-            self._refuse(session, "start", session.metadata.time, reason, "auto-record: ")
+        except (TargetRefused, OSError) as refusal:
+            self.refuse(session, "start", session.metadata.time, f"auto-record: {reason_of(refusal)}")
             return None
 
     def _chosen_target(self, key: SessionKey, metadata: SessionMetadata) -> Target | None:
@@ -179,16 +181,15 @@ class _Act:
         self._at = at
         self._asked = "" if typed else time
         self._typed = typed
+        self._refused = ""  # why the name could not be had
 
     def do(self, command: Command) -> None:
         """Carry it out. Raises TargetRefused."""
         session, naming = self._session, self._controller.naming
         if command.word != "stop" and naming.policy.excludes(session.metadata.cwd or session.row.cwd):
             raise TargetRefused("this project is excluded by the configuration")
-        target = naming.named(command.name, session.metadata) if command.name else None
-        recording = session.recording
-        state = RecordingState(_path(recording), _path(session.present))
-        action = decide(command, state, str(target.path) if target else "")
+        target = self._named(command) if command.name and command.word != "stop" else None
+        recording, action = session.recording, self._decided(command, target)
         output = self._output(action, target)
         if command.word == "stop":
             session.row.auto = "off"
@@ -196,6 +197,31 @@ class _Act:
             self._end(recording)
         if output is not None:
             self._begin(action, output, command)
+
+    def _decided(self, command: Command, target: Target | None) -> Action:
+        state = RecordingState(_path(self._session.recording), _path(self._session.present))
+        action = decide(command, state, str(target.path) if target else "")
+        if self._refused and action.target == "present":
+            return action._replace(target="generated")  # another file was wanted
+        return action
+
+    def _named(self, command: Command) -> Target | None:
+        """Return the target that was typed. A name that cannot be had costs nothing: without it, katod chooses one.
+
+        From the shell, the refusal is the answer. Raises TargetRefused.
+        """
+        session, naming = self._session, self._controller.naming
+        try:
+            target = naming.named(command.name, session.metadata)
+            naming.claim(session.row, target, fresh=command.word != "start")
+        except (TargetRefused, OSError) as refusal:
+            if not self._typed:
+                raise
+            name = one_line(redact(clean(command.name)), _LONGEST_SHOWN)
+            self._refused = f'the name "{name}" was refused: {reason_of(refusal)}'
+            self._controller.refuse(session, command.word, session.metadata.time, self._refused)
+            return None
+        return target
 
     def _output(self, action: Action, target: Target | None) -> OutputRow | None:
         """Return the output that an action writes to, created if it is new. Raises TargetRefused."""
@@ -218,17 +244,32 @@ class _Act:
     def _begin(self, action: Action, output: OutputRow, command: Command) -> None:
         session, controller = self._session, self._controller
         if action.copy:
-            controller.begin_at_start(session, output, Range("", marked=False, end=self._at, end_mark=""))
+            controller.begin_at_start(
+                session, output, Range("", marked=False, end=self._at, end_mark="", refused=self._refused)
+            )
             return
         session.row.output = output.id
         if action.begin == "beginning":
             mark_at = self._at if self._typed else ""
-            controller.begin_at_start(session, output, Range("", mark_at=mark_at, switches=command.switches))
+            controller.begin_at_start(
+                session, output, Range("", mark_at=mark_at, switches=command.switches, refused=self._refused)
+            )
             return
-        start = Range(self._at, inclusive=self._typed, start_time=self._asked, switches=command.switches)
+        start = Range(
+            self._at, inclusive=self._typed, start_time=self._asked, switches=command.switches, refused=self._refused
+        )
         controller.begin(session, output, start)
         if not self._typed:
             settle(session, output)
+
+
+def reason_of(refusal: TargetRefused | OSError) -> str:
+    """Return why a name or command was refused. Raises the error if it is a temporary problem of the machine."""
+    if isinstance(refusal, TargetRefused):
+        return f"{refusal.what}{f' ({refusal.hint})' if refusal.hint else ''}"
+    if is_transient(refusal):
+        raise refusal
+    return refusal.strerror or str(refusal)
 
 
 def _path(output: OutputRow | None) -> str:

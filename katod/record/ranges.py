@@ -56,7 +56,7 @@ class RangePrinter:
             text = self._begin(now, metadata, event.time)
         present = self.ranges[self.index]
         if present.mark_at == event.id:
-            text += self._mark(Mark("started", event.time, present.switches), metadata)
+            text += self._begun(present, metadata, event.time)
         if printed := self._format.event(event, metadata):
             text += self._head(metadata, event.time) + self._take_pending() + printed
         return text + self.settle(event.id, metadata, event.time)
@@ -95,9 +95,11 @@ class RangePrinter:
         self.active = True
         since = begun.start_time or time
         text = self._head(metadata, since)
-        if begun.marked and not begun.mark_at:
-            text += self._mark(Mark("started", since, begun.switches), metadata)
-        return text
+        return text if begun.mark_at else text + self._begun(begun, metadata, since)
+
+    def _begun(self, begun: Range, metadata: SessionMetadata, time: str) -> str:
+        text = self._mark(Mark("started", time, begun.switches), metadata) if begun.marked else ""
+        return text + (self._mark(Mark("refused", text=begun.refused), metadata) if begun.refused else "")
 
     def _mark(self, mark: Mark, metadata: SessionMetadata) -> str:
         head = self._head(metadata, mark.time)

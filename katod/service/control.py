@@ -1,5 +1,6 @@
 """Requests from the shell to the daemon: files in the state directory, renamed into place, each answered by a file."""
 
+import errno
 import os
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
@@ -10,11 +11,13 @@ from uuid import uuid4
 import orjson
 
 from katod.model import Command, SessionKey, Word
+from katod.smallfile import read_small
 
 FOLDER: Final = "requests"
 _WORDS: Final = get_args(Word)
 _SUFFIX: Final = ".request"
 _ANSWER: Final = ".answer"
+_LARGEST: Final = 64 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,9 +93,12 @@ def _waiting(folder: Path) -> Iterator[tuple[Path, bytes]]:
         return
     for path in waiting:
         try:
-            yield path, path.read_bytes()
-        except OSError:
-            continue
+            data = read_small(path, _LARGEST)
+        except OSError as error:
+            if error.errno not in (errno.EINVAL, errno.EFBIG):
+                continue
+            data = b""  # not a request at all
+        yield path, data
 
 
 def _parse(data: bytes) -> Request | None:

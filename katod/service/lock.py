@@ -2,6 +2,7 @@
 
 import fcntl
 import os
+import stat
 import time
 from pathlib import Path
 from typing import Final
@@ -9,6 +10,7 @@ from typing import Final
 from katod.errors import AlreadyRunning, LedgerError
 
 LOCK_NAME: Final = "lock"
+_FLAGS: Final = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
 _TRIES: Final = 20
 _BETWEEN_TRIES: Final = 0.01
 
@@ -25,11 +27,14 @@ class Lock:
         try:
             directory.mkdir(mode=0o700, parents=True, exist_ok=True)
             os.chmod(directory, 0o700)
-            fd = os.open(directory / LOCK_NAME, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+            fd = os.open(directory / LOCK_NAME, os.O_RDWR | os.O_CREAT | _FLAGS, 0o600)
         except OSError as error:
             raise LedgerError(
                 f"the state directory cannot be used: {error.strerror}", path=directory, hint="check its owner and mode"
             ) from error
+        if not _is_regular(fd):
+            os.close(fd)
+            raise LedgerError("the lock is not a regular file", path=directory / LOCK_NAME, hint="remove it")
         if not _locked(fd):
             holder = os.pread(fd, 32, 0).decode(errors="replace").strip()
             os.close(fd)
@@ -47,6 +52,10 @@ class Lock:
         os.close(self._fd)
 
 
+def _is_regular(fd: int) -> bool:
+    return stat.S_ISREG(os.fstat(fd).st_mode)
+
+
 def _locked(fd: int) -> bool:
     """Take the lock, with a few retries: `holder` takes it for an instant."""
     for _ in range(_TRIES):
@@ -62,10 +71,12 @@ def _locked(fd: int) -> bool:
 def holder(directory: Path) -> int | None:
     """Return the process id of the katod running on a state directory (0: unknown), None if there is none."""
     try:
-        fd = os.open(directory / LOCK_NAME, os.O_RDONLY | os.O_CLOEXEC)
+        fd = os.open(directory / LOCK_NAME, os.O_RDONLY | _FLAGS)
     except OSError:
         return None
     try:
+        if not _is_regular(fd):
+            return None
         fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except OSError:
         text = os.pread(fd, 32, 0).decode(errors="replace").strip()

@@ -6,12 +6,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
-from katod.errors import SourceError
+from katod.errors import SourceError, SourceUnusable
 from katod.tail.reader import SourceFile
 
 COMPRESSED_SUFFIX: Final = ".zst"
-# Far more than any session: anything larger is a decompression bomb.
+# Far more than any session, and than its text can be compressed: anything larger is a decompression bomb.
 _LARGEST: Final = 4 * 1024**3
+_LARGEST_RATIO: Final = 200
+_ALWAYS_ALLOWED: Final = 64 * 1024**2
 _CHUNK: Final = 1024 * 1024
 
 
@@ -25,21 +27,29 @@ class Unpacked(SourceFile):
 
 @contextmanager
 def decompressed(fd: int, path: str) -> Iterator[int]:
-    """Yield a descriptor of the decompressed content, in an unnamed temporary file. Raises SourceError."""
+    """Yield a descriptor of the decompressed content, in an unnamed temporary file.
+
+    Raises SourceUnusable, or SourceError if there is no space.
+    """
     try:
         import zstandard  # noqa: PLC0415 - an extra, for this kind of file alone
     except ImportError:
-        raise SourceError("compressed: to read it, install katod with the extra `zst`", path=path) from None
+        raise SourceUnusable("compressed: to read it, install katod with the extra `zst`", path=path) from None
+    limit = _limit(os.fstat(fd).st_size)
     with tempfile.TemporaryFile() as plain, os.fdopen(os.dup(fd), "rb") as packed:
         try:
             with zstandard.ZstdDecompressor().stream_reader(packed, read_across_frames=True) as content:
                 while piece := content.read(_CHUNK):
+                    if plain.tell() + len(piece) > limit:
+                        raise SourceUnusable(f"too large when decompressed: the limit is {limit} bytes", path=path)
                     plain.write(piece)
-                    if plain.tell() > _LARGEST:
-                        raise SourceError(f"too large when decompressed: the limit is {_LARGEST} bytes", path=path)
             plain.flush()
         except zstandard.ZstdError as error:
-            raise SourceError(f"cannot be decompressed: {error}", path=path) from error
+            raise SourceUnusable(f"cannot be decompressed: {error}", path=path) from error
         except OSError as error:
             raise SourceError(f"cannot be decompressed: {error.strerror}", path=path) from error
         yield plain.fileno()
+
+
+def _limit(size: int) -> int:
+    return min(_LARGEST, max(_ALWAYS_ALLOWED, _LARGEST_RATIO * size))

@@ -1,5 +1,6 @@
 """The state that adapters keep stays small, and event ids stay unique, whatever an agent writes."""
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -78,9 +79,32 @@ def test_texts_that_wait_in_a_queue_are_few() -> None:
         text = {"content": f"typed {number} {WORDS}"}
         out += reader.read(row | {"operation": "enqueue"} | text, row | {"operation": "remove"} | text)
     assert reader.remembered() < SMALL
-    out += reader.read(Claude().user("other words"))
+    out += reader.read(Claude().says("an answer"))
     texts = [event.payload["text"] for event in out if event.kind == "user.message"]
-    assert texts == [*(f"typed {number} {WORDS}" for number in range(MANY)), "other words"]
+    assert texts == [f"typed {number} {WORDS}" for number in range(MANY)]
+
+
+@pytest.mark.parametrize("kind", ["user", "assistant"])
+def test_the_blocks_of_a_message_cost_once_each(kind: str) -> None:
+    """Twice as many blocks in one message take twice as many steps, not four times."""
+
+    def steps(blocks: int) -> int:
+        reader, count = Reader("claude"), 0
+        content = [{"type": "text", "text": f"block {number}"} for number in range(blocks)]
+        record = Claude().record(kind, message={"id": "m", "role": kind, "content": content})
+
+        def step(_frame: Any, event: str, _what: Any) -> None:
+            nonlocal count
+            count += event == "call"
+
+        sys.setprofile(step)
+        try:
+            assert len(reader.read(record)) >= blocks
+        finally:
+            sys.setprofile(None)
+        return count
+
+    assert steps(400) < 2.2 * steps(200)
 
 
 @pytest.mark.fault("hostile record")

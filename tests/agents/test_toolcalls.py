@@ -1,6 +1,8 @@
 """Calls that wait for their results."""
 
-from katod.agents.toolcalls import OpenCalls
+import pytest
+
+from katod.agents.toolcalls import OpenCalls, words_of_refusal
 from katod.model import LONGEST_NAME
 
 
@@ -32,3 +34,18 @@ def test_the_oldest_of_many_calls_is_forgotten() -> None:
     assert len(calls.state()) == 256
     assert "call-999" in calls
     assert "call-0" not in calls
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("It was rejected. To tell you how to proceed, the user said:\nno,\nthe other", "no,\nthe other"),
+        ("It was rejected. The user provided the following reason for the rejection:  use pnpm", "use pnpm"),
+        ("The user rejected this tool call. User feedback: not now", "not now"),
+        ("the user said:\nThe user wants to clarify these questions.\n  This means", "The user wants to clarify these questions."),
+        ("STOP what you are doing", ""),
+    ],
+)  # fmt: skip
+def test_the_words_of_a_refusal_are_found(text: str, words: str) -> None:
+    """Whatever the client puts before them; its own instructions are left out."""
+    assert words_of_refusal(text) == words

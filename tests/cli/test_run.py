@@ -1,10 +1,16 @@
 """`katod run`: the daemon in the foreground."""
 
 import json
+import os
+import signal
 
 import pytest
 
+from katod import daemon
+from katod.cli import app
+from katod.cli.context import Context
 from tests.support.records import Claude
+from tests.support.world import in_new_process
 
 
 @pytest.fixture
@@ -38,3 +44,17 @@ def test_a_bad_configuration_ends_it_with_one_line(recorded):
     assert b"unknown key `output.directroy`" in done.stderr
     assert b"Traceback" not in done.stderr
     assert recorded.written() == {}
+
+
+@pytest.mark.fault("asked to stop at any moment")
+def test_a_hang_up_during_the_start_does_not_end_it(monkeypatch):
+    """It is noted for the daemon, which then reloads the settings."""
+    settings = Context.settings
+
+    def loading(context):
+        os.kill(os.getpid(), signal.SIGHUP)
+        return settings.__get__(context)
+
+    monkeypatch.setattr(Context, "settings", property(loading))
+    monkeypatch.setattr(daemon, "run_daemon", lambda *arguments: os._exit(3 if arguments[-1].reload else 4))
+    assert in_new_process(lambda: app(["run"], standalone_mode=False), ends=(3, 4, -signal.SIGHUP)) == 3

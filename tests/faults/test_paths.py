@@ -148,6 +148,13 @@ NAMES = (
 )  # fmt: skip
 
 
+def assert_recorded_elsewhere(world):
+    """Check that the conversation is in a file whose name katod chose, and says why; return its path."""
+    [path] = world.out.rglob("*.md")
+    assert "katod chose this file: the name " in path.read_text()
+    return path
+
+
 @pytest.mark.fault("unsafe path")
 @pytest.mark.parametrize("situation", SITUATIONS, ids=lambda situation: situation.__name__)
 def test_what_stands_at_the_path_already_is_left_alone(world, situation):
@@ -157,7 +164,7 @@ def test_what_stands_at_the_path_already_is_left_alone(world, situation):
     record(world, name)
     assert tree(world.project, world.home.parent / "outside") == before
     assert len(world.status()["refused"]) == 1
-    assert world.written() == {}
+    assert_recorded_elsewhere(world)
 
 
 @pytest.mark.fault("unsafe path")
@@ -170,7 +177,7 @@ def test_a_name_that_steps_out_is_refused(world, name):
     record(world, f'"{name.format(outside=outside, home=world.home)}"')
     assert tree(world.project, outside) == before
     assert len(world.status()["refused"]) == 1
-    assert files(world) == known | {world.claude().path}
+    assert files(world) == known | {world.claude().path, assert_recorded_elsewhere(world)}
 
 
 @pytest.mark.fault("unsafe path")
@@ -182,7 +189,8 @@ def test_the_output_of_another_session_is_refused(world):
     before = world.written()["shared.md"]
     other.append(make.user("::start shared.md\nthree"))
     world.once()
-    assert world.written() == {"shared.md": before}
+    assert world.written()["shared.md"] == before
+    assert len(world.written()) == 2
     assert "another session" in world.cli("status")
 
 

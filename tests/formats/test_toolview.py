@@ -12,6 +12,7 @@ from katod.formats.toolview import (
     edit_size,
     failure,
     label,
+    report_block,
     result_block,
     summary,
 )
@@ -90,6 +91,9 @@ def test_summary_is_html_without_markup():
         (result("<tool_use_error>Not found</tool_use_error>", isError=True), "failed: Not found"),
         (result("*x* hunter2", isError=True), r"failed: \*x\* \*\*\*"),
         (result("no", denied=True), "declined"),
+        (result("… the user said:\nkeep *it*,\nhunter2", denied=True), r"declined: keep \*it\*, \*\*\*"),
+        (result("… the following reason for the rejection:  use pnpm", denied=True), "declined: use pnpm"),
+        (result(f"User feedback: {'no ' * 200}", denied=True), f"declined: {('no ' * 200).strip()}"),
         (result("no", denied=True, isError=True, exitCode=1), "declined"),
         (result("", status="interrupted"), "interrupted"),
         (result("", status="completed"), ""),
@@ -136,6 +140,20 @@ def test_input_nested_too_deep_is_named():
     for _ in range(2000):
         deep = {"a": deep}
     assert "too deep" in call_block(call("X", "other", given=deep), str)
+
+
+def test_what_goes_on_in_the_background_has_no_text_yet():
+    """The client's note about it is not shown."""
+    shown = result_block(result("Async agent launched", status="launched"), "<code>Agent</code>", str)
+    assert "result: <code>Agent</code> · in the background" in shown
+    assert "launched" not in shown
+
+
+def test_the_answer_of_a_sub_agent_is_a_block():
+    """With its state, and redacted."""
+    assert report_block({"subagent": "a", "status": "<done>", "result": "hunter2"}, hide) == (
+        "<details>\n<summary>answer of the sub-agent · &lt;done&gt;</summary>\n\n```text\n***\n```\n\n</details>"
+    )
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,6 @@
 """The oracle for Claude Code: reads one session file into four multisets."""
 
 import hashlib
-import itertools
 import json
 import re
 from pathlib import Path
@@ -75,21 +74,22 @@ class _Session:
         self.queue: list[str] = []
 
     def read(self) -> Sets:
-        rows = [(line, row) for _, line, row in records(self.path, self.sets.other)]
-        for number, (line, row) in enumerate(rows):
-            queued = row.get("type") == "queue-operation"
-            self._record(row, line, _prompts_behind([later for _, later in rows[number + 1 :]]) if queued else [])
+        for _, line, row in records(self.path, self.sets.other):
+            self._record(row, line)
+        for text in self.queue:
+            self.sets.user("", _PASTE.sub(r"\2", text))
         return self.sets
 
-    def _record(self, row: Record, line: bytes, following: list[Record]) -> None:
+    def _record(self, row: Record, line: bytes) -> None:
         kind = as_text(row.get("type")) or "untyped"
         ident = as_text(row.get("uuid")) or "~" + hashlib.sha256(line).hexdigest()
+        self._met(row)
         if kind in ("user", "assistant"):
             self._message(kind, row, ident)
         elif kind == "attachment":
             self._attachment(row, ident)
         elif kind == "queue-operation":
-            self._queue(row, following)
+            self._queue(row)
         elif kind == "progress":
             self.sets.other[f"progress/{as_dict(row.get('data')).get('type')}"] += 1
         else:
@@ -176,26 +176,20 @@ class _Session:
             self.sets.other[f"other:attachment/queued_command/{mode}"] += 1
         self.once.add((ident, 0))
 
-    def _queue(self, row: Record, following: list[Record]) -> None:
-        """Count a text removed from the queue as a message, unless one of the prompts right after it is the same."""
-        operation = as_text(row.get("operation"))
-        text = ""
-        if operation == "enqueue":
-            self.queue.append(joined_texts(row.get("content")))
+    def _queue(self, row: Record) -> None:
+        """Remember a person's text; those that went back to the editor are forgotten."""
+        operation, text = as_text(row.get("operation")), joined_texts(row.get("content"))
+        if operation == "enqueue" and typed(text):
+            self.queue.append(text)
         elif operation == "popAll":
             self.queue.clear()
-        elif operation in ("dequeue", "remove") and self.queue:
-            text = self.queue.pop(0)
-        if operation == "remove" and typed(text) and not any(repeats(prompt, text) for prompt in following):
-            self.sets.user("", text)
-        else:
-            self.sets.other[f"queue-operation/{operation}"] += 1
+        self.sets.other[f"queue-operation/{operation}"] += 1
 
-
-def _prompts_behind(rows: list[Record]) -> list[Record]:
-    """Return the prompts right after, ignoring queue operations: a queued text may be repeated there."""
-    rest = itertools.dropwhile(lambda row: row.get("type") == "queue-operation", rows)
-    return list(itertools.takewhile(lambda row: row.get("type") in ("attachment", "user"), rest))
+    def _met(self, row: Record) -> None:
+        """Forget a queued text that has this record of its own."""
+        met = next((text for text in self.queue if repeats(row, text)), None)
+        if met is not None and row.get("promptSource") != "typed":
+            self.queue.remove(met)
 
 
 def person(row: Record, text: str) -> tuple[str, str]:
@@ -239,7 +233,7 @@ def _inside(tag: str, text: str) -> str:
 
 def typed(text: str) -> bool:
     """Return whether a queued text was typed; task notices, as markup or JSON, were not."""
-    if not text.strip() or text.lstrip().startswith("<"):
+    if not text.strip() or text.lstrip().startswith(ENVELOPES):
         return False
     try:
         return "task_id" not in as_dict(json.loads(text))
@@ -255,7 +249,7 @@ def repeats(row: Record, text: str) -> bool:
         said = joined_texts(as_dict(row.get("message")).get("content"))
     else:
         return False
-    return said.strip() == text.strip()
+    return (slash_command(said) if said.startswith("<command-") else said).split() == text.split()
 
 
 def result_text(content: Any) -> str:

@@ -165,9 +165,10 @@ def queued(operation: str, content: str | None = None) -> dict[str, Any]:
         ([queued("enqueue", "go"), queued("remove"), assistant("a", text("x"))], 1),
         ([queued("enqueue", "go"), queued("remove"), user("u", "go")], 1),
         ([queued("enqueue", "go"), queued("popAll")], 0),
-        ([queued("enqueue", "<task>"), queued("remove"), assistant("a")], 0),
+        ([queued("enqueue", "<task-notification>x"), queued("remove"), assistant("a")], 0),
         ([queued("enqueue", '{"task_id": "1"}'), queued("remove"), assistant("a")], 0),
         ([queued("remove")], 0),
+        ([queued("enqueue", "go")], 1),
     ],
 )
 def test_queue_operations(tmp_path: Path, rows: Rows, said: int) -> None:

@@ -6,11 +6,13 @@ import pytest
 
 from katod import events as ev
 from katod.errors import TargetRefused
-from katod.model import Command, Range
+from katod.model import Command, NearMiss, Range
 from katod.record.controller import Controller
 from katod.record.session import LiveOutput
 from tests.support.parts import lines
 from tests.support.records import CWD, OTHER, SESSION, Claude
+
+SECRET = "ghp" + "_" + "a1B2" * 9
 
 TIME = "2026-02-10T23:00:00.000Z"
 
@@ -111,12 +113,42 @@ def test_a_command_acts_by_where_the_session_stands(chat, before, command, expec
     assert chat.followed == behind
 
 
-def test_a_refused_capture_leaves_the_recording(chat):
-    """A capture needs a new file; the current recording is ended only if it can have one."""
-    chat.type("::start a")
-    chat.type("::capture a")
-    assert chat.outputs() == {"a": "1 open live"}
-    assert [word for word, _ in chat.refusals()] == ["capture"]
+@pytest.mark.parametrize(
+    ("before", "command", "expected"),
+    [
+        (NOTHING, "::start ../x", {"*": "1 open live"}),
+        (NOTHING, "::capture ../x", {"*": "1 open behind"}),
+        (NOTHING, "::export x.exe", {"*": "1 ended behind"}),
+        (RECORDING, "::start ../x", {"a": "1 open live"}),
+        (RECORDING, "::capture a", {"a": "1 ended live", "*": "1 open behind"}),
+        (RECORDING, "::export a", {"a": "1 open live", "*": "1 ended behind"}),
+        (STOPPED, "::start ../x", {"a": "1 ended live", "*": "1 open live"}),
+        (STOPPED, "::stop ../x", {"a": "1 ended live"}),
+    ],
+)
+def test_a_name_that_cannot_be_had_costs_nothing(chat, before, command, expected):
+    """The conversation goes to a generated name, or on where it is recorded already."""
+    for typed in before:
+        chat.type(typed)
+    chat.type(command)
+    assert chat.outputs() == expected
+    word, _, name = command.removeprefix("::").partition(" ")
+    assert [(refused, name in reason) for refused, reason in chat.refusals()] == (
+        [] if word == "stop" else [(word, True)]
+    )
+
+
+def test_a_refused_name_is_named_in_the_transcript_without_its_secrets(chat):
+    """The mark says which name was refused and why; the name is redacted, and cut if it is long."""
+    chat.type(f"::start ../{SECRET}/{'x' * 100}")
+    chat.type("words")
+    [output] = chat.session.live
+    output.stage()
+    [mark] = [row for row in output.row.intent.decode().splitlines() if "chose this file" in row]
+    assert mark.startswith('*katod chose this file: the name "../\\[REDACTED:github-token\\]/xxx')
+    assert mark.endswith("(write it without them)*")
+    assert SECRET not in mark
+    assert len(mark) < 240
 
 
 def test_several_commands_in_one_message_act_in_their_order(chat):
@@ -180,13 +212,26 @@ def test_a_command_of_history_is_noted_and_does_nothing(chat):
 
 def test_a_refusal_is_kept_logged_and_notified(chat):
     """A refusal is stored, logged and notified with the command and the reason, but without the typed line."""
-    chat.type("::start ../private")
+    chat.parts.configure(exclude=[CWD])
+    chat.controller.use(chat.parts.policy)
+    chat.type("::start private")
     [(time, word, reason)] = chat.session.changes.refusals
     assert (time, word) == (chat.session.metadata.time, "start")
     assert "private" not in reason
     assert [fields["problem"] for fields in chat.parts.said("command.refused")] == [reason]
-    assert chat.notes == [("katod: refused", f"::start was refused: {reason}")]
+    assert chat.notes == [("katod: refused", f"::start: {reason}")]
     assert chat.parts.said("command.applied") == []
+
+
+def test_the_first_near_miss_of_a_session_is_notified(chat):
+    """Once, with what it looks like; all of them are kept."""
+    for kind in ("misspelt", "indented"):
+        chat.controller.note_near_misses(chat.source, [NearMiss(kind, "start")])
+    assert chat.notes == [("katod: not a command", "a misspelt ::start")]
+    chat.parts.catalog.changed(chat.source)
+    chat.parts.catalog.flush()
+    chat.controller.note_near_misses(chat.source, [NearMiss("pasted", "stop")])
+    assert (len(chat.notes), len(chat.parts.ledger.near_misses())) == (1, 2)
 
 
 def test_the_shell_is_told_why_it_is_refused(chat):
@@ -224,8 +269,8 @@ def test_a_passing_trouble_of_the_machine_undoes_the_step(chat, monkeypatch, num
             chat.type("::start a")
     else:
         chat.type("::start a")
-    assert chat.refusals() == ([] if passes else [("start", "trouble")])
     assert chat.outputs() == {}
+    assert [word for word, _ in chat.refusals()] == ([] if passes else ["start", "start"])
 
 
 # -- from the shell ----------------------------------------------------------------------------------

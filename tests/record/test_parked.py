@@ -137,7 +137,7 @@ def test_words_said_again_after_a_rewrite_are_new(world):
 def test_a_queued_command_acts_after_a_restart(world):
     """A queued `::start` is obeyed with the next record, even if katod was restarted in between."""
     make, source = Claude(), world.claude()
-    queued = {"type": "queue-operation", "sessionId": SESSION, "timestamp": "2026-02-10T22:50:00.000Z"}
+    queued = {"type": "queue-operation", "sessionId": SESSION, "timestamp": "2026-02-10T22:36:00.000Z"}
     source.append(make.user("one"), queued | {"operation": "enqueue", "content": "::start"})
     source.append(queued | {"operation": "remove"})
     world.once()

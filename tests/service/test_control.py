@@ -1,8 +1,8 @@
 """Requests from the shell: left in the state directory, polled by the daemon, answered."""
 
 import errno
+import os
 import stat
-from pathlib import Path
 
 import pytest
 
@@ -16,14 +16,14 @@ REQUEST = Request(("claude", "x", ""), "start", "n", "2026-02-10T23:00:00.000Z")
 @pytest.fixture
 def closed_files(monkeypatch):
     """Return a list; if it has a file suffix, files with it cannot be opened for lack of descriptors."""
-    read, closed = Path.read_bytes, []
+    read, closed = control.read_small, []
 
-    def read_bytes(path):
+    def read_small(path, limit):
         if closed and path.name.endswith(closed[0]):
             raise OSError(errno.EMFILE, "Too many open files")
-        return read(path)
+        return read(path, limit)
 
-    monkeypatch.setattr(Path, "read_bytes", read_bytes)
+    monkeypatch.setattr(control, "read_small", read_small)
     return closed
 
 
@@ -74,6 +74,19 @@ def test_a_file_that_is_no_request_is_refused(tmp_path, content):
     (folder / "odd.request").write_bytes(content)
     assert list(Inbox(tmp_path).poll()) == []
     assert {path.name: path.read_text() for path in folder.iterdir()} == {"odd.answer": "not a valid request"}
+
+
+@pytest.mark.fault("file that never ends or waits")
+def test_a_fifo_or_an_endless_file_is_refused(tmp_path):
+    """Whatever is named like a request is answered and removed without waiting."""
+    folder = Inbox(tmp_path).make()
+    os.mkfifo(folder / "fifo.request")
+    (folder / "large.request").write_bytes(b"[" * 100_000)
+    (folder / "nested.request").write_bytes(b"[" * 60_000)
+    (folder / "zero.request").symlink_to("/dev/zero")
+    assert list(Inbox(tmp_path).poll()) == []
+    assert sorted(os.listdir(folder)) == ["fifo.answer", "large.answer", "nested.answer", "zero.answer"]
+    assert {path.read_text() for path in folder.iterdir()} == {"not a valid request"}
 
 
 def test_without_a_folder_nothing_waits(tmp_path):

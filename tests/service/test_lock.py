@@ -85,6 +85,16 @@ def test_a_link_in_place_of_the_lock_file_is_refused(state, tmp_path):
     assert not target.exists()
 
 
+@pytest.mark.fault("file that never ends or waits")
+def test_a_fifo_in_place_of_the_lock_file_is_refused(state):
+    """Neither the daemon nor a command that asks for it waits."""
+    state.mkdir(parents=True)
+    os.mkfifo(state / LOCK_NAME)
+    with pytest.raises(LedgerError, match="not a regular file"):
+        Lock.take(state)
+    assert holder(state) is None
+
+
 def test_a_file_in_place_of_the_directory_is_named(state):
     """A state directory that cannot be created is an error with its path."""
     state.parent.mkdir()

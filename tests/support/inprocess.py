@@ -28,7 +28,8 @@ class InProcess(Daemon):
         """Look at everything and process it, as if this many seconds had passed."""
         self._schedule.queue(self._discovery.sweep())
         self._schedule.queue(self._pipeline.take_failed())
-        self._schedule.queue(source for source in self._discovery.catalog.sources.values() if source.problem)
+        sources = self._discovery.catalog.sources.values()
+        self._schedule.queue(source for source in sources if source.problem and not source.unusable)
         while self._schedule or self._pipeline.follow(time.monotonic() + later):
             self._step_due(NOW)
 

@@ -21,6 +21,7 @@ from katod.cli.config import default_config
 from katod.config import Settings, load
 from katod.daemon import run_daemon
 from katod.log import EventLog
+from katod.service.signals import Signals
 from katod.store.ledger import Ledger
 from katod.store.rows import OutputRow
 from tests.support import program
@@ -96,7 +97,8 @@ class World:
         umask = os.umask(0o077)
         try:
             with mock.patch.dict(os.environ, self.variables):
-                run_daemon(load(self.config), self.config, self.state, EventLog(), once=once)
+                signals = None if once else Signals.install()
+                run_daemon(load(self.config), self.config, self.state, EventLog(), signals)
         finally:
             os.umask(umask)
 

@@ -3,11 +3,13 @@
 import pytest
 import zstandard
 
-from katod.errors import SourceError
+from katod.errors import SourceError, SourceUnusable
 from katod.model import Cursor
+from katod.tail import compressed, source
 from katod.tail.source import open_source
+from tests.support.inprocess import InProcess
 from tests.support.outputs import counts, only
-from tests.support.records import Codex
+from tests.support.records import THREAD, Codex, line
 
 
 def pack(path, content):
@@ -41,6 +43,37 @@ def test_a_file_that_is_cut_short_gives_what_it_holds(tmp_path, content):
     path.write_bytes(content)
     with open_source(str(path)) as file:
         assert not file.read(Cursor(), 1000).lines
+
+
+@pytest.mark.fault("decompression bomb")
+@pytest.mark.usefixtures("no_descriptor_is_left")
+def test_a_bomb_is_given_up_early(tmp_path, monkeypatch):
+    """No more is decompressed than the text of a session of this size can be."""
+    monkeypatch.setattr(compressed, "_ALWAYS_ALLOWED", 2_000_000)
+    path = tmp_path / "a.jsonl.zst"
+    path.write_bytes(zstandard.compress(b"x" * 50_000_000))
+    with pytest.raises(SourceUnusable, match="the limit is 2000000 bytes"), open_source(str(path)):
+        pass
+
+
+def test_a_bomb_is_tried_again_only_when_it_changes(world, monkeypatch):
+    """The loop goes on, and the file is shown as a problem."""
+    opened = []
+    original = source.decompressed
+    monkeypatch.setattr(source, "decompressed", lambda fd, path: opened.append(path) or original(fd, path))
+    folder = world.codex().path.parent
+    folder.mkdir(parents=True, exist_ok=True)
+    name = f"rollout-2026-02-10T22-36-00-{THREAD}.jsonl.zst"
+    (folder / name).write_bytes(b"no zstd at all")
+    run = InProcess(world)
+    for _ in range(5):
+        run.turn(later=1_000)
+    assert len(opened) <= 2
+    make = Codex()
+    pack(folder / name, line(make.meta()) + line(make.user("hello")))
+    run.turn()
+    assert not [known.problem for known in run._discovery.catalog.sources.values() if known.problem]
+    run.stop()
 
 
 def test_a_rollout_that_is_compressed_meanwhile_is_the_same_session(world):

@@ -14,11 +14,11 @@ from katod.agents.claude.assistant import AssistantRecords
 from katod.agents.claude.builder import ClaudeBuilder
 from katod.agents.claude.ignored import ATTACHMENTS, RECORDS
 from katod.agents.claude.pasted import unwrap
-from katod.agents.claude.queue import Queue
-from katod.agents.claude.text import is_person
+from katod.agents.claude.queue import Item, Queue
+from katod.agents.claude.text import is_person, texts_of
 from katod.agents.claude.tools import Tools
 from katod.agents.claude.user import UserRecords
-from katod.agents.fields import dict_of, dicts_of, text_of
+from katod.agents.fields import dict_of, text_of
 from katod.agents.toolcalls import OpenCalls
 from katod.events import Event
 from katod.model import Record, Typed
@@ -59,15 +59,15 @@ class ClaudeAdapter(Adapter):
 
     def has_pending(self) -> bool:
         """Return whether a queued text is waiting for a later record to decide about it."""
-        return bool(self._queue.waiting or self._queue.removed)
+        return self._queue.has_pending()
 
     def feed(self, record: Record) -> list[Event]:
-        """Translate one record, after what it decides: pending texts from the queue, and the usage before it."""
+        """Translate one record, after the usage before it if the record does not belong to that."""
         fields = record.value
         if fields is None:
             self.new.take_up({})
             return super().feed(record)
-        out = self._decided(record) if self._usage or self._queue.removed else []
+        out = self._emit_usage() if self._usage and not usage.belongs(self._usage, fields, self._calls) else []
         self.new.take_up(fields)
         handler = self.handlers.get(fields.get("type"))  # TypeError if it is an object: malformed
         if handler is not None:
@@ -78,20 +78,23 @@ class ClaudeAdapter(Adapter):
 
     def finish(self) -> list[Event]:
         """Return the pending usage and texts, which no further record will decide."""
-        out = self._release({}, 0) if self._queue.removed else []
-        return out + self._emit_usage()
+        self.new.take_up({})
+        return self._told(self._queue.finish(), 0) + self._emit_usage()
 
     # -- one method per kind of record --------------------------------------------------------------
 
     @handles("user")
     def _user(self, record: Record) -> list[Event]:
-        out = self._envelope(record)
-        out += self._users.translate(record)
-        return out
+        source = record.value.get("promptSource")
+        out = self._answered(record) if source == "typed" else []
+        out += self._envelope(record)
+        words = _prompt(record.value) if source != "typed" and self._queue.has_texts() else ""
+        told = bool(words) and self._queue.meet(words, "dequeue", queued=source == "queued")
+        return out if told else out + self._users.translate(record)
 
     @handles("assistant")
     def _assistant(self, record: Record) -> list[Event]:
-        out, fields = self._envelope(record), record.value
+        out, fields = self._answered(record) + self._envelope(record), record.value
         message = dict_of(fields.get("message"))
         synthetic = message.get("model") == "<synthetic>" or bool(fields.get("isApiErrorMessage"))
         model = "" if synthetic else text_of(message.get("model"))
@@ -111,13 +114,13 @@ class ClaudeAdapter(Adapter):
         out, row = self._envelope(record), dict_of(record.value.get("attachment"))
         kind = row.get("type")
         if kind == "queued_command":
-            return out + queued.prompt(self.new, record, row)
+            told = self._queue.meet(queued.text_in(row), "remove", queued=True)
+            return out + queued.prompt(self.new, record, row, told=told)
         return out if kind in ATTACHMENTS else [*out, self.new.raw(record, f"attachment/{kind}", row)]
 
     @handles("queue-operation")
     def _queue_operation(self, record: Record) -> list[Event]:
-        self._queue.operate(record.value)
-        return self._texts_of(self._queue.overflow(), record.offset)
+        return self._told(self._queue.operate(record.value), record.offset)
 
     @handles(*_SETTINGS)
     def _setting(self, record: Record) -> list[Event]:
@@ -167,43 +170,32 @@ class ClaudeAdapter(Adapter):
         """Return a change of a title always, of another setting only if it was known before, even as empty."""
         return self.new.change(what, after, record, what, first=what == "title" or what in self.new.now)
 
-    # -- decided by the next record -------------------------------------------------------------------
-
-    def _decided(self, record: Record) -> list[Event]:
-        fields, out = record.value, []
-        kind = fields.get("type")
-        if self._queue.removed and kind != "queue-operation" and kind not in RECORDS:
-            out += self._release(fields, record.offset)
-        if self._usage and not usage.belongs(self._usage, fields, self._calls):
-            out += self._emit_usage()
-        return out
+    # -- decided by a later record --------------------------------------------------------------------
 
     def _emit_usage(self) -> list[Event]:
         waiting, self._usage = self._usage, None
         return [self.new.usage(waiting)] if waiting else []
 
-    def _release(self, fields: dict[str, Any], offset: int) -> list[Event]:
-        """Return the texts that were removed from the queue and, as the next record shows, appear nowhere else."""
-        typed = self.typed_texts(fields) if fields.get("type") in ("user", "attachment") else []
-        return self._texts_of(self._queue.decide("\n".join(said.text for said in typed)), offset)
+    def _answered(self, record: Record) -> list[Event]:
+        """Return the texts that left the queue before this record without one of their own."""
+        if record.value.get("isSidechain") and not self.new.main.subagent:
+            return []
+        return self._told(self._queue.decide(text_of(record.value.get("timestamp"))), record.offset)
 
-    def _texts_of(self, released: list[list[str]], offset: int) -> list[Event]:
-        self.new.take_up({})
-        rows = [({"type": "queue-operation", "timestamp": time}, text) for text, time in released]
-        typed = not self.new.main.subagent
-        return [self.new.event(ev.USER_MESSAGE, {"text": text}, Record(offset, row), typed=typed) for row, text in rows]
+    def _told(self, items: list[Item], offset: int) -> list[Event]:
+        return [event for item in items for event in self._users.queued(offset, item.text, item.time)]
 
     @staticmethod
     def typed_texts(fields: dict[str, Any]) -> list[Typed]:
         """Return the texts of a user record, a queued command or a queued text."""
         kind = fields.get("type")
         if kind == "queue-operation":
-            return [unwrap(text_of(fields.get("content")))]
+            return list(map(unwrap, texts_of(fields.get("content"))))
         if kind == "attachment":
-            return _texts(dict_of(fields.get("attachment")).get("prompt"))
+            return list(map(unwrap, texts_of(dict_of(fields.get("attachment")).get("prompt"))))
         if kind != "user" or is_person(fields, subagent=False) is False:
             return []
-        return _texts(dict_of(fields.get("message")).get("content"))
+        return list(map(unwrap, texts_of(dict_of(fields.get("message")).get("content"))))
 
     @staticmethod
     def recognises(path: Path, first: dict[str, Any], /) -> bool:
@@ -213,7 +205,8 @@ class ClaudeAdapter(Adapter):
         return "sessionId" in first or (first.get("type") in RECORDS and path.suffix == ".jsonl")
 
 
-def _texts(content: Any) -> list[Typed]:
-    if isinstance(content, str):
-        return [unwrap(content)]
-    return [unwrap(text_of(row.get("text"))) for row in dicts_of(content) if row.get("type") == "text"]
+def _prompt(fields: dict[str, Any]) -> str:
+    """Return the text of a prompt, empty for another kind of `user` record."""
+    if "toolUseResult" in fields or fields.get("isMeta"):
+        return ""
+    return "\n".join(texts_of(dict_of(fields.get("message")).get("content")))

@@ -51,6 +51,10 @@ class ClaudeBuilder(EventBuilder):
         """Return a message from the client itself."""
         return self.event(ev.SYSTEM_MESSAGE, {"text": text, "subtype": subtype}, record, part)
 
+    def named(self, event: Event, name: str) -> Event:
+        """Return an event named after its content instead of its record, which may not be the only one with it."""
+        return event._replace(id=f"{self._prefix}{name}", dedup_key=f"{self._dedup_prefix}{name}")
+
     def usage(self, waiting: Waiting) -> Event:
         """Return the usage of one message; it has no record of its own, so it is named after the message."""
         record, ref = waiting.record, self.main

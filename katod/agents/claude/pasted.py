@@ -34,8 +34,8 @@ def unwrap(text: str) -> Typed:
         size = begin + len(content)
         pasted.append((begin, size))
         at = after
-    rest = text[at:]
-    return Typed("".join([*pieces, rest and f"\n\n{rest.lstrip(chr(10))}"]), tuple(pasted))
+    rest = text[at:].lstrip("\n")
+    return Typed("".join([*pieces, rest and f"\n\n{rest}"]), tuple(pasted))
 
 
 def _end(text: str, opening: re.Match[str], limit: int) -> tuple[int, int]:

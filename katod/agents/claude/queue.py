@@ -1,72 +1,162 @@
-"""Claude Code: text typed while the agent works, which may get no record of its own."""
+"""Claude Code: texts queued while the agent works, matched by their words with the records that they become.
 
-from typing import Any, Final
+A person's text or a task of the client is enqueued. It leaves the queue by `dequeue` (a `user` record has its words),
+by `remove` (a `queued_command` has them, or no record does), or by `popAll` (back into the editor). `dequeue` and
+`remove` do not say which text leaves, its record may come before them or much later, and many tasks never leave.
+"""
+
+from typing import Any, Final, NamedTuple
 
 import orjson
+
+from katod.agents.claude.text import ENVELOPES, classify, texts_of
+from katod.agents.fields import digest, text_of
 
 _MOST: Final = 64
 
 
+class Item(NamedTuple):
+    """A queued text: a hash of its words; the text, empty for a task of the client; the time of its record."""
+
+    words: str
+    text: str
+    time: str
+
+
+class Leaving(NamedTuple):
+    """A `dequeue` or `remove` whose text is not known yet; the hash of its words if it names them."""
+
+    operation: str
+    time: str
+    words: str
+
+
 class Queue:
-    """Tracks `queue-operation` records. Only the record after a `remove` shows whether the text appears elsewhere."""
+    """Decides which queued texts have no record of their own. Each text is either released or met, whichever is first.
+
+    Without such a record, a removed text is released by the first answer that is dated after its removal. If it was
+    released too early, its record is recognised when it comes.
+    """
 
     def __init__(self, state: dict[str, Any] | None = None) -> None:
         state = state or {}
-        self.waiting: list[list[str]] = state.get("waiting", [])
-        self.removed: list[list[str]] = state.get("removed", [])
+        self._waiting = [Item(*row) for row in state.get("waiting", [])]
+        self._leaving = [Leaving(*row) for row in state.get("leaving", [])]
+        self._ahead: int = state.get("ahead", 0)  # texts met before they left the queue
+        self._released: list[str] = state.get("released", [])
 
     def state(self) -> dict[str, Any]:
-        """Return what has to be remembered, empty if nothing is waiting."""
-        rows = {"waiting": self.waiting, "removed": self.removed}
+        """Return what has to be remembered, empty if there is nothing."""
+        rows = {
+            "waiting": list(map(list, self._waiting)), "leaving": list(map(list, self._leaving)),
+            "ahead": self._ahead, "released": self._released,
+        }  # fmt: skip
         return {name: value for name, value in rows.items() if value}
 
-    def operate(self, record: dict[str, Any]) -> None:
-        """Apply one `enqueue`, `dequeue`, `remove` or `popAll`."""
-        operation = record.get("operation")
+    def has_pending(self) -> bool:
+        """Return whether a person's text is waiting for a later record to decide about it."""
+        return any(item.text for item in self._waiting)
+
+    def has_texts(self) -> bool:
+        """Return whether a record may contain a text that is or was queued."""
+        return bool(self._waiting or self._released)
+
+    def operate(self, record: dict[str, Any]) -> list[Item]:
+        """Apply an `enqueue`, `dequeue`, `remove` or `popAll`; return the oldest texts if too many are waiting."""
+        operation, time = record.get("operation"), text_of(record.get("timestamp"))
+        text = "\n".join(texts_of(record.get("content")))
         if operation == "enqueue":
-            content = record.get("content")
-            self.waiting.append([content if isinstance(content, str) else "", str(record.get("timestamp", ""))])
-            del self.waiting[:-_MOST]
+            self._waiting.append(Item(_hash_words(text), "" if _is_task(text) else text, time))
         elif operation == "popAll":
-            self.waiting.clear()
+            self._waiting = [item for item in self._waiting if not item.text]
         elif operation in ("dequeue", "remove"):
-            item = self._take(record.get("content"))
-            if operation == "remove" and item is not None and _is_typed(item[0]):
-                self.removed.append(item)
+            self._leave(Leaving(operation, time, _hash_words(text) if text else ""))
+        return self._overflow()
 
-    def overflow(self) -> list[list[str]]:
-        """Return the oldest removed texts if there are too many: no client takes back that many at once."""
-        out, self.removed = self.removed[:-_MOST], self.removed[-_MOST:]
-        return out
+    def meet(self, text: str, operation: str, *, queued: bool) -> bool:
+        """Note a record with these words, of the kind that follows the operation; return whether they were released.
 
-    def decide(self, text: str) -> list[list[str]]:
-        """Return the removed texts that appear nowhere else, given the text of the next record."""
-        if not self.removed:
-            return []
-        match = next((item for item in self.removed if text and item[0].strip() == text.strip()), None)
-        if match is not None:
-            self.removed.remove(match)
-            return []
-        released, self.removed = self.removed, []
-        return released
-
-    def _take(self, content: Any) -> list[str] | None:
-        """Remove the given text, or the oldest one."""
-        for index, item in enumerate(self.waiting):
-            if not isinstance(content, str) or item[0] == content:
-                return self.waiting.pop(index)
-        return None
-
-
-def _is_typed(text: str) -> bool:
-    """Return whether a queued text is a person's: no markup, no task of the client itself."""
-    head = text.lstrip()
-    if not head or head.startswith("<"):
+        `queued` says that the record is certainly from the queue: otherwise a person may have typed the words again.
+        """
+        words = _hash_words(text)
+        if item := next((item for item in self._waiting if item.words == words), None):
+            self._waiting.remove(item)
+            self._ahead += not self._settle(words, operation)
+            return False
+        if words in self._released:
+            told = self._settle(words, operation) or queued
+            if told:
+                self._released.remove(words)
+            return told
+        if any(row.operation == operation == "dequeue" for row in self._leaving):
+            self._settle("", operation)  # the record has other words than the queue
+            del self._waiting[:1]
         return False
-    if not head.startswith("{"):
+
+    def decide(self, time: str) -> list[Item]:
+        """Return the texts removed before this time, that of an answer: no record of their own will come."""
+        due = [row for row in self._leaving if row.operation == "remove" and (not time or row.time < time)]
+        for leaving in due:
+            self._leaving.remove(leaving)
+        return self._release([item for leaving in due if (item := self._take(leaving)) is not None])
+
+    def finish(self) -> list[Item]:
+        """Return the texts that are still waiting, as the source is complete."""
+        rest, self._waiting = self._waiting, []
+        return self._release(rest)
+
+    def _leave(self, leaving: Leaving) -> None:
+        if not self._waiting and not self._ahead:
+            return
+        here = not leaving.words or any(item.words == leaving.words for item in self._waiting)
+        if self._ahead and not (leaving.words and here):
+            self._ahead -= 1
+        elif here:
+            self._leaving = [*self._leaving, leaving][-_MOST:]
+
+    def _settle(self, words: str, operation: str) -> bool:
+        """Forget what made a text leave the queue; return whether there was anything."""
+        likely = sorted(
+            (row for row in self._leaving if row.words in ("", words)),
+            key=lambda row: (not row.words, row.operation != operation),
+        )
+        for row in likely[:1]:
+            self._leaving.remove(row)
+        return bool(likely)
+
+    def _take(self, removal: Leaving) -> Item | None:
+        """Take what was most likely removed: the text with these words, else the oldest that a person typed.
+
+        A text released too early is recognised later, but one that is not released would be lost.
+        """
+        items = [item for item in self._waiting if not removal.words or item.words == removal.words]
+        taken = next((item for item in items if item.text), items[0] if items else None)
+        if taken is not None:
+            self._waiting.remove(taken)
+        return taken
+
+    def _overflow(self) -> list[Item]:
+        oldest, self._waiting = self._waiting[:-_MOST], self._waiting[-_MOST:]
+        return self._release(oldest)
+
+    def _release(self, items: list[Item]) -> list[Item]:
+        typed = [item for item in items if item.text]
+        self._released = [*self._released, *(item.words for item in typed)][-_MOST:]
+        return typed
+
+
+def _hash_words(text: str) -> str:
+    return digest(" ".join(classify(text).text.split()))
+
+
+def _is_task(text: str) -> bool:
+    """Return whether a queued text is a task of the client: in one of its envelopes, or JSON with a `task_id`."""
+    if not text.strip() or classify(text).subtype in ENVELOPES.values():
         return True
+    if not text.lstrip().startswith("{"):
+        return False
     try:
-        value = orjson.loads(head)
+        value = orjson.loads(text)
     except orjson.JSONDecodeError:
-        return True
-    return not (isinstance(value, dict) and "task_id" in value)
+        return False
+    return isinstance(value, dict) and "task_id" in value

@@ -3,25 +3,39 @@
 from typing import Any
 
 from katod import events as ev
+from katod.agents.claude import tasks
 from katod.agents.claude.builder import ClaudeBuilder
-from katod.agents.claude.text import Said, classify, is_person, other_sender
+from katod.agents.claude.text import Said, classify, is_person, other_sender, texts_of
 from katod.agents.fields import dicts_of, text_of
 from katod.events import Event
 from katod.model import Record
 
 
-def prompt(new: ClaudeBuilder, record: Record, row: dict[str, Any]) -> list[Event]:
-    """Translate a `queued_command`: a message if a person sent it, otherwise a system message."""
-    text, images = _content(new, row)
-    if not text.strip() and not images:
-        return []
+def prompt(new: ClaudeBuilder, record: Record, row: dict[str, Any], *, told: bool) -> list[Event]:
+    """Translate a `queued_command`: a message if a person sent it, otherwise a system message.
+
+    If its text was already `told`, only its images are left.
+    """
+    images, text = _images(new, row), text_in(row)
+    said = [] if told or not text.strip() else _said(new, record, row, text)
+    if not images or (said and said[0].kind == ev.SYSTEM_MESSAGE):
+        return said
+    return new.with_images(said, images, record)
+
+
+def _said(new: ClaudeBuilder, record: Record, row: dict[str, Any], text: str) -> list[Event]:
     said = classify(text)
     if sender := _sender(row, said):
-        return [new.system(record, text, sender, "0")]
+        answer = tasks.answer(new, record, text) if said.subtype == tasks.NOTIFICATION else []
+        return [new.system(record, text, sender, "0"), *answer]
     person = is_person(row, subagent=bool(new.main.subagent or record.value.get("isSidechain")))
-    typed = row.get("commandMode") == "prompt" and (said.shape if person is None else person)
-    out = [new.event(ev.USER_MESSAGE, {"text": text}, record, typed=typed)]
-    return new.with_images(out, images, record) if images else out
+    sent = row.get("commandMode") == "prompt" and (said.shape if person is None else person)
+    return [new.event(ev.USER_MESSAGE, said.payload, record, typed=sent)]
+
+
+def text_in(row: dict[str, Any]) -> str:
+    """Return the text of a `queued_command`."""
+    return "\n".join(texts_of(row.get("prompt")))
 
 
 def _sender(row: dict[str, Any], said: Said) -> str:
@@ -35,10 +49,5 @@ def _sender(row: dict[str, Any], said: Said) -> str:
     return other_sender(row)
 
 
-def _content(new: ClaudeBuilder, row: dict[str, Any]) -> tuple[str, list[dict[str, Any]]]:
-    prompt = row.get("prompt")
-    if isinstance(prompt, str):
-        return prompt, []
-    blocks = dicts_of(prompt)
-    texts = [text_of(block.get("text")) for block in blocks if block.get("type") == "text"]
-    return "\n".join(texts), [new.image(block) for block in blocks if block.get("type") in ("image", "document")]
+def _images(new: ClaudeBuilder, row: dict[str, Any]) -> list[dict[str, Any]]:
+    return [new.image(block) for block in dicts_of(row.get("prompt")) if block.get("type") in ("image", "document")]

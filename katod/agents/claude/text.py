@@ -3,6 +3,10 @@
 import re
 from typing import Any, Final, NamedTuple
 
+from katod.agents.claude.pasted import unwrap
+from katod.agents.fields import dicts_of, text_of
+from katod.model import Span
+
 # Explicit marks of who sent the prompt, from about 2.1.161 on. If present, they decide.
 PERSON_SOURCES: Final = frozenset({"typed", "queued", "suggestion_accepted", "sdk"})
 PERSON_ORIGIN: Final = "human"
@@ -38,16 +42,30 @@ class Said(NamedTuple):
     """The classification of a text block: the text, its subtype if it is not plain text, and what its form shows.
 
     `plain` is true for text in the form that people type; `shape` is true if the form alone is sufficient evidence.
+    `pasted` are the parts of the text that the client marks as pasted; the marks themselves are not in the text.
     """
 
     text: str
     subtype: str = ""
     plain: bool = True
     shape: bool = True
+    pasted: tuple[Span, ...] = ()
+
+    @property
+    def payload(self) -> dict[str, Any]:
+        """The payload of the message that this is."""
+        payload: dict[str, Any] = {"text": self.text}
+        if self.subtype:
+            payload["subtype"] = self.subtype
+        if self.pasted:
+            payload["pasted"] = list(map(list, self.pasted))
+        return payload
 
 
 def classify(text: str) -> Said:
     """Classify a text block of a user record by its form."""
+    if (typed := unwrap(text)).pasted:
+        return Said(typed.text, shape=False, pasted=typed.pasted)
     head = text.lstrip()
     if head.startswith(_INTERRUPTION):
         return Said(text, plain=False, shape=False)  # longer than the client's text: shown, but not as typed
@@ -98,6 +116,13 @@ def cut_reminder(text: str) -> tuple[str, str]:
     """Split off a reminder that the client appended to a text."""
     at = text.find(REMINDER)
     return (text, "") if at <= 0 else (text[:at].rstrip(), text[at:])
+
+
+def texts_of(content: Any) -> list[str]:
+    """Return the texts of a message's content, which is a string or a list of blocks."""
+    if isinstance(content, str):
+        return [content]
+    return [text_of(row.get("text")) for row in dicts_of(content) if row.get("type") == "text"]
 
 
 def _slash_command(text: str) -> str:

@@ -9,6 +9,7 @@ from typing import Any, Final
 from katod import events as ev
 from katod.agents.base import Origin
 from katod.agents.claude.builder import ClaudeBuilder
+from katod.agents.claude.tasks import LAUNCHED
 from katod.agents.fields import dict_of, dicts_of, safe_repr, text_of
 from katod.agents.toolcalls import OpenCalls, describe, family, words_of_refusal
 from katod.events import Event
@@ -18,7 +19,7 @@ SPILLED: Final = "<persisted-output>"
 SPILL_CAP: Final = 4 * 1024 * 1024
 _SPILL_PATH: Final = re.compile(r"saved to: (\S+)")
 _EXIT: Final = re.compile(r"Exit code ([0-9]{1,15})\b")
-_REJECTED: Final = "The user doesn't want to proceed with this tool use"
+_REJECTED: Final = ("The user doesn't want to proceed with this tool use", "The user doesn't want to take this action")
 _DURATIONS: Final = ("durationMs", "totalDurationMs")
 _MOST_REMEMBERED: Final = 16_384  # characters of the questions of one call, until they are answered
 _MOST_OPTIONS: Final = 64  # far more than a person is ever shown
@@ -87,7 +88,7 @@ class Tools:
         subagent, status = text_of(extra.get("agentId")), text_of(extra.get("status"))
         if not subagent or not status:
             return []
-        if status == "async_launched":
+        if status == LAUNCHED:
             payload = {"subagent": subagent} | ({"task": extra["description"]} if extra.get("description") else {})
             return [self._new.event(ev.AGENT_START, payload, record, f"{n}s")]
         return [self._new.event(ev.AGENT_END, {"subagent": subagent, "status": status}, record, f"{n}s")]
@@ -147,6 +148,8 @@ def _outcome(block: dict[str, Any], text: str, extra: Any, row: dict[str, Any]) 
                 break
         if extra.get("interrupted") is True:
             row["status"] = "interrupted"
+        elif extra.get("status") == LAUNCHED:
+            row["status"] = "launched"
     return row
 
 

@@ -3,8 +3,8 @@
 from typing import Any
 
 from katod import events as ev
+from katod.agents.claude import tasks
 from katod.agents.claude.builder import ClaudeBuilder
-from katod.agents.claude.pasted import unwrap
 from katod.agents.claude.text import (
     INTERRUPTED,
     PLAN,
@@ -18,7 +18,7 @@ from katod.agents.claude.text import (
 from katod.agents.claude.tools import Tools
 from katod.agents.fields import dict_of, text_of
 from katod.events import Event
-from katod.model import Record, Span
+from katod.model import Record
 
 
 class UserRecords:
@@ -27,9 +27,11 @@ class UserRecords:
     def __init__(self, new: ClaudeBuilder, tools: Tools) -> None:
         self._new = new
         self._tools = tools
+        self._person: bool | None = None  # whether a person sent the record being translated
 
     def translate(self, record: Record) -> list[Event]:
         """Translate one record."""
+        self._person = is_person(record.value, subagent=bool(self._new.main.subagent))
         content = dict_of(record.value.get("message")).get("content")
         if isinstance(record.value.get(PLAN), str):
             return self._plan(record, record.value[PLAN], text_of(content))
@@ -51,6 +53,11 @@ class UserRecords:
                 out.append(self._new.raw(record, f"user/{block_type}", block, n))
         return self._new.with_images(out, images, record) if images else out
 
+    def queued(self, offset: int, text: str, time: str) -> list[Event]:
+        """Translate a text from the queue that has no record of its own."""
+        self._person = False if self._new.main.subagent else None
+        return self._text(Record(offset, {"type": "queue-operation", "timestamp": time}), text, 0)
+
     def _plan(self, record: Record, plan: str, sent: str) -> list[Event]:
         """Return an accepted plan as what it is, the assistant's; the client's words around it are the client's."""
         before, _, after = sent.partition(plan)
@@ -63,25 +70,21 @@ class UserRecords:
             return [self._new.event(ev.TURN_END, {"reason": "aborted"}, record, n)]
         if not text.strip():
             return []
-        typed = unwrap(text)
-        said = classify(text) if not typed.pasted else Said(typed.text, shape=False)
+        said = classify(text)
         if subtype := _not_typed(record.value, said):
-            return [self._new.system(record, text, subtype, n)]
-        words, reminder = cut_reminder(said.text) if said.plain and not typed.pasted else (said.text, "")
-        out = [self._said(record, words, said, n, typed.pasted)]
+            told = tasks.answer(self._new, record, text) if subtype == tasks.NOTIFICATION else []
+            return [self._new.system(record, text, subtype, n), *told]
+        words, reminder = cut_reminder(said.text) if said.plain and not said.pasted else (said.text, "")
+        out = [self._said(record, said._replace(text=words), n)]
         if reminder.rstrip().endswith(REMINDER_END):
             out.append(self._new.system(record, reminder, "reminder", f"{n}r"))
         elif reminder:  # a person may write about reminders: shown, but not known to be typed
-            out.append(self._said(record, reminder, said._replace(plain=False), f"{n}r"))
+            out.append(self._said(record, said._replace(text=reminder, plain=False), f"{n}r"))
         return out
 
-    def _said(self, record: Record, text: str, said: Said, n: int | str, pasted: tuple[Span, ...] = ()) -> Event:
-        person = is_person(record.value, subagent=bool(self._new.main.subagent))
-        typed = said.plain and (said.shape if person is None else person)
-        payload: dict[str, Any] = {"text": text, "subtype": said.subtype} if said.subtype else {"text": text}
-        if pasted:
-            payload["pasted"] = list(map(list, pasted))
-        return self._new.event(ev.USER_MESSAGE, payload, record, n, typed=typed)
+    def _said(self, record: Record, said: Said, n: int | str) -> Event:
+        typed = said.plain and (said.shape if self._person is None else self._person)
+        return self._new.event(ev.USER_MESSAGE, said.payload, record, n, typed=typed)
 
 
 def _not_typed(fields: dict[str, Any], said: Said) -> str:

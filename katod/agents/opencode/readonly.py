@@ -1,14 +1,30 @@
 """Reads another program's SQLite database without leaving a trace: no lock that it could hit, no file created."""
 
+import os
 import sqlite3
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Final
 
-from katod.errors import SourceError, SourceGone
+from katod.errors import SourceError, SourceGone, SourceUnusable
 
-_WAIT = 0.2
-_LATEST_MS = 4_000_000_000_000_000  # far beyond any plausible time
+_WAIT: Final = 0.2
+_LATEST_MS: Final = 4_000_000_000_000_000  # far beyond any plausible time
+# No session comes near these: a database that does was made to hurt.
+_LARGEST_VALUE: Final = 64 * 1024**2
+_LARGEST_TOTAL: Final = 512 * 1024**2
+_LONGEST: Final = 10.0  # seconds for one reading
+_OPERATIONS: Final = 20_000  # of SQLite's machine between two looks at the clock
+_REASONS: Final = {
+    "SQLITE_INTERRUPT": f"reading it took longer than {_LONGEST:.0f} seconds",
+    "SQLITE_AUTH": "what should be its tables are views",
+    "SQLITE_TOOBIG": f"it contains values of more than {_LARGEST_VALUE} bytes",
+}
+# Databases that could not be read for such a reason, as they were then: they are not tried again until they change.
+_unusable: dict[str, tuple[tuple[int, ...], str]] = {}
+_MOST_REMEMBERED: Final = 64
 
 
 def row_time(value: object) -> int:
@@ -18,27 +34,83 @@ def row_time(value: object) -> int:
 
 @contextmanager
 def reading(path: str) -> Iterator[sqlite3.Connection]:
-    """Open a database briefly. Raises SourceGone if it does not exist, SourceError if it cannot be read.
+    """Open a database briefly. Raises SourceGone, SourceUnusable if only a change of it can help, or SourceError.
 
     A plain read-only connection creates `-wal` and `-shm` if they are missing, so a database without a `-wal` is opened
     as immutable. With a `-wal`, the `-shm` is opened read-only as well: the first reader would otherwise lock it, and
     an owner that starts at that moment fails. A `-wal` without its `-shm` is not read until the owner opens it.
     """
-    if not Path(path).is_file():
-        raise SourceGone("no longer exists", path=path)
-    mode = "mode=ro&readonly_shm=1"
-    if not Path(f"{path}-wal").exists():
-        mode = "immutable=1"
-    elif not Path(f"{path}-shm").exists():
-        raise SourceError("cannot be read: it has a -wal but no -shm file (start the agent once)", path=path)
+    state = _state(path)
+    if _unusable.get(path, ((), ""))[0] == state:
+        raise SourceUnusable(_unusable[path][1], path=path)
     connection: sqlite3.Connection | None = None
     try:
-        connection = sqlite3.connect(f"{Path(path).as_uri()}?{mode}", uri=True, isolation_level=None, timeout=_WAIT)
-        connection.text_factory = lambda data: data.decode("utf-8", "replace")
+        connection = sqlite3.connect(
+            f"{Path(path).as_uri()}?{_mode(path)}", uri=True, isolation_level=None, timeout=_WAIT
+        )
+        _restrict(connection)
         yield connection
     except sqlite3.Error as error:  # its message may quote a row
         name = getattr(error, "sqlite_errorname", type(error).__name__)
+        if name in _REASONS:
+            raise _remembered(path, state, _REASONS[name]) from error
         raise SourceError(f"cannot be read: {name}", path=path) from error
+    except _TooMuch as error:
+        raise _remembered(path, state, f"it contains more than {_LARGEST_TOTAL} bytes") from error
     finally:
         if connection is not None:
             connection.close()
+
+
+class _TooMuch(Exception):
+    """More text was read than any session contains."""
+
+
+def _mode(path: str) -> str:
+    if not Path(path).is_file():
+        raise SourceGone("no longer exists", path=path)
+    if not Path(f"{path}-wal").exists():
+        return "immutable=1"
+    if not Path(f"{path}-shm").exists():
+        raise SourceError("cannot be read: it has a -wal but no -shm file (start the agent once)", path=path)
+    return "mode=ro&readonly_shm=1"
+
+
+def _restrict(connection: sqlite3.Connection) -> None:
+    """Limit what a database that somebody else made can do: run a view's code, take long, take memory."""
+    left, deadline = _LARGEST_TOTAL, time.monotonic() + _LONGEST
+
+    def text(data: bytes) -> str:
+        nonlocal left
+        left -= len(data)
+        if left < 0:
+            raise _TooMuch
+        return data.decode("utf-8", "replace")
+
+    connection.text_factory = text
+    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LARGEST_VALUE)
+    connection.set_progress_handler(lambda: time.monotonic() > deadline, _OPERATIONS)
+    connection.set_authorizer(
+        lambda action, _first, _second, _database, within: (
+            sqlite3.SQLITE_DENY if within or action == sqlite3.SQLITE_RECURSIVE else sqlite3.SQLITE_OK
+        )
+    )
+
+
+def _remembered(path: str, state: tuple[int, ...], reason: str) -> SourceUnusable:
+    if len(_unusable) >= _MOST_REMEMBERED:
+        _unusable.clear()
+    _unusable[path] = (state, f"cannot be read: {reason}")
+    return SourceUnusable(_unusable[path][1], path=path)
+
+
+def _state(path: str) -> tuple[int, ...]:
+    """Return what changes when a database does: inode, size and time of its file and of its log."""
+    found: list[int] = []
+    for name in (path, f"{path}-wal"):
+        try:
+            status = os.stat(name)
+        except OSError:
+            continue
+        found += [status.st_ino, status.st_size, status.st_mtime_ns]
+    return tuple(found)

@@ -11,8 +11,9 @@ import orjson
 
 from katod.errors import SourceError
 from katod.model import Stat
+from katod.smallfile import read_small
 from katod.tail.document import Document
-from katod.tail.reader import SourceFile
+from katod.tail.reader import LINE_CAP, SourceFile
 
 _STORAGE: Final = "storage"
 _BLANK: Final = re.compile(r"\s+")
@@ -135,7 +136,7 @@ def _objects(paths: Iterable[Path]) -> Iterator[Row]:
     """Yield the objects in files; a half-written file is skipped until it is complete. Raises SourceError."""
     for path in paths:
         try:
-            value = orjson.loads(path.read_bytes())
+            value = orjson.loads(read_small(path, LINE_CAP))
         except (FileNotFoundError, IsADirectoryError, orjson.JSONDecodeError):
             continue
         except OSError as error:

@@ -5,10 +5,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from katod.agents import AGENTS
+from katod.agents.opencode import readonly
 from katod.agents.opencode.readonly import reading
 from katod.agents.opencode.sweep import sessions_in
-from katod.errors import SourceError
+from katod.errors import SourceError, SourceUnusable
 from katod.model import Cursor
 from tests.support.records import OpenCode, says
 
@@ -60,3 +63,48 @@ def test_a_reader_takes_no_lock_that_a_starting_owner_meets(store: OpenCode) -> 
         database.execute("BEGIN")
         assert database.execute("SELECT count(*) FROM part").fetchone()
         subprocess.run([sys.executable, "-c", owner, str(store.path)], check=True, timeout=60)
+
+
+# -- databases made to hurt --------------------------------------------------------------------------
+
+ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)"
+
+
+@pytest.mark.fault("database that costs without end")
+@pytest.mark.parametrize("table", ["session", "message", "part"])
+def test_a_view_in_place_of_a_table_is_not_run(store: OpenCode, table: str) -> None:
+    """An endless view is refused before its first row."""
+    columns = [row[1] for row in store.database.execute(f"PRAGMA table_info({table})")]
+    values = ", ".join(f"'x' || i AS {name}" for name in columns)
+    store.run(f"ALTER TABLE {table} RENAME TO {table}_", f"CREATE VIEW {table} AS {ENDLESS} SELECT {values} FROM n")
+    with pytest.raises(SourceUnusable, match="are views"):
+        dict(sessions_in(str(store.path)))
+
+
+@pytest.mark.fault("database that costs without end")
+def test_a_reading_that_takes_too_long_is_given_up(store: OpenCode, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is not tried again until the database changes."""
+    with monkeypatch.context() as slow:
+        slow.setattr(readonly, "_LONGEST", -1.0)
+        slow.setattr(readonly, "_OPERATIONS", 1)
+        with pytest.raises(SourceUnusable, match="took longer"):
+            dict(sessions_in(str(store.path)))
+    with pytest.raises(SourceUnusable, match="took longer"):
+        dict(sessions_in(str(store.path)))
+    store.say(says("a change"))
+    assert dict(sessions_in(str(store.path)))
+
+
+@pytest.mark.fault("database that costs without end")
+@pytest.mark.parametrize("limit", ["_LARGEST_VALUE", "_LARGEST_TOTAL"])
+def test_text_of_an_implausible_size_is_given_up(store: OpenCode, monkeypatch: pytest.MonkeyPatch, limit: str) -> None:
+    """A value, or all text together, may only be so large."""
+    monkeypatch.setattr(readonly, limit, 2_000)
+    store.say(*(says("words " * 200) for _ in range(2)))
+    assert dict(sessions_in(str(store.path)))
+    store.say(says("words " * 2_000))
+    with (
+        pytest.raises(SourceUnusable, match="it contains"),
+        AGENTS["opencode"].open(f"{store.path}#{store.id}") as file,
+    ):
+        file.read(Cursor(), 0)

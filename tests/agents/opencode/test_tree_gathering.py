@@ -2,11 +2,11 @@
 
 import errno
 import json
-from pathlib import Path
 
 import pytest
 
 from katod.agents import AGENTS
+from katod.agents.opencode import tree as tree_module
 from katod.agents.opencode.tree import TreeSession, gathered, packed, sessions_of_objects
 from katod.errors import SourceError
 from katod.model import Cursor
@@ -83,15 +83,15 @@ def test_without_its_messages_a_session_is_empty(tmp_path):
 
 def test_a_session_of_many_files_is_not_read_without_one_of_them(tree, monkeypatch):
     """If one file cannot be read, the whole session waits: otherwise the content of that file would be skipped."""
-    read = Path.read_bytes
+    read = tree_module.read_small
 
-    def read_bytes(path):
+    def read_small(path, limit):
         if path.name == "prt_1.json":
             raise OSError(errno.EMFILE, "Too many open files")
-        return read(path)
+        return read(path, limit)
 
     with monkeypatch.context() as full:
-        full.setattr(Path, "read_bytes", read_bytes)
+        full.setattr(tree_module, "read_small", read_small)
         with pytest.raises(SourceError, match="Too many open files"):
             gathered(str(tree))
     assert json.loads(gathered(str(tree))) == WHOLE

@@ -10,6 +10,13 @@ RECORDS = "tests/faults/test_hostile_records.py"
 SIZES = "tests/faults/test_sizes.py"
 BOUNDS = "tests/agents/test_bounds.py"
 LAWS = "tests/formats/test_markdown_laws.py"
+READONLY = "tests/agents/opencode/test_readonly.py"
+COMPRESSED = "tests/tail/test_compressed.py"
+
+
+def closed(path, limit):
+    """Treat every small file as one that cannot be read now."""
+    raise PermissionError(13, "Permission denied")
 
 
 def end_at_the_end(original):
@@ -33,7 +40,59 @@ def forget_the_round(original):
     return hashed
 
 
+def retry_everything(original):
+    """Retry what only a change can help, too."""
+
+    def done(self, source, now):
+        source.unusable = False
+        original(self, source, now)
+
+    return done
+
+
 PROTECTIONS = [
+    Protection(
+        "only a regular file of a plausible size is read whole",
+        "katod.smallfile:read_small",
+        lambda original: closed,
+        (
+            "tests/service/test_control.py::test_a_fifo_or_an_endless_file_is_refused",
+            "tests/test_config.py::test_a_configuration_that_never_ends_is_refused",
+        ),
+    ),
+    Protection(
+        "a lock that is no regular file is refused",
+        "katod.service.lock:_is_regular",
+        returning(True),
+        ("tests/service/test_lock.py::test_a_fifo_in_place_of_the_lock_file_is_refused",),
+    ),
+    Protection(
+        "a database cannot run code, take long or take memory",
+        "katod.agents.opencode.readonly:_restrict",
+        lambda original: lambda connection: connection.set_progress_handler(lambda: True, 10_000_000),
+        (
+            f"{READONLY}::test_a_view_in_place_of_a_table_is_not_run",
+            f"{READONLY}::test_text_of_an_implausible_size_is_given_up",
+        ),
+    ),
+    Protection(
+        "a database that took too long is remembered",
+        "katod.agents.opencode.readonly:_remembered",
+        given(_unusable={}),
+        (f"{READONLY}::test_a_reading_that_takes_too_long_is_given_up",),
+    ),
+    Protection(
+        "little more is decompressed than a session can contain",
+        "katod.tail.compressed:_limit",
+        returning(2**60),
+        (f"{COMPRESSED}::test_a_bomb_is_given_up_early",),
+    ),
+    Protection(
+        "what only a change can help is not retried",
+        "katod.schedule:Schedule.done",
+        retry_everything,
+        ("tests/test_schedule.py::test_what_only_a_change_can_help_is_not_retried",),
+    ),
     Protection(
         "a line that is not JSON is salvaged",
         "katod.tail.decode:_salvage",
@@ -119,8 +178,8 @@ PROTECTIONS = [
         (f"{SIZES}::test_very_many_ids", f"{BOUNDS}::test_no_number_of_records_makes_a_state_grow"),
     ),
     Protection(
-        "the number of queued removed texts is bounded",
-        "katod.agents.claude.queue:Queue.overflow",
+        "the number of queued texts is bounded",
+        "katod.agents.claude.queue:Queue._overflow",
         lambda original: lambda self: [],
         (f"{BOUNDS}::test_texts_that_wait_in_a_queue_are_few",),
     ),

@@ -186,6 +186,7 @@ PROTECTIONS = [
             f"{PROCESS}test_told_to_stop_at_any_event_it_finishes_its_step",
             f"{PROCESS}test_told_twice_it_ends_at_once",
             "tests/test_daemon.py::test_a_signal_ends_it_after_the_step_under_way",
+            "tests/cli/test_run.py::test_a_hang_up_during_the_start_does_not_end_it",
         ),
     ),
     Protection(

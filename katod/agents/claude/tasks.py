@@ -1,0 +1,31 @@
+"""Claude Code: sub-agents that work in the background. Their answer comes by a notification, perhaps more than once."""
+
+import re
+from typing import Final
+
+from katod import events as ev
+from katod.agents.claude.builder import ClaudeBuilder
+from katod.agents.fields import digest
+from katod.events import Event
+from katod.model import Record
+
+NOTIFICATION: Final = "task-notification"
+LAUNCHED: Final = "async_launched"
+_RESULT: Final = re.compile(r"<result>(.*)</result>", re.DOTALL)
+_ID: Final = re.compile(r"<task-id>([^<]{1,200})</task-id>")
+_STATUS: Final = re.compile(r"<status>([^<]{1,200})</status>")
+
+
+def answer(new: ClaudeBuilder, record: Record, text: str) -> list[Event]:
+    """Return the end of the sub-agent that a notification is about; none without a result.
+
+    Repeated notifications of one answer are one event, whichever record they are in.
+    """
+    head, result = text.partition("<result>")[0], _RESULT.search(text)
+    task = _ID.search(head)
+    if result is None or task is None:
+        return []
+    status = _STATUS.search(head)
+    payload = {"subagent": task[1], "status": status[1] if status else "", "result": result[1]}
+    event = new.event(ev.AGENT_END, {name: value for name, value in payload.items() if value}, record, "a")
+    return [new.named(event, f"{task[1]}:{digest(payload['status'], result[1])}")]

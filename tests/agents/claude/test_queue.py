@@ -1,0 +1,267 @@
+"""Texts queued while Claude Code works appear and act once, in whatever order their records are written."""
+
+from collections import Counter
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import orjson
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from katod import events as ev
+from katod.agents.base import Origin
+from katod.events import Event
+from katod.log import EventLog
+from katod.metadata import SessionMetadata
+from katod.model import Identity, Line, SessionKey
+from katod.record.stream import Translation
+from tests.examples import examples
+
+TASK = "<task-notification>\n<task-id>b1</task-id>\n<status>completed</status>\n</task-notification>"
+JSON_TASK = '{"task_id":"b2","status":"completed"}'
+ORIGIN = Origin(Identity(SessionKey("claude", "s")), Path("/nowhere/s.jsonl"))
+
+
+class Session:
+    """A session file that is read while it is written."""
+
+    def __init__(self) -> None:
+        self.found: list[Event] = []
+        self._number = 0
+        self._metadata = SessionMetadata(ORIGIN.identity.key)
+        self._translation = Translation(ORIGIN, self._metadata, EventLog())
+
+    def restart(self) -> None:
+        """Continue from the stored state."""
+        state = orjson.loads(orjson.dumps(self._translation.state()))
+        self._translation = Translation(ORIGIN, self._metadata, EventLog(), state)
+
+    def write(self, record: dict[str, Any], *, back: int = 0) -> None:
+        """Append a record, dated some records back."""
+        self._number += 1
+        time = f"2026-02-10T22:36:{self._number // 1000:02d}.{(self._number - back) % 1000:03d}Z"
+        row = record | {"sessionId": "s", "timestamp": time, "uuid": f"u{self._number}"}
+        line = Line(self._number * 100, self._number * 100 + 100, orjson.dumps(row))
+        self.found += self._translation.feed([line])
+
+    def operation(self, name: str, content: str | None = None) -> None:
+        """Append a `queue-operation`."""
+        self.write({"type": "queue-operation", "operation": name} | ({} if content is None else {"content": content}))
+
+    def prompt(self, text: str, source: str | None = "queued") -> None:
+        """Append a `user` record."""
+        marked = {} if source is None else {"promptSource": source}
+        self.write({"type": "user", "message": {"role": "user", "content": text}} | marked)
+
+    def attachment(self, text: str, mode: str = "prompt") -> None:
+        """Append a `queued_command`."""
+        self.write(
+            {"type": "attachment", "attachment": {"type": "queued_command", "prompt": text, "commandMode": mode}}
+        )
+
+    def result(self) -> None:
+        """Append a tool's result."""
+        block = {"type": "tool_result", "tool_use_id": "t", "content": "ok"}
+        self.write({"type": "user", "message": {"role": "user", "content": [block]}, "toolUseResult": "ok"})
+
+    def answer(self, *, back: int = 0) -> None:
+        """Append words of the assistant."""
+        message = {"id": f"m{self._number}", "role": "assistant", "content": [{"type": "text", "text": "Yes."}]}
+        self.write({"type": "assistant", "message": message}, back=back)
+
+    def end(self) -> None:
+        """Read the file as an export does, to its end."""
+        self.found += self._translation.finish()
+
+    @property
+    def texts(self) -> list[str]:
+        """The person's messages."""
+        return [event.payload["text"] for event in self.found if event.kind == ev.USER_MESSAGE]
+
+    @property
+    def commands(self) -> list[str]:
+        """The lines that command."""
+        return [event.payload["line"] for event in self.found if event.kind == ev.USER_COMMAND]
+
+
+@pytest.fixture
+def session() -> Session:
+    """Return an empty session."""
+    return Session()
+
+
+# -- orders seen in real files -----------------------------------------------------------------------
+
+
+def test_results_between_a_removal_and_its_attachment(session: Session) -> None:
+    """Results of tools between the removal and the attachment do not release the text."""
+    session.operation("enqueue", "how to test?\n::stop")
+    session.operation("remove")
+    session.result()
+    session.attachment("how to test?\n::stop")
+    session.answer()
+    session.end()
+    assert (session.texts, session.commands) == (["how to test?"], ["::stop"])
+
+
+def test_an_attachment_before_its_removal(session: Session) -> None:
+    """The attachment may be written first; the removal that follows releases nothing, not even another text."""
+    session.operation("enqueue", "first\n::stop")
+    session.attachment("first\n::stop")
+    session.operation("enqueue", "second")
+    session.operation("remove")
+    session.answer()
+    assert (session.texts, session.commands) == (["first"], ["::stop"])
+
+
+def test_an_answer_written_late_does_not_decide(session: Session) -> None:
+    """An answer dated before the removal was written late: the attachment may still come."""
+    session.operation("enqueue", "wait\n::stop")
+    session.operation("remove")
+    session.answer(back=3)
+    session.attachment("wait\n::stop")
+    assert (session.texts, session.commands) == (["wait"], ["::stop"])
+
+
+def test_a_removed_text_without_a_record_is_released_by_the_next_answer(session: Session) -> None:
+    """Old versions write no attachment: the words still appear, before the answer to them."""
+    session.operation("enqueue", "leave the tests\n::stop")
+    session.operation("remove")
+    session.result()
+    assert session.texts == []
+    session.answer()
+    assert (session.texts, session.commands) == (["leave the tests"], ["::stop"])
+    assert session.found[-1].kind == ev.ASSISTANT_MESSAGE
+
+
+def test_a_text_released_too_early_is_recognised(session: Session) -> None:
+    """If its record comes after all, it is neither shown nor obeyed again."""
+    session.operation("enqueue", "late\n::stop")
+    session.operation("remove")
+    session.answer()
+    session.restart()
+    session.attachment("late\n::stop")
+    assert (session.texts, session.commands) == (["late"], ["::stop"])
+
+
+@pytest.mark.parametrize("task", [TASK, JSON_TASK])
+def test_tasks_that_never_leave_the_queue_do_not_shift_it(session: Session, task: str) -> None:
+    """A removal means the person's text although a task of the client was queued before it."""
+    session.operation("enqueue", task)
+    session.operation("enqueue", "mine")
+    session.operation("remove")
+    session.answer()
+    assert session.texts == ["mine"]
+
+
+def test_a_task_that_leaves_takes_no_text_with_it(session: Session) -> None:
+    """A task's attachment is matched by its words: the text before it stays in the queue."""
+    session.operation("enqueue", "mine")
+    session.operation("enqueue", TASK)
+    session.operation("remove")
+    session.attachment(TASK, "task-notification")
+    session.answer()
+    assert session.texts == []
+    session.operation("dequeue")
+    session.prompt("mine")
+    assert session.texts == ["mine"]
+
+
+def test_what_is_still_queued_at_the_end_is_in_an_export(session: Session) -> None:
+    """The person typed it, and no record will have it."""
+    session.operation("enqueue", "never taken up")
+    session.answer()
+    assert session.texts == []
+    session.end()
+    assert session.texts == ["never taken up"]
+
+
+def test_what_went_back_to_the_editor_was_not_said(session: Session) -> None:
+    """After `popAll`, only what the person sends then counts."""
+    session.operation("enqueue", "half")
+    session.operation("popAll", "half")
+    session.prompt("half and whole", "typed")
+    session.end()
+    assert session.texts == ["half and whole"]
+
+
+def test_a_slash_command_is_matched_as_it_was_typed(session: Session) -> None:
+    """The record has the client's form of it."""
+    session.operation("enqueue", "/review  the cart")
+    session.operation("dequeue")
+    session.prompt("<command-name>/review</command-name>\n<command-args>the cart</command-args>", None)
+    session.answer()
+    session.end()
+    assert session.texts == ["/review the cart"]
+
+
+def test_the_same_words_typed_again_are_said_again(session: Session) -> None:
+    """A prompt typed at the prompt is not taken for one from the queue."""
+    session.operation("enqueue", "go on")
+    session.operation("remove")
+    session.answer()
+    session.prompt("go on", "typed")
+    assert session.texts == ["go on", "go on"]
+
+
+def test_pasted_lines_do_not_command_from_the_queue(session: Session) -> None:
+    """The client's marks of a paste are understood in the queue and in an attachment, too."""
+    text = 'see \n\n<pasted_content id="9e96">\n::stop\n</pasted_content id="9e96">\n'
+    for _ in range(2):
+        session.operation("enqueue", text)
+        session.operation("remove")
+    session.attachment(text)
+    session.answer()
+    assert (session.texts, session.commands) == (["see \n\n::stop"] * 2, [])
+
+
+# -- all orders --------------------------------------------------------------------------------------
+
+
+class Queued(NamedTuple):
+    """A queued text, and the records that follow its `enqueue`, in order."""
+
+    text: str
+    after: tuple[str, ...]
+
+
+TYPED = [("dequeue", "user"), ("remove", "attachment"), ("attachment", "remove"), ("remove",), ()]
+TASKS = [("dequeue", "user"), ("remove", "attachment"), ()]
+WORDS = st.sampled_from(["go on\n::stop", "and the footer", "no\n::start x", "/review"])
+
+
+@st.composite
+def histories(draw: st.DrawFn) -> tuple[list[Queued], list[int]]:
+    """Return queued texts, and the order of their records: the number of a text for each of its records."""
+    typed = st.builds(Queued, WORDS, st.sampled_from(TYPED))
+    tasks = st.builds(Queued, st.sampled_from([TASK, JSON_TASK]), st.sampled_from(TASKS))
+    rows = draw(st.lists(st.one_of(typed, tasks), min_size=1, max_size=5))
+    order = draw(st.permutations([n for n, row in enumerate(rows) for _ in range(1 + len(row.after))]))
+    return rows, list(order)
+
+
+@examples(60, 3_000)
+@given(history=histories(), data=st.data())
+def test_each_text_appears_and_acts_once_in_any_order(
+    history: tuple[list[Queued], list[int]], data: st.DataObject
+) -> None:
+    """Whatever the order of records, whatever stands between them and wherever katod restarts."""
+    rows, order = history
+    session, rests = Session(), {n: ["enqueue", *row.after] for n, row in enumerate(rows)}
+    for n in order:
+        for noise in data.draw(st.lists(st.sampled_from(["result", "answer", "restart"]), max_size=2)):
+            getattr(session, noise)()
+        step, text = rests[n].pop(0), rows[n].text
+        is_task = text in (TASK, JSON_TASK)
+        if step == "user":
+            session.prompt(text, "system" if is_task else "queued")
+        elif step == "attachment":
+            session.attachment(text, "task-notification" if is_task else "prompt")
+        else:
+            session.operation(step, text if step == "enqueue" else None)
+    session.end()
+    wanted = [row.text for row in rows if row.text not in (TASK, JSON_TASK)]
+    lines = [line for text in wanted for line in text.split("\n")]
+    assert Counter(session.texts) == Counter(line for line in lines if not line.startswith("::"))
+    assert Counter(session.commands) == Counter(line for line in lines if line.startswith("::"))
