@@ -105,7 +105,7 @@ DECIDING = (
     "katod.write.recover",
 )
 # These import every agent's reader only for the agents' names; the names should be passed to them instead.
-KNOW_THE_READERS = ("katod.formats.markdown", "katod.formats.registry", "katod.formats.toolview", "katod.record.ranges")
+KNOW_THE_READERS = ("katod.formats.markdown", "katod.formats.registry", "katod.record.ranges")
 
 
 @cache

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Final, NamedTuple, TypeVar
 
 from katod import events as ev
-from katod.agents.fields import attachment, safe_repr, text_of
+from katod.agents.fields import attachment, digest, safe_repr, text_of
 from katod.events import Event, SessionRef
 from katod.model import Identity, Record, SessionKey, Stat, Typed
 from katod.tail.reader import SourceFile
@@ -20,6 +20,7 @@ from katod.tail.source import open_source
 SPAWNED: Final = "subagent"
 _UUID: Final = re.compile(r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}")
 State = Mapping[str, Any]
+_DERIVED: Final = ("family", "description")
 Described = tuple[str, str, dict[str, Any], str]  # what `EventBuilder._describe` returns
 Handler = Callable[[Any, Record], list[Event]]
 H = TypeVar("H", bound=Handler)
@@ -76,8 +77,8 @@ class AgentSpec:
     suffixes: tuple[str, ...]
     identity_of: Callable[[Path], Identity | None]  # what the path of a file with such a suffix says
     open: Callable[[str], AbstractContextManager[SourceFile]] = open_source
-    decision_tools: frozenset[str] = frozenset()  # calls whose questions and answers become events
     short_id: Callable[[str], str] = str  # the part of an id that distinguishes sessions
+    separate_subagents: bool = True  # sub-agents have session files of their own
     cuts_ids: bool = False  # a path contains only the beginning of the session's id
     container: Container | None = None
     stat_of: Callable[[str, Stat], Stat] = lambda _path, own: own  # what a sweep compares, given the file's own stat
@@ -190,9 +191,12 @@ class EventBuilder:
         payload = {"what": what, "before": before, "after": after} if before else {"what": what, "after": after}
         return [self.event(ev.CONFIG_CHANGE, payload, record, part)]
 
-    def rename(self, session: str) -> None:
-        """Use the session's own id from now on, if the path contained only a part of it or nothing."""
-        self.ref = self.ref._replace(id=session)
+    def rename(self, session: str, owner: str = "") -> None:
+        """Use the session's own id from now on, if the path contained only a part of it or nothing.
+
+        Events of a sub-agent are named by its id, and belong to the session that owns it.
+        """
+        self.ref = self.ref._replace(id=owner or session)
         self._prefix = self._dedup_prefix = f"{self.ref.agent}:{session}:"
 
     def attachment(self, kind: str, media_type: str, data: str, name: str = "") -> dict[str, Any]:
@@ -292,6 +296,14 @@ class Adapter:
         """Translate a record without a handler: it is kept raw unless it is known to be bookkeeping."""
         kind = text_of(record.value.get("type"))
         return [] if kind in self.ignored else [self.new.raw(record, kind or "unknown", record.value)]
+
+
+def content_digest(kind: str, payload: dict[str, Any], *more: str) -> str:
+    """Return a short stable name for an event of a record without an id.
+
+    What katod derives from a call's name and arguments is left out: it may be derived better one day.
+    """
+    return digest(kind, repr({key: value for key, value in payload.items() if key not in _DERIVED}), *more)
 
 
 def fingerprint(event: Event) -> str:

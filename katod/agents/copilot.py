@@ -1,9 +1,11 @@
 """Copilot CLI: `session-state/<session>/events.jsonl`.
 
-Every record is an envelope `{type, data, id, timestamp, parentId}` and is in the file once. What the person typed is
-`content`; `transformedContent` is what the model received.
+Every record is an envelope `{type, data, id, timestamp, parentId, agentId?}` and is in the file once. What the person
+typed is `content`; `transformedContent` is what the model received. The records of sub-agents are in the same file;
+`agentId` names them.
 """
 
+import re
 from pathlib import Path
 from typing import Any, Final
 
@@ -20,25 +22,50 @@ from katod.agents.base import (
     handles,
     session_id,
 )
-from katod.agents.fields import dict_of, dicts_of, digest, list_of, text_of, texts_in
-from katod.agents.toolcalls import OpenCalls, call_of
-from katod.events import Event
-from katod.model import Identity, Record, SessionKey, Typed
+from katod.agents.diffs import structured
+from katod.agents.fields import dict_of, dicts_of, digest, int_or_none, list_of, safe_repr, text_of, texts_in
+from katod.agents.toolcalls import OpenCalls, answer_of, call_of, question_of
+from katod.events import Event, SessionRef
+from katod.model import LONGEST_NAME, Identity, Record, SessionKey, Typed
 
 _MOST_DIGITS: Final = 15
-# Known bookkeeping: hooks, permissions (visible in the results), counters, and copies of other records.
+# Known bookkeeping: hooks, permissions (visible in the results), counters, the client's instructions for the model,
+# what it sends for a compaction (`model.*`), and copies of other records.
 _IGNORED: Final = frozenset({
     "hook.start", "hook.end", "permission.requested", "permission.completed", "external_tool.requested",
-    "external_tool.completed", "session.usage_checkpoint", "session.shutdown",
+    "external_tool.completed", "session.usage_checkpoint", "session.usage_record", "session.shutdown",
+    "session.compaction_start", "session.task_complete", "subagent.configured", "system.message",
 })  # fmt: skip
+_MODEL: Final = "model."
 _SETTINGS: Final = (("model", "selectedModel"), ("effort", "reasoningEffort"))
 # What the client tells the model in the user's name, without a mark.
 _NOTICE: Final = "<system_"
+_QUESTION: Final = "ask_user"
+# How an answer begins in the result of a question, in all versions.
+_ANSWERED: Final = re.compile(r"User (?:selected|responded): ?")
+# The last line of a command's result; before 1.0.102 the exit code is nowhere else.
+_EXIT: Final = re.compile(r"<shellId: [^<>\n]{1,200} completed with exit code (-?[0-9]{1,15})>\s*\Z")
+_TAIL: Final = 300
+_MOST_REMEMBERED: Final = 16_384  # characters of the answers that one call offers, until it is answered
 _PHASES: Final = {"final_answer": "final", "commentary": "commentary"}
 
 
 class CopilotBuilder(EventBuilder):
-    """Names events by the id of their record, which a fork keeps."""
+    """Names events by the id of their record, which a fork keeps. `main` is the session, `ref` whose record this is."""
+
+    def __init__(self, ref: SessionRef, state: State) -> None:
+        super().__init__(ref, dedup_prefix="copilot:", now=state.get("now"))
+        self.main = ref
+        self.turn = state.get("turn", "")
+
+    def take_up(self, fields: dict[str, Any]) -> None:
+        """Prepare for a record."""
+        self.ref = self.main._replace(subagent=_subagent(fields) or self.main.subagent)
+
+    @property
+    def is_main(self) -> bool:
+        """Return whether the record is the session's own."""
+        return self.ref == self.main
 
     def _describe(self, record: Record, part: int | str, _kind: str, _payload: dict[str, Any], /) -> Described:
         fields = record.value or {}
@@ -58,19 +85,23 @@ class CopilotAdapter(Adapter):
     """Translates the records of one Copilot CLI session."""
 
     ignored = _IGNORED
+    new: CopilotBuilder
 
     def __init__(self, origin: Origin, state: State | None = None) -> None:
         state = state or {}
-        self.new = CopilotBuilder(origin.ref, dedup_prefix="copilot:", now=state.get("now"))
-        self.new.turn = state.get("turn", "")
-        self._calls: OpenCalls[int] = OpenCalls(state.get("calls"))
+        self.new = CopilotBuilder(origin.ref, state)
+        self._calls: OpenCalls[dict[str, Any]] = OpenCalls(state.get("calls"))
 
     def state(self) -> dict[str, Any]:
         """Return the current turn, the settings and the open calls."""
         return {"turn": self.new.turn, "now": self.new.now, "calls": self._calls.state()}
 
     def _take_up(self, fields: dict[str, Any]) -> str:
+        self.new.take_up(fields)
         return text_of(fields.get("type")) if isinstance(fields.get("data"), dict) else ""
+
+    def _unhandled(self, record: Record) -> list[Event]:
+        return [] if text_of(record.value.get("type")).startswith(_MODEL) else super()._unhandled(record)
 
     # -- one method per kind of record --------------------------------------------------------------
 
@@ -93,13 +124,22 @@ class CopilotAdapter(Adapter):
         changes = [self.new.change(what, data.get(key), record, what) for what, key in _SETTINGS]
         return [event for change in changes for event in change]
 
-    @handles("session.model_change")
+    @handles("session.model_change", "session.auto_mode_resolved")
     def _model_change(self, record: Record) -> list[Event]:
+        """Translate another model: one that the person chose or, for `auto`, the client; not that of a sub-agent."""
+        if not self.new.is_main:
+            return []
         data = record.value["data"]
         return [
-            *self.new.change("model", data.get("newModel"), record, "model"),
+            *self.new.change("model", data.get("newModel") or data.get("chosenModel"), record, "model"),
             *self.new.change("effort", data.get("reasoningEffort"), record, "effort"),
         ]
+
+    @handles("session.mode_changed")
+    def _mode(self, record: Record) -> list[Event]:
+        modes = {"before": record.value["data"].get("previousMode"), "after": record.value["data"].get("newMode")}
+        changed = {"what": "permissionMode"} | texts_in(modes)
+        return [self.new.event(ev.CONFIG_CHANGE, changed, record, "mode")] if "after" in changed else []
 
     @handles("session.permissions_changed")
     def _permissions(self, record: Record) -> list[Event]:
@@ -116,7 +156,7 @@ class CopilotAdapter(Adapter):
             return [self.new.event(ev.SYSTEM_MESSAGE, {"text": text, "subtype": sender}, record)]
         files = [_attachment(row) for row in dicts_of(data.get("attachments"))]
         payload = {"text": text} | ({"attachments": files} if files else {})
-        typed = not self.new.ref.subagent and not text.lstrip().startswith(_NOTICE)
+        typed = self.new.is_main and not self.new.main.subagent and not text.lstrip().startswith(_NOTICE)
         return [self.new.event(ev.USER_MESSAGE, payload, record, typed=typed)] if text.strip() or files else []
 
     @handles("assistant.message")
@@ -144,31 +184,94 @@ class CopilotAdapter(Adapter):
         return self._call(record, data, text_of(data.get("toolName")), model)
 
     def _call(self, record: Record, row: dict[str, Any], name: str, model: str, n: int = 0) -> list[Event]:
-        call = text_of(row.get("toolCallId"))
-        if not self._calls.add(call, 1):
+        """Translate a call and the questions that it asks; what its result needs to know about them is remembered."""
+        call, given = text_of(row.get("toolCallId")), row.get("arguments")
+        payload = call_of(call, name, given, self.new.now.get("cwd", ""), text_of(row.get("mcpServerName")))
+        asked = _questions(call, dict_of(given)) if name == _QUESTION else []
+        if not self._calls.add(call, {"family": payload["family"]} | _remembered(asked)):
             return []
-        given, server = row.get("arguments"), text_of(row.get("mcpServerName"))
-        payload = call_of(call, name, given, self.new.now.get("cwd", ""), server)
         place = digest(call) if call else f"{n}"
-        return [self.new.event(ev.TOOL_CALL, payload, record, f"{place}c", model=model)]
+        out = [self.new.event(ev.TOOL_CALL, payload, record, f"{place}c", model=model)]
+        for i, question in enumerate(asked):
+            out.append(self.new.event(ev.DECISION_PROMPT, question, record, f"{place}q{i}", model=model))
+        return out
+
+    @handles("human_response.recorded")
+    def _answered(self, record: Record) -> list[Event]:
+        """Translate the values that the person chose in the form of a question."""
+        data = record.value["data"]
+        call, values = text_of(data.get("toolCallId")), dict_of(dict_of(data.get("response")).get("content"))
+        known = self._calls.get(call) or {}
+        said = {f"{call}:{name}": value for name, value in values.items()}
+        asked = [question for question in known.get("asked", ()) if question["decisionId"] in said]
+        if not asked:
+            return [self.new.raw(record, "human_response.recorded", record.value)]
+        known["asked"] = []
+        answers = (answer_of(question, _texts(said[question["decisionId"]])) for question in asked)
+        return [self.new.event(ev.DECISION_RESPONSE, answer, record, f"a{i}") for i, answer in enumerate(answers)]
 
     @handles("tool.execution_complete")
     def _ended(self, record: Record) -> list[Event]:
         data = record.value["data"]
         call = text_of(data.get("toolCallId"))
-        self._calls.close(call)
-        problem, result = dict_of(data.get("error")), dict_of(data.get("result"))
-        payload: dict[str, Any] = {"toolCallId": call, "text": _result_text(result) or text_of(problem.get("message"))}
+        known = self._calls.close(call) or {}
+        text = _result_text(data)
+        if data.get("isUserRequested") is True:
+            return [self.new.event(ev.SYSTEM_MESSAGE, {"text": text, "subtype": "shell-output"}, record)]
+        payload = {"toolCallId": call, "text": text} | _outcome(data, text, known.get("family", ""))
+        out = [self.new.event(ev.TOOL_RESULT, payload, record)]
+        if (asked := known.get("asked")) and (answer := _ANSWERED.match(text)):
+            response = answer_of(asked[0], [text[answer.end() :]])
+            out.append(self.new.event(ev.DECISION_RESPONSE, response, record, "a0"))
+        return out
+
+    @handles("tool.user_requested")
+    def _shell(self, record: Record) -> list[Event]:
+        """Translate a command that the person ran with `!`; its output follows as a result."""
+        said = {"text": f"! {text_of(dict_of(record.value['data'].get('arguments')).get('command'))}"}
+        return [self.new.event(ev.USER_MESSAGE, said | {"subtype": "shell"}, record)]
+
+    # -- sub-agents, turns and what the client says -------------------------------------------------
+
+    @handles("subagent.started", "subagent.completed", "subagent.failed")
+    def _subagent(self, record: Record) -> list[Event]:
+        """Translate the start and the end of a sub-agent, which belong to the session."""
+        data, subagent = record.value["data"], self.new.ref.subagent or text_of(record.value["data"].get("toolCallId"))
+        self.new.ref = self.new.main
+        status = text_of(record.value["type"]).removeprefix("subagent.")
+        if status == "started":
+            told = texts_in({"task": data.get("agentDisplayName"), "model": data.get("model")})
+            return [self.new.event(ev.AGENT_START, {"subagent": subagent} | told, record)]
+        result = texts_in({"result": data.get("error")})
+        return [self.new.event(ev.AGENT_END, {"subagent": subagent, "status": status} | result, record)]
+
+    @handles("abort")
+    def _aborted(self, record: Record) -> list[Event]:
+        return [self.new.event(ev.TURN_END, {"reason": "aborted"}, record)]
+
+    @handles("session.compaction_complete")
+    def _compacted(self, record: Record) -> list[Event]:
+        data = record.value["data"]
         if data.get("success") is False:
-            payload["isError"] = True
-        if problem.get("code") == "denied":
-            payload["denied"] = True
-        return [self.new.event(ev.TOOL_RESULT, payload, record)]
+            return [self.new.event(ev.ERROR, {"message": text_of(data.get("error")) or "compaction failed"}, record)]
+        sizes = {"tokensBefore": data.get("preCompactionTokens"), "tokensAfter": data.get("postCompactionTokens")}
+        payload: dict[str, Any] = texts_in({"trigger": data.get("trigger"), "summary": data.get("summaryContent")})
+        payload |= {name: size for name, size in sizes.items() if int_or_none(size) is not None}
+        return [self.new.event(ev.COMPACTION, payload, record)]
+
+    @handles("session.info")
+    def _info(self, record: Record) -> list[Event]:
+        data = record.value["data"]
+        kind = text_of(data.get("infoType"))
+        text = text_of(data.get("message")) or ("Conversation rewound" if kind == "rewind" else kind)
+        subtype = "rollback" if kind == "rewind" else kind or "info"
+        return [self.new.event(ev.SYSTEM_MESSAGE, {"text": text, "subtype": subtype}, record)]
 
     @handles("assistant.turn_start")
     def _turn_start(self, record: Record) -> list[Event]:
         data = record.value["data"]
-        self.new.turn = text_of(data.get("interactionId")) or self.new.turn
+        if self.new.is_main:
+            self.new.turn = text_of(data.get("interactionId")) or self.new.turn
         number = text_of(data.get("turnId"))
         counted = number.isdecimal() and len(number) <= _MOST_DIGITS
         return [self.new.event(ev.TURN_START, {"number": int(number)} if counted else {}, record)]
@@ -177,10 +280,10 @@ class CopilotAdapter(Adapter):
     def _turn_end(self, record: Record) -> list[Event]:
         return [self.new.event(ev.TURN_END, {"reason": "done"}, record)]
 
-    @handles("system.message", "system.notification")
+    @handles("system.notification")
     def _system(self, record: Record) -> list[Event]:
         data = record.value["data"]
-        subtype = text_of(dict_of(data.get("kind")).get("type")) or text_of(data.get("role")) or "system"
+        subtype = text_of(dict_of(data.get("kind")).get("type")) or "system"
         return [self.new.event(ev.SYSTEM_MESSAGE, {"text": text_of(data.get("content")), "subtype": subtype}, record)]
 
     @handles("skill.invoked")
@@ -199,10 +302,11 @@ class CopilotAdapter(Adapter):
 
     @staticmethod
     def typed_texts(fields: dict[str, Any]) -> list[Typed]:
-        """Return the text of a `user.message` that no program sent."""
+        """Return the text of a `user.message` that no program sent, and no agent to another."""
         data = dict_of(fields.get("data"))
         text = text_of(data.get("content"))
         person = fields.get("type") == "user.message" and data.get("source") in (None, "", "user")
+        person = person and not _subagent(fields)
         return [Typed(text)] if person and not text.lstrip().startswith(_NOTICE) else []
 
     @staticmethod
@@ -216,11 +320,70 @@ def _attachment(row: dict[str, Any]) -> dict[str, Any]:
     return {"type": text_of(row.get("type")) or "file"} | ({"name": name} if name else {})
 
 
-def _result_text(result: dict[str, Any]) -> str:
-    content = result.get("content")
-    if isinstance(content, str):
-        return content
-    return "\n".join(text_of(dict_of(block).get("text")) for block in list_of(content))
+def _subagent(fields: dict[str, Any]) -> str:
+    """Return the sub-agent whose record this is, empty if it is the session's own."""
+    return text_of(fields.get("agentId")) or text_of(dict_of(fields.get("data")).get("parentToolCallId"))
+
+
+def _result_text(data: dict[str, Any]) -> str:
+    content = dict_of(data.get("result")).get("content")
+    text = content if isinstance(content, str) else "\n".join(text_of(row.get("text")) for row in dicts_of(content))
+    return text or text_of(dict_of(data.get("error")).get("message"))
+
+
+def _outcome(data: dict[str, Any], text: str, family: str) -> dict[str, Any]:
+    """Return how a call ended. A command that failed is still a success for the client."""
+    row: dict[str, Any] = {}
+    code = int_or_none(dict_of(data.get("shellExecution")).get("exitCode"))
+    if code is None and family == "execute" and (match := _EXIT.search(text, max(len(text) - _TAIL, 0))):
+        code = int(match[1])
+    if code is not None:
+        row["exitCode"] = code
+    if data.get("success") is False or code:
+        row["isError"] = True
+    if dict_of(data.get("error")).get("code") == "denied":
+        row["denied"] = True
+    return row | _files(data) if family == "edit" else row
+
+
+def _files(data: dict[str, Any]) -> dict[str, Any]:
+    """Return which files an edit changed. Paths in its diff are absolute, without the first slash."""
+    row = structured(text_of(dict_of(data.get("result")).get("detailedContent")))
+    for file in dict_of(row.get("structured")).get("files", ()):
+        file["path"] = f"/{file['path']}"
+    return row
+
+
+def _questions(call: str, given: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the questions of a call: one for each field of a form, or a single one, with or without choices."""
+    text = text_of(given.get("message")) or text_of(given.get("question"))
+    fields = dict_of(dict_of(given.get("requestedSchema")).get("properties"))
+    if not fields:
+        options = [{"label": choice} for choice in list_of(given.get("choices"))]
+        return [question_of(f"{call}:0", "", text, options, several=False)]
+    return [_field(call, name, dict_of(field), text, alone=len(fields) == 1) for name, field in fields.items()]
+
+
+def _field(call: str, name: str, field: dict[str, Any], text: str, *, alone: bool) -> dict[str, Any]:
+    """Return the question that a field of a form asks, as JSON Schema describes it."""
+    key = text_of(field.get("title")) or name
+    items = dict_of(field.get("items")) or field
+    titled = [{"label": row.get("title") or row.get("const")} for row in dicts_of(items.get("oneOf"))]
+    options = titled or [{"label": value} for value in list_of(items.get("enum"))]
+    prompt = text if alone else f"{text}\n\n{text_of(field.get('description')) or key}"
+    return question_of(f"{call}:{name}", key, prompt, options, several=field.get("type") == "array")
+
+
+def _remembered(asked: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return what answers need to know of their questions, without the options if there are very many."""
+    rows = [{"decisionId": question["decisionId"], "options": question["options"]} for question in asked]
+    if len(safe_repr(rows)) > _MOST_REMEMBERED:
+        rows = [row | {"options": []} for row in rows[:1] if len(row["decisionId"]) <= LONGEST_NAME]
+    return {"asked": rows} if rows else {}
+
+
+def _texts(value: Any) -> list[str]:
+    return [str(part) for part in value] if isinstance(value, list) else [str(value)]
 
 
 def _roots() -> list[Path]:
@@ -243,4 +406,5 @@ SPEC: Final = AgentSpec(
     folders=("session-state", "history-session-state"),
     suffixes=(".jsonl",),
     identity_of=_identity,
+    separate_subagents=False,
 )

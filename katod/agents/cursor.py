@@ -2,7 +2,7 @@
 
 Lines have no ids, times, models or results. Cursor sometimes regenerates the file and then drops `turn_ended` lines
 from its middle. An event is therefore named by the number of its line, counting only those with a speaker, and by a
-hash of its content.
+hash of its content; ends of turns that are equal are numbered.
 """
 
 import re
@@ -20,10 +20,11 @@ from katod.agents.base import (
     Nature,
     Origin,
     State,
+    content_digest,
     from_environment,
     handles,
 )
-from katod.agents.fields import dict_of, dicts_of, digest, list_of, text_of
+from katod.agents.fields import dict_of, dicts_of, list_of, text_of
 from katod.agents.toolcalls import call_of, question_of
 from katod.events import Event
 from katod.model import Identity, Record, SessionKey, Typed
@@ -43,7 +44,9 @@ _TRUSTED: Final = ".workspace-trusted"
 _SPEAKERS: Final = ("user", "assistant")
 _TURN_ENDED: Final = "turn_ended"
 _END: Final = "e"  # the part that names the end of a turn
+_MOST_ENDS: Final = 16
 _STATUS: Final = {"aborted": "aborted", "error": "error", "success": "done"}
+_ABORTED: Final = "User aborted request"  # the error of a turn that the person ended
 
 
 class CursorBuilder(EventBuilder):
@@ -52,13 +55,21 @@ class CursorBuilder(EventBuilder):
     def __init__(self, origin: Origin, state: State) -> None:
         super().__init__(origin.ref)
         self.number: int = state.get("number", 0)
+        self.ends: dict[str, int] = state.get("ends", {})  # equal ones since the last line with a speaker
 
     def _describe(self, record: Record, part: int | str, kind: str, payload: dict[str, Any], /) -> Described:
-        place = f"{self.number}.{part}" if part != _END else f"{self.number}{_END}"
-        name = f"{place}-{digest(kind, repr(payload))}"
+        name = f"{self.number}.{part}-{content_digest(kind, payload)}"
+        if part == _END:
+            name = self._numbered(f"{self.number}{_END}-{content_digest(kind, payload)}")
         fields = record.value or {}
         native = text_of(fields.get("role")) or text_of(fields.get("type"))
         return name, name, {"providerEventType": native, "offset": record.offset}, ""
+
+    def _numbered(self, name: str) -> str:
+        """Return a name that no other end of a turn after the same line has. Of very many, all are numbered."""
+        known = name if name in self.ends or len(self.ends) < _MOST_ENDS else ""
+        number = self.ends[known] = self.ends.get(known, -1) + 1
+        return f"{name}.{number}" if number or not known else name
 
 
 class CursorAdapter(Adapter):
@@ -73,8 +84,8 @@ class CursorAdapter(Adapter):
         self._cwd: str = state.get("cwd", "")
 
     def state(self) -> dict[str, Any]:
-        """Return the number of lines with a speaker so far, and the working directory."""
-        return {"number": self.new.number, "cwd": self._cwd}
+        """Return the number of lines with a speaker so far, the ends of turns since the last, and the directory."""
+        return {"number": self.new.number, "ends": self.new.ends, "cwd": self._cwd}
 
     def _take_up(self, fields: dict[str, Any]) -> str:
         role = text_of(fields.get("role"))
@@ -91,6 +102,7 @@ class CursorAdapter(Adapter):
             row = dict_of(block)
             out += self._user(record, row, n) if role == "user" else self._assistant(record, row, n)
         self.new.number += 1
+        self.new.ends = {}
         return out
 
     def _start(self, record: Record) -> list[Event]:
@@ -137,8 +149,12 @@ class CursorAdapter(Adapter):
     @handles(_TURN_ENDED)
     def _ended(self, record: Record) -> list[Event]:
         """Translate the end of a turn; it does not count as a line, as regenerated files have lost most of them."""
-        status = text_of(record.value.get("status"))
-        return [self.new.event(ev.TURN_END, {"reason": _STATUS.get(status, status or "done")}, record, _END)]
+        status, problem = text_of(record.value.get("status")), text_of(record.value.get("error"))
+        reason = "aborted" if problem == _ABORTED else _STATUS.get(status, status or "done")
+        out = [self.new.event(ev.TURN_END, {"reason": reason}, record, _END)]
+        if problem and reason != "aborted":
+            out.append(self.new.event(ev.ERROR, {"message": problem}, record, _END))
+        return out
 
     @staticmethod
     def typed_texts(fields: dict[str, Any]) -> list[Typed]:
@@ -242,5 +258,4 @@ SPEC: Final = AgentSpec(
     folders=("projects",),
     suffixes=(".jsonl",),
     identity_of=_identity,
-    decision_tools=frozenset({"AskQuestion", "CreatePlan"}),
 )

@@ -1,6 +1,7 @@
 """Readers for the values of a decoded record, which may be of any type: a value of another type reads as empty."""
 
 import base64
+from collections.abc import Mapping
 from hashlib import blake2b, sha256
 from typing import Any, Final
 
@@ -27,7 +28,7 @@ def dicts_of(value: Any) -> list[dict[str, Any]]:
     return [row for row in value if isinstance(row, dict)] if isinstance(value, list) else []
 
 
-def texts_in(row: dict[str, Any]) -> dict[str, str]:
+def texts_in(row: Mapping[str, Any]) -> dict[str, str]:
     """Return the entries of an object that are non-empty strings."""
     return {name: text for name, text in row.items() if isinstance(text, str) and text}
 

@@ -12,8 +12,20 @@ from typing import Any, Final
 import orjson
 
 from katod import events as ev
-from katod.agents.base import Adapter, AgentSpec, Described, EventBuilder, Nature, Origin, State, from_environment
-from katod.agents.fields import dict_of, dicts_of, digest, list_of, text_of
+from katod.agents.base import (
+    SPAWNED,
+    Adapter,
+    AgentSpec,
+    Described,
+    EventBuilder,
+    Nature,
+    Origin,
+    State,
+    content_digest,
+    from_environment,
+)
+from katod.agents.diffs import structured
+from katod.agents.fields import dict_of, dicts_of, digest, list_of, text_of, texts_in
 from katod.agents.toolcalls import answer_of, call_of, question_of
 from katod.events import Event, SessionRef
 from katod.model import Identity, Record, SessionKey, Typed
@@ -24,6 +36,18 @@ _APPENDED: Final = re.compile(r"--- Content from referenced files ---|<hook_cont
 _HOOK: Final = re.compile(r"\s*<hook_context>.*?</hook_context>\s*", re.DOTALL)
 _QUESTIONS: Final = "ask_user"
 _CANCELLED: Final = "Request cancelled."
+# A command that the person ran with `!`, as the client tells the model.
+_SHELL: Final = re.compile(
+    r"I ran the following shell command:\n```sh\n(.*?)\n```\n\nThis produced the following result:\n```\n(.*)\n```\s*",
+    re.DOTALL,
+)
+# Around a result since 0.61, and the last lines of a command's result.
+_WRAPPER: Final = ("<untrusted_context>\n", "\n</untrusted_context>")
+_GROUP: Final = re.compile(r"(?:\A|\n)Process Group PGID: [0-9]+\s*\Z")
+_EXIT: Final = re.compile(
+    r"(?:\A|\n)Exit Code: (-?[0-9]{1,15})(?:\nSignal: [^\n]*)?(?:\nBackground PIDs: [^\n]*)?\s*\Z"
+)
+_TAIL: Final = 1000
 _COUNTS: Final = (("input", "input"), ("output", "output"), ("cacheRead", "cached"), ("reasoning", "thoughts"))
 _REMEMBERED: Final = 64
 _FILE: Final = re.compile(r"session-.*-([0-9a-f]{8})")
@@ -45,7 +69,7 @@ class MessageBuilder(EventBuilder):
     def _describe(self, record: Record, part: int | str, kind: str, payload: Value, /) -> Described:
         fields = record.value
         time = text_of(fields.get("timestamp"))
-        native = text_of(fields.get("id")) or f"~{digest(time, kind, repr(payload))}"
+        native = text_of(fields.get("id")) or f"~{content_digest(kind, payload, time)}"
         kind = text_of(fields.get("type"))
         source = {
             "providerEventType": kind, "providerEventId": native, "messageId": native, "offset": record.offset
@@ -60,6 +84,7 @@ class Messages:
     def __init__(self, ref: SessionRef, cwd: str) -> None:
         self.new = MessageBuilder(ref)
         self.cwd = cwd
+        self.person = True  # whether a person is at the other end
 
     def translate(self, record: Record, *, typed: bool) -> list[Event]:
         """Translate one message."""
@@ -68,7 +93,7 @@ class Messages:
         if kind == "gemini":
             return list(self._said(record))
         if kind == "user":
-            return self._user(record, typed=typed and not self.new.ref.subagent)
+            return self._user(record, typed=typed and self.person and not self.new.ref.subagent)
         if kind in ("info", "warning"):
             return self._notice(record, kind)
         if kind == "error":
@@ -85,9 +110,11 @@ class Messages:
 
     def _user(self, record: Record, *, typed: bool) -> list[Event]:
         parts = dicts_of(record.value.get("content"))
-        if parts and all("functionResponse" in part for part in parts):
-            return []  # the echo of results that come with their calls
+        if _is_echo(parts):
+            return []
         text, appended = _typed_of(record.value)
+        if ran := _SHELL.fullmatch(text):
+            return self._shell(record, *ran.groups())
         if subtype := _context(text):
             return [self._event(ev.SYSTEM_MESSAGE, {"text": text, "subtype": subtype}, record)]
         files = [file for part in parts if (file := self._file(part))]
@@ -98,6 +125,11 @@ class Messages:
         if appended:
             out.append(self._event(ev.SYSTEM_MESSAGE, {"text": appended, "subtype": "context"}, record, "c"))
         return out
+
+    def _shell(self, record: Record, command: str, printed: str) -> list[Event]:
+        said = {"text": f"! {command}", "subtype": "shell"}
+        output = {"text": printed, "subtype": "shell-output"}
+        return [self._event(ev.USER_MESSAGE, said, record), self._event(ev.SYSTEM_MESSAGE, output, record, "o")]
 
     def _file(self, part: Value) -> Value:
         if isinstance(inline := part.get("inlineData"), dict):
@@ -131,17 +163,22 @@ class Messages:
         """Yield a call, its questions, its result and the answers: all are written together when the call has ended."""
         name, given = text_of(call.get("name")), call.get("args")
         call_id = text_of(call.get("id")) or f"{text_of(record.value.get('id'))}.{n}"
-        yield self._event(ev.TOOL_CALL, call_of(call_id, name, given, self.cwd), record, f"{call_id}c")
+        payload = call_of(call_id, name, given, self.cwd)
+        yield self._event(ev.TOOL_CALL, payload, record, f"{call_id}c")
         questions = list_of(dict_of(given).get("questions")) if name == _QUESTIONS else []
         asked = [_question(dict_of(question), f"{call_id}:{i}") for i, question in enumerate(questions)]
         for i, question in enumerate(asked):
             yield self._event(ev.DECISION_PROMPT, question, record, f"{call_id}q{i}")
         if call.get("status") not in _ENDED and "result" not in call:
             return
-        ended, text = text_of(call.get("timestamp")), _result(call)
-        yield self._event(ev.TOOL_RESULT, _outcome(call, call_id, text), record, f"{call_id}r", time=ended)
+        ended, text = text_of(call.get("timestamp")), _result(call, payload["family"])
+        yield self._event(ev.TOOL_RESULT, _outcome(call, payload, text), record, f"{call_id}r", time=ended)
         for i, answer in _answers(text, asked):
             yield self._event(ev.DECISION_RESPONSE, answer, record, f"{call_id}a{i}", time=ended)
+        if subagent := text_of(call.get("agentId")):
+            status = text_of(dict_of(call.get("resultDisplay")).get("state")) or text_of(call.get("status"))
+            row = {"subagent": subagent, "status": status}
+            yield self._event(ev.AGENT_END, row, record, f"{call_id}s", time=ended)
 
     def _event(
         self, kind: str, payload: Value, record: Record, part: int | str = 0, *, time: str = "", typed: bool = False
@@ -155,20 +192,30 @@ class GeminiAdapter(Adapter):
 
     def __init__(self, origin: Origin, state: State | None = None) -> None:
         state = state or {}
-        ref = origin.ref._replace(id=state.get("session") or origin.identity.key.id)
-        self.new = GeminiBuilder(ref, now={"title": state.get("title", "")})
-        self._messages = Messages(ref, state.get("cwd", ""))
+        self.new = GeminiBuilder(origin.ref, now={"title": state.get("title", "")})
+        self._messages = Messages(origin.ref, state.get("cwd", ""))
         self._path = origin.path
-        self._started: bool = state.get("started", False)
+        self._session: str = state.get("session", "")
         self._own: bool = state.get("own", False)
+        self._rewound: bool = state.get("rewound", False)
         self._ids: list[str] = state.get("ids", [])
+        if self._session:
+            self._rename(self._session, person=state.get("person", True))
 
     def state(self) -> Value:
-        """Return the session's id, title and directory, the latest message ids, and whether there was any message."""
+        """Return the session's id, title and directory, the latest message ids, and what the next record follows."""
         return {
-            "session": self.new.ref.id, "started": self._started, "own": self._own,
-            "title": self.new.now.get("title", ""), "cwd": self._messages.cwd, "ids": self._ids,
+            "session": self._session, "own": self._own, "rewound": self._rewound,
+            "person": self._messages.person, "title": self.new.now.get("title", ""), "cwd": self._messages.cwd,
+            "ids": self._ids,
         }  # fmt: skip
+
+    def _rename(self, session: str, *, person: bool) -> None:
+        """Use the id that the header names. A sub-agent's file is in a folder with the name of its session."""
+        self._session, self._messages.person = session, person
+        owner = self._path.parent.name if self.new.ref.subagent else ""
+        for builder in (self.new, self._messages.new):
+            builder.rename(session, owner)
 
     def _unhandled(self, record: Record) -> list[Event]:
         """Translate a record by its keys: only messages have a type."""
@@ -176,31 +223,37 @@ class GeminiAdapter(Adapter):
         if isinstance(fields.get("$set"), dict):
             return self._set(record, fields["$set"])
         if "$rewindTo" in fields:
-            return [self.new.event(ev.SYSTEM_MESSAGE, {"text": "Conversation rewound", "subtype": "rewind"}, record)]
+            return self._rewind(record)
         if "sessionId" in fields and "id" not in fields:
             return self._header(record)
         if "id" in fields and "type" in fields:
-            self._own = True
+            self._own, self._rewound = True, False
             return self._message(record, typed=True)
         return super()._unhandled(record)
+
+    def _rewind(self, record: Record) -> list[Event]:
+        """Note that messages were taken back: the one named, and all after it. A shortened history follows."""
+        self._rewound = True
+        note = {"text": "Conversation rewound", "subtype": "rollback"}
+        target = text_of(record.value["$rewindTo"])
+        return [self.new.event(ev.SYSTEM_MESSAGE, note, record, f"rewind-{target}" if target else 0)]
 
     def _header(self, record: Record) -> list[Event]:
         """Translate a header: the first one starts the session, and in a document it also contains the messages."""
         out, fields = self._start(record), record.value
         for message in dicts_of(fields.get("messages")):
-            out += self._message(record._replace(value=message), typed=fields.get("kind") != "subagent")
+            out += self._message(record._replace(value=message), typed=True)
         return out + self._titled(record, text_of(fields.get("summary")))
 
     def _start(self, record: Record) -> list[Event]:
-        if self._started:
+        if self._session:
             return []
-        self._started = True
-        session = text_of(record.value.get("sessionId")) or self.new.ref.id
-        for builder in (self.new, self._messages.new):
-            builder.rename(session)
+        spawned = record.value.get("kind") == SPAWNED
+        self._rename(text_of(record.value.get("sessionId")) or self.new.ref.id, person=not spawned)
         cwd = self._messages.cwd = _project(self._path)
+        start = texts_in({"cwd": cwd, "origin": SPAWNED if spawned and not self.new.ref.subagent else ""})
         time = text_of(record.value.get("startTime"))
-        return [self.new.event(ev.SESSION_START, {"cwd": cwd} if cwd else {}, record, "start", time=time)]
+        return [self.new.event(ev.SESSION_START, start, record, "start", time=time)]
 
     def _set(self, record: Record, patch: Value) -> list[Event]:
         """Translate a patch of the session. A checkpoint repeats messages and counts only if there were none before."""
@@ -211,25 +264,33 @@ class GeminiAdapter(Adapter):
         if not self._own:
             for message in messages:
                 out += self._message(record._replace(value=message), typed=False)
-        elif not {text_of(message.get("id")) for message in messages if not _is_context(message)} & set(self._ids):
-            out.append(self.new.event(ev.COMPACTION, {}, record))
+        else:
+            ids = [text_of(message.get("id")) for message in messages if not _is_context(message)]
+            if ids and not self._rewound and not set(ids) & set(self._ids):
+                out.append(self.new.event(ev.COMPACTION, {}, record))
+            self._remember(ids)
+        self._rewound = False
         return out
 
     def _titled(self, record: Record, title: str) -> list[Event]:
         return self.new.change("title", title, record, f"title-{digest(title)}", first=True)
 
     def _message(self, record: Record, *, typed: bool) -> list[Event]:
-        native = text_of(record.value.get("id"))
-        if native and native not in self._ids:
-            self._ids = [*self._ids[1 - _REMEMBERED :], native]
+        self._remember([text_of(record.value.get("id"))])
         return self._messages.translate(record, typed=typed)
+
+    def _remember(self, ids: list[str]) -> None:
+        known = set(self._ids)
+        new = [native for native in ids[-_REMEMBERED:] if native and native not in known]
+        self._ids = [*self._ids, *new][-_REMEMBERED:]
 
     @staticmethod
     def typed_texts(fields: Value) -> list[Typed]:
         """Return what a person typed in a message, or in a document's messages; never in a checkpoint."""
         if "sessionId" in fields and "id" not in fields:
             return [typed for m in list_of(fields.get("messages")) for typed in GeminiAdapter.typed_texts(dict_of(m))]
-        return [Typed(_typed_of(fields)[0])] if fields.get("type") == "user" else []
+        text = _typed_of(fields)[0] if fields.get("type") == "user" else ""
+        return [Typed(text)] if text and not _SHELL.fullmatch(text) else []
 
     @staticmethod
     def recognises(_path: Path, first: Value, /) -> bool:
@@ -252,6 +313,11 @@ def _typed_of(fields: Value) -> tuple[str, str]:
     """Return the typed text of a prompt, and what the client put around it."""
     shown = fields.get("displayContent")
     return _cut(_text(fields.get("content"))) if shown is None else (_text(shown), "")
+
+
+def _is_echo(parts: list[Value]) -> bool:
+    """Return whether a message repeats results for the model, which come with their calls."""
+    return bool(parts) and all("functionResponse" in part for part in parts)
 
 
 def _answer_of(content: Any) -> str:
@@ -286,7 +352,7 @@ def _text(content: Any) -> str:
     return "\n".join(text_of(row.get("text")) for row in rows if isinstance(row.get("text"), str))
 
 
-def _result(call: Value) -> str:
+def _result(call: Value, family: str) -> str:
     """Return what a tool answered the model, or what the user was shown if there is nothing else."""
     texts: list[str] = []
     for part in list_of(call.get("result")):
@@ -294,20 +360,35 @@ def _result(call: Value) -> str:
         row = dict_of(response)
         said = row.get("output", row.get("error", response))
         if said is not None:
-            texts.append(said if isinstance(said, str) else orjson.dumps(said).decode())
+            texts.append(_unwrapped(said if isinstance(said, str) else orjson.dumps(said).decode(), family))
         elif text := text_of(dict_of(part).get("text")):
             texts.append(text)
     return "\n".join(texts) or text_of(call.get("resultDisplay"))
 
 
-def _outcome(call: Value, call_id: str, text: str) -> Value:
-    row: Value = {"toolCallId": call_id, "text": text}
-    status = text_of(call.get("status"))
-    if status == "error":
+def _unwrapped(text: str, family: str) -> str:
+    """Return a result without what the client put around it: a warning for the model, and a command's process group."""
+    opening, closing = _WRAPPER
+    if text.startswith(opening) and text.endswith(closing):
+        text = text[len(opening) : -len(closing)]
+    group = _GROUP.search(text, max(len(text) - _TAIL, 0)) if family == "execute" else None
+    return text[: group.start()] if group else text
+
+
+def _outcome(call: Value, asked: Value, text: str) -> Value:
+    """Return the payload of a result. The client calls a command that failed a success."""
+    row: Value = {"toolCallId": asked["toolCallId"], "text": text}
+    status, family = text_of(call.get("status")), asked["family"]
+    code = _EXIT.search(text, max(len(text) - _TAIL, 0)) if family == "execute" else None
+    if code:
+        row["exitCode"] = int(code[1])
+    if status == "error" or row.get("exitCode"):
         row["isError"] = True
     elif status == "cancelled":
         row["status"] = "interrupted"
-    return row
+    shown = dict_of(call.get("resultDisplay"))
+    change = "add" if shown.get("isNewFile") is True else ""
+    return row | structured(text_of(shown.get("fileDiff")), path=text_of(shown.get("filePath")), change=change)
 
 
 def _question(question: Value, decision: str) -> Value:
@@ -361,6 +442,5 @@ SPEC: Final = AgentSpec(
     folders=("tmp",),
     suffixes=(".jsonl", ".json"),
     identity_of=_identity,
-    decision_tools=frozenset({_QUESTIONS}),
     cuts_ids=True,
 )

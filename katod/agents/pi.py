@@ -4,6 +4,7 @@ A header is followed by entries with ids, which form a tree. Abandoned branches 
 said, in the order of the file. A fork copies entries with their ids.
 """
 
+import re
 from pathlib import Path
 from typing import Any, Final
 
@@ -16,17 +17,23 @@ from katod.agents.base import (
     Nature,
     Origin,
     State,
+    content_digest,
     from_environment,
     handles,
     session_id,
 )
-from katod.agents.fields import dict_of, dicts_of, digest, list_of, text_of, texts_in
+from katod.agents.diffs import structured
+from katod.agents.fields import dict_of, dicts_of, list_of, text_of, texts_in
 from katod.agents.toolcalls import call_of
 from katod.events import Event
 from katod.model import Identity, Record, SessionKey, Typed
 
-# Bookkeeping: state of extensions, and bookmarks of the tree.
-_IGNORED: Final = frozenset({"custom", "label"})
+# Bookkeeping: state of extensions, bookmarks of the tree, and the system prompt.
+_IGNORED: Final = frozenset({"custom", "label", "message/system"})
+_SHELL: Final = "bash"
+# The last line of the result of a command that failed.
+_EXIT: Final = re.compile(r"(?:\A|\n)Command exited with code (-?[0-9]{1,15})\s*\Z")
+_TAIL: Final = 200
 _COUNTS: Final = (
     ("input", "input"), ("output", "output"), ("cacheRead", "cacheRead"), ("cacheWrite", "cacheWrite"),
 )  # fmt: skip
@@ -39,7 +46,7 @@ class PiBuilder(EventBuilder):
         fields = record.value or {}
         native, time = text_of(fields.get("id")), text_of(fields.get("timestamp"))
         if fields.get("type") != "session" and not native:  # version 1 had no ids
-            native = f"~{digest(time, kind, repr(payload))}" if fields else f"@{record.offset}.{record.part}"
+            native = f"~{content_digest(kind, payload, time)}" if fields else f"@{record.offset}.{record.part}"
         source: dict[str, Any] = {"providerEventType": text_of(fields.get("type"))}
         if fields.get("id"):
             source["providerEventId"] = native
@@ -70,8 +77,8 @@ class PiAdapter(Adapter):
     def _unhandled(self, record: Record) -> list[Event]:
         if record.value.get("type") != "message":
             return super()._unhandled(record)
-        role = dict_of(record.value.get("message")).get("role")
-        return [self.new.raw(record, f"message/{role}", record.value)]
+        kind = f"message/{dict_of(record.value.get('message')).get('role')}"
+        return [] if kind in self.ignored else [self.new.raw(record, kind, record.value)]
 
     # -- entries ----------------------------------------------------------------------------------
 
@@ -159,8 +166,7 @@ class PiAdapter(Adapter):
         message = dict_of(record.value.get("message"))
         content = message.get("content")
         payload: dict[str, Any] = {"toolCallId": text_of(message.get("toolCallId")), "text": _text(content)}
-        if message.get("isError") is True:
-            payload["isError"] = True
+        payload |= _outcome(message, payload["text"])
         if files := self._images(content):
             payload["attachments"] = files
         return [self.new.event(ev.TOOL_RESULT, payload, record)]
@@ -206,6 +212,15 @@ def _text(content: Any) -> str:
     if isinstance(content, str):
         return content
     return "\n".join(text_of(row.get("text")) for row in dicts_of(content) if row.get("type") == "text")
+
+
+def _outcome(message: dict[str, Any], text: str) -> dict[str, Any]:
+    """Return how a call ended, and which files an edit changed."""
+    files = structured(text_of(dict_of(message.get("details")).get("patch")))
+    if message.get("isError") is not True:
+        return files
+    code = _EXIT.search(text, max(len(text) - _TAIL, 0)) if message.get("toolName") == _SHELL else None
+    return {"isError": True} | ({"exitCode": int(code[1])} if code else {}) | files
 
 
 def _usage(usage: dict[str, Any]) -> dict[str, Any]:

@@ -3,27 +3,10 @@
 from collections.abc import Mapping
 from typing import Any, Final, Generic, TypeVar
 
+from katod.agents.fields import texts_in
+from katod.agents.tooltable import UNKNOWN, Keys, Tool, tool
 from katod.model import LONGEST_NAME
 
-# Tool names as the agents write them, compared in lower case.
-FAMILIES: Final[dict[str, tuple[str, ...]]] = {
-    "read": ("read", "notebookread", "view_image", "readmcpresourcetool", "read_file", "view"),
-    "edit": ("edit", "multiedit", "write", "notebookedit", "apply_patch", "write_file", "str_replace"),
-    "search": ("grep", "glob", "ls", "toolsearch", "tool_search", "search", "list_dir"),
-    "execute": (
-        "bash", "bashoutput", "killshell", "killbash", "powershell", "exec_command", "write_stdin",
-        "shell", "local_shell", "exec", "js", "unified_exec", "run_shell_command",
-    ),
-    "think": ("todowrite", "taskcreate", "taskupdate", "taskget", "tasklist", "exitplanmode", "update_plan"),
-    "fetch": ("webfetch", "websearch", "web_search"),
-    "agent": ("task", "agent", "sendmessage", "spawn_agent", "send_message", "wait_agent", "skill"),
-}  # fmt: skip
-_FAMILY: Final = {name: family for family, names in FAMILIES.items() for name in names}
-# The arguments that say what a call is about, the most informative first.
-_SUBJECT_KEYS: Final = (
-    "command", "cmd", "file_path", "path", "notebook_path", "url", "query", "pattern", "description",
-    "prompt", "subject", "skill", "question", "input", "name",
-)  # fmt: skip
 # Far more than a line shows: a secret that is cut here could no longer be recognised.
 LONGEST_DESCRIPTION: Final = 1000
 # What stands before the person's words in the result of a refused call: Claude Code, Claude Code 2.0, Copilot.
@@ -76,24 +59,22 @@ class OpenCalls(Generic[T]):
 
 def family(name: str) -> str:
     """Return the kind of a tool, `other` if it is unknown."""
-    if name.startswith("mcp__"):
-        return "mcp"
-    return _FAMILY.get(name.lower(), "other")
+    return "mcp" if name.startswith("mcp__") else tool(name).family
 
 
 def describe(name: str, arguments: Mapping[str, Any] | str, cwd: str = "") -> str:
     """Return one line, at most 1,000 characters, that says what a call is about; may be empty."""
+    known = tool(name)
+    if known.patch and (patch := known.patch_in(arguments)):
+        return one_line(_patch_files(patch))
     if isinstance(arguments, str):
-        return one_line(_patch_files(arguments) if name == "apply_patch" else arguments)
-    lower = name.lower()
-    if lower in ("grep", "glob"):
-        return one_line(_search(arguments, cwd))
-    if lower in ("task", "agent"):
-        return one_line(_first(arguments, ("description", "prompt")))
-    if lower in {"todowrite", "update_plan"}:
-        items = arguments.get("todos") or arguments.get("plan")
-        return f"{len(items)} item{'s' if len(items) != 1 else ''}" if isinstance(items, list) else ""
-    return one_line(relative(_first(arguments, _SUBJECT_KEYS), cwd))
+        return one_line(arguments)
+    if known.items:
+        return _count(arguments, known.items)
+    if known.within:
+        return one_line(_search(arguments, known, cwd))
+    about = _named(arguments, (*known.about, *UNKNOWN.about)) or next(iter(texts_in(arguments).values()), "")
+    return one_line(relative(about, cwd))
 
 
 def call_of(call: str, name: str, given: Any, cwd: str = "", server: str = "") -> dict[str, Any]:
@@ -147,14 +128,15 @@ def relative(text: str, cwd: str) -> str:
     return text[len(prefix) :] if len(prefix) > 1 and text.startswith(prefix) else text
 
 
-def _first(arguments: Mapping[str, Any], keys: tuple[str, ...]) -> str:
+def _named(arguments: Mapping[str, Any], keys: Keys) -> str:
+    """Return the first of these arguments that says something."""
     for key in keys:
         value = arguments.get(key)
         if isinstance(value, str) and value:
             return value
         if isinstance(value, list) and value and all(isinstance(part, str) for part in value):
             return _shell_words(value)
-    return next((v for v in arguments.values() if isinstance(v, str) and v), "")
+    return ""
 
 
 def _shell_words(words: list[str]) -> str:
@@ -162,11 +144,15 @@ def _shell_words(words: list[str]) -> str:
     return words[-1] if len(words) == 3 and words[1] in ("-lc", "-c") else " ".join(words)
 
 
-def _search(arguments: Mapping[str, Any], cwd: str) -> str:
-    pattern = arguments.get("pattern")
-    where = arguments.get("path") or arguments.get("glob")
-    shown = f'"{pattern}"' if isinstance(pattern, str) else ""
-    if isinstance(where, str) and where and where != cwd:
+def _count(arguments: Mapping[str, Any], keys: Keys) -> str:
+    items = next((arguments[key] for key in keys if isinstance(arguments.get(key), list)), None)
+    return "" if items is None else f"{len(items)} item{'s' if len(items) != 1 else ''}"
+
+
+def _search(arguments: Mapping[str, Any], known: Tool, cwd: str) -> str:
+    pattern, where = (_named(arguments, keys) for keys in (known.about, known.within))
+    shown = f'"{pattern}"' if pattern else ""
+    if where and where != cwd:
         shown += f" in {relative(where, cwd)}"
     return shown.strip()
 

@@ -126,7 +126,7 @@ class Markdown:
 
     def _call(self, event: Event, metadata: SessionMetadata) -> str:
         payload = event.payload
-        if payload["name"] in toolview.DECISION_TOOLS or self._options.tools == "none":
+        if toolview.is_decision(payload["name"]) or self._options.tools == "none":
             return ""
         heading = self._agent_heading(event, metadata)
         if self._options.tools == "full":
@@ -141,7 +141,7 @@ class Markdown:
         call = payload["toolCallId"]
         name = metadata.called(call)
         label = self._labels.pop(call, "")
-        if self._options.tools == "none" or name in toolview.DECISION_TOOLS:
+        if self._options.tools == "none" or toolview.is_decision(name):
             return ""
         if self._options.tools == "full":
             title = label or f"<code>{html(name)}</code>"
@@ -214,7 +214,8 @@ class Markdown:
         if self._options.tools == "full" and event.payload.get("result"):
             report = toolview.report_block(event.payload, self._redact)
             told = self._agent_heading(event, metadata) + self._block(report)
-        return told + (self._agent_link(event) if self._options.subagents else "")
+        linked = self._options.subagents and AGENTS[metadata.key.agent].separate_subagents
+        return told + (self._agent_link(event) if linked else "")
 
     def _agent_link(self, event: Event) -> str:
         name = slug(event.payload["subagent"], 100)

@@ -6,12 +6,10 @@ from typing import Any, Final
 
 import orjson
 
-from katod.agents import AGENTS
 from katod.agents.toolcalls import one_line, words_of_refusal
+from katod.agents.tooltable import ASKING, tool
 from katod.formats.mdtext import code, fenced, html, inline
 
-# Calls that are printed as questions and answers.
-DECISION_TOOLS: Final = frozenset().union(*(spec.decision_tools for spec in AGENTS.values()))
 LONGEST: Final = 20_000
 LINE: Final = 120
 _NOTEWORTHY_MS: Final = 50
@@ -100,15 +98,20 @@ def cut(text: str) -> str:
     return f"{text[:LONGEST]}\n… {len(text):,} characters in all"
 
 
+def is_decision(name: str) -> bool:
+    """Return whether a call is printed as questions and answers."""
+    return name.lower() in ASKING
+
+
 def edit_size(payload: dict[str, Any]) -> str:
     """Return how many lines an edit added and removed, empty for anything else."""
     if payload["family"] != "edit":
         return ""
-    given = payload.get("input")
-    if isinstance(given, str):
-        removed, added = (f"\n{given}".count(f"\n{sign}") for sign in "-+")
+    known, given = tool(payload["name"]), payload.get("input")
+    if patch := known.patch_in(given):
+        removed, added = (f"\n{patch}".count(f"\n{sign}") for sign in "-+")
     else:
-        changes = [_change(edit) for edit in _edits(given)]
+        changes = [_changed(*change) for change in known.changes(given)]
         removed = sum(len(before) for before, _ in changes)
         added = sum(len(after) for _, after in changes)
     return f"+{added} −{removed}" if added or removed else ""  # noqa: RUF001 - the minus sign is meant
@@ -116,28 +119,19 @@ def edit_size(payload: dict[str, Any]) -> str:
 
 def diff(payload: dict[str, Any]) -> list[str]:
     """Return the changed lines of an edit: removed ones first, each with its sign."""
-    given = payload.get("input")
-    if isinstance(given, str):
-        return [line for line in given.split("\n") if line.startswith(("+", "-", "@@"))]
+    known, given = tool(payload["name"]), payload.get("input")
+    if patch := known.patch_in(given):
+        return [line for line in patch.split("\n") if line.startswith(("+", "-", "@@"))]
     lines: list[str] = []
-    for edit in _edits(given):
-        before, after = _change(edit)
+    for change in known.changes(given):
+        before, after = _changed(*change)
         lines += [f"-{line}" for line in before] + [f"+{line}" for line in after]
     return lines
 
 
-def _edits(given: Any) -> list[dict[str, Any]]:
-    if not isinstance(given, dict):
-        return []
-    edits = given.get("edits")
-    return [edit for edit in edits if isinstance(edit, dict)] if isinstance(edits, list) else [given]
-
-
-def _change(edit: dict[str, Any]) -> tuple[list[str], list[str]]:
+def _changed(old: str, new: str) -> tuple[list[str], list[str]]:
     """Return the lines that an edit removes and those that it adds, without unchanged lines at both ends."""
-    old, new = edit.get("old_string"), edit.get("new_string", edit.get("content"))
-    before = old.splitlines() if isinstance(old, str) else []
-    after = new.splitlines() if isinstance(new, str) else []
+    before, after = old.splitlines(), new.splitlines()
     first = _same(before, after)
     before, after = before[first:], after[first:]
     last = _same(before[::-1], after[::-1])

@@ -20,7 +20,7 @@ PLACES = {
     "opencode": ".local/share/opencode/storage/session/app/{session}.json",
 }
 # What an agent rewrites may be in a live transcript but not in a later export (katod/agents/README.md).
-KEPT = {"gemini": {ev.CONFIG_CHANGE}, "cursor": {ev.TURN_END}, "opencode": {ev.SYSTEM_MESSAGE}}
+KEPT = {"gemini": {ev.CONFIG_CHANGE}, "cursor": {ev.TURN_END, ev.ERROR}, "opencode": {ev.SYSTEM_MESSAGE}}
 
 
 def sessions(agent: str) -> list[list[bytes]]:

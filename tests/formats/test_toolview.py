@@ -215,6 +215,32 @@ def test_diff_of_several_edits_shows_all():
     assert edit_size(payload) == f"+2 {MINUS}1"
 
 
+@each(
+    ("name", "given"),
+    [
+        ("Edit", {"old_string": "a", "new_string": "b"}),
+        ("replace", {"old_string": "a", "new_string": "b"}),
+        ("edit", {"newString": "b", "oldString": "a"}),
+        ("edit", {"old_str": "a", "new_str": "b"}),
+        ("edit", {"edits": [{"oldText": "a", "newText": "b"}]}),
+        ("StrReplace", {"old_string": "a", "new_string": "b"}),
+        ("apply_patch", {"patchText": "*** Update File: x\n@@\n-a\n+b\n"}),
+        ("apply_patch", "*** Update File: x\n@@\n-a\n+b\n"),
+    ],
+)
+def test_edits_of_every_agent_have_a_size(name, given):
+    """The lines of an edit are counted and shown whatever its agent calls the arguments."""
+    payload = call(name, "edit", given=given)
+    assert edit_size(payload) == f"+1 {MINUS}1"
+    assert [line for line in diff(payload) if line != "@@"] == ["-a", "+b"]
+
+
+@each("name, key", [("write", "content"), ("Write", "contents"), ("create", "file_text"), ("write_file", "content")])
+def test_a_written_file_has_a_size(name, key):
+    """All lines of a file that a call writes count as added."""
+    assert edit_size(call(name, "edit", given={key: "a\nb\n"})) == f"+2 {MINUS}0"
+
+
 PATCH = """*** Begin Patch
 *** Update File: db.sql
 @@ def f

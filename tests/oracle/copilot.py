@@ -3,10 +3,13 @@
 from pathlib import Path
 from typing import Any
 
-from tests.oracle.common import Record, Sets, as_dict, as_text, records
+from tests.oracle.common import Record, Sets, as_dict, as_text, records, shell_text
 
 # Events about the program itself, or with less detail than another event.
-BOOKKEEPING = ("hook.", "permission.", "external_tool.", "session.usage", "session.resume", "session.shutdown")
+BOOKKEEPING = (
+    "hook.", "permission.", "external_tool.", "session.usage", "session.resume", "session.shutdown", "system.message",
+    "model.", "subagent.configured", "session.compaction_start", "session.task_complete",
+)  # fmt: skip
 
 
 def read(path: Path) -> Sets:
@@ -29,6 +32,10 @@ class _Session:
             self._assistant(data, native)
         elif kind == "tool.execution_start":
             self._call(as_text(data.get("toolCallId")), as_text(data.get("toolName")), data.get("arguments"))
+        elif kind == "tool.user_requested":
+            self.sets.user(native, shell_text(as_text(as_dict(data.get("arguments")).get("command"))))
+        elif kind == "tool.execution_complete" and data.get("isUserRequested"):
+            self.sets.other["other:shell-output"] += 1
         elif kind == "tool.execution_complete":
             self.sets.result(as_text(data.get("toolCallId")), result_text(data))
         elif kind == "session.model_change" and not data.get("previousModel"):

@@ -5,7 +5,7 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from tests.oracle import claude, codex, copilot, cursor, gemini, opencode, zot
+from tests.oracle import claude, codex, copilot, cursor, gemini, opencode, pi, zot
 from tests.oracle.common import Sets
 
 ROOT = Path(__file__).parents[2]
@@ -19,6 +19,7 @@ READERS = {
     "cursor": cursor.read,
     "zot": zot.read,
     "copilot": copilot.read,
+    "pi": pi.read,
 }
 DOCUMENTS = frozenset(("gemini", "opencode"))  # their sessions may be whole .json documents
 # Where the corpus keeps each agent's sessions: agent, folder, glob.
@@ -29,12 +30,18 @@ FOLDERS = (
     ("gemini", "gemini", "*.json"),
     ("gemini", "gemini", "*.jsonl"),
     ("gemini", "realcli/gemini", "**/session-*.jsonl"),
+    ("gemini", "newest/gemini", "**/chats/**/*.jsonl"),
+    ("gemini", "irrlicht/gemini-cli", "**/transcript.jsonl"),
     ("opencode", "opencode", "*.json"),
     ("opencode", "opencode", "*.jsonl"),
     ("opencode", "opencode", "*/export.json"),
     ("cursor", "cursor", "*.jsonl"),
     ("zot", "zot", "*.jsonl"),
     ("copilot", "copilot", "*.jsonl"),
+    ("copilot", "newest/copilot", "**/events.jsonl"),
+    ("copilot", "irrlicht/copilot", "**/transcript.jsonl"),
+    ("pi", "newest/pi", "**/sessions/**/*.jsonl"),
+    ("pi", "irrlicht/pi", "**/transcript.jsonl"),
 )
 
 

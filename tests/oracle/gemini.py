@@ -1,12 +1,15 @@
 """The oracle for Gemini CLI: reads one session, a document or a stream of lines, into four multisets."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
-from tests.oracle.common import Record, Sets, as_dict, as_text, canonical, records
+from tests.oracle.common import Record, Sets, as_dict, as_text, canonical, records, shell_text
 
 CONTEXT = ("<session_context>", "<hook_context>")
+OPENING, CLOSING = "<untrusted_context>\n", "\n</untrusted_context>"
+SHELLS = frozenset(("run_shell_command", "run_command"))
 FINAL = frozenset(("success", "error", "cancelled"))
 
 
@@ -31,6 +34,13 @@ def whole(path: Path) -> Record | None:
     except ValueError:
         return None
     return document if isinstance(document, dict) else None
+
+
+_RAN = re.compile(
+    r"I ran the following shell command:\n```sh\n(.*?)\n```\n\nThis produced the following result:\n```\n.*```\s*",
+    re.DOTALL,
+)
+_GROUP = re.compile(r"(^|\n)Process Group PGID: \d+\s*$")
 
 
 class _Session:
@@ -98,7 +108,10 @@ class _Session:
                 self.sets.other["other:user/context"] += 1
             else:
                 said.append(part["text"])
-        if said:
+        if said and (ran := _RAN.fullmatch("\n".join(said))):
+            self.sets.user(ident, shell_text(ran[1]))
+            self.sets.other["other:shell-output"] += 1
+        elif said:
             self.sets.user(ident, "\n".join(said))
 
     def _gemini(self, row: Record, ident: str) -> None:
@@ -138,8 +151,16 @@ def parts(content: Any) -> list[Record]:
 def result_text(call: Record) -> str:
     """Return what the model received, the output or error of each response, otherwise what was displayed."""
     told = [as_dict(as_dict(part).get("functionResponse")) for part in parts(call.get("result"))]
-    texts = [_response(as_dict(one.get("response"))) for one in told if one]
+    shell = call.get("name") in SHELLS
+    texts = [_bare(_response(as_dict(one.get("response"))), shell) for one in told if one]
     return "\n".join(texts) if texts else as_text(call.get("resultDisplay"))
+
+
+def _bare(text: str, shell: bool) -> str:
+    """Return a result without the client's wrapper, and without a command's process group."""
+    if text.startswith(OPENING) and text.endswith(CLOSING):
+        text = text[len(OPENING) : -len(CLOSING)]
+    return _GROUP.sub("", text) if shell else text
 
 
 def _response(response: Record) -> str:

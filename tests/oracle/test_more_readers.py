@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from tests.oracle import copilot, cursor, export, gemini, opencode, zot
+from tests.oracle import copilot, cursor, export, gemini, opencode, pi, zot
 from tests.oracle.common import Sets
 
 Rows = list[dict[str, Any]]
-READERS = [gemini.read, opencode.read, cursor.read, zot.read, copilot.read]
+READERS = [gemini.read, opencode.read, cursor.read, zot.read, copilot.read, pi.read]
 
 
 def written(folder: Path, rows: Rows) -> Path:
@@ -235,3 +235,61 @@ def test_what_is_no_session_holds_no_conversation(tmp_path: Path, read: Callable
     assert not any((sets.users, sets.assistants, sets.calls, sets.results))
     assert sets.other["invalid-json"]
     assert sets.other.total() >= 3
+
+
+def test_pi_reads_all_branches_and_leaves_the_system_prompt_out(tmp_path: Path) -> None:
+    """Every entry counts, whatever its parent; a `!` command is the person's, the system prompt is nobody's."""
+
+    def entry(native: str, role: str, content: Any = "", **more: Any) -> dict[str, Any]:
+        return {"type": "message", "id": native, "message": {"role": role, "content": content} | more}
+
+    call = {"type": "toolCall", "id": "t1", "name": "bash", "arguments": {"command": "ls"}}
+    rows: Rows = [
+        {"type": "session", "id": "s"},
+        entry("e1", "system", sections={"preamble": "You are pi."}),
+        entry("e2", "user", [text("one"), {"type": "image", "data": "x"}]),
+        entry("e3", "assistant", [{"type": "thinking", "thinking": "hm"}, text("two"), text(" "), call]),
+        entry("e4", "toolResult", [text("a.txt")], toolCallId="t1"),
+        entry("e5", "bashExecution", command="ls", output="a.txt"),
+    ]
+    sets = pi.read(written(tmp_path, rows))
+    assert shown(sets, "users") == [("e2", "one"), ("e5", "! ls")]
+    assert shown(sets, "assistants") == [("e3", "two")]
+    assert shown(sets, "calls") == [("t1", '{"command":"ls"}')]
+    assert shown(sets, "results") == [("t1", "a.txt")]
+    assert sets.left_out() == {"assistant/empty-text": 1, "message/system": 1}
+
+
+RAN = "I ran the following shell command:\n```sh\nls\n```\n\nThis produced the following result:\n```\na.txt\n```"
+
+
+def test_gemini_results_without_wrapper_and_commands_of_the_person(tmp_path: Path) -> None:
+    """A result counts without the client's wrapper and process group; the report of a `!` command is the command."""
+    output = "<untrusted_context>\nOutput: a.txt\nProcess Group PGID: 118\n</untrusted_context>"
+    result = [{"functionResponse": {"id": "t1", "response": {"output": output}}}]
+    shell = CALL | {"name": "run_shell_command", "result": result}
+    rows: Rows = [
+        {"id": "g1", "type": "gemini", "content": "", "toolCalls": [shell, CALL | {"id": "t2", "result": result}]},
+        {"id": "u1", "type": "user", "content": [{"text": RAN}]},
+    ]
+    sets = gemini.read(written(tmp_path, rows))
+    lines = "Output: a.txt\nProcess Group PGID: 118"
+    assert shown(sets, "results") == [("t1", "Output: a.txt"), ("t2", lines)]
+    assert shown(sets, "users") == [("u1", "! ls")]
+
+
+def test_copilot_commands_of_the_person(tmp_path: Path) -> None:
+    """A `!` command is the person's message, and its output is no result of a call."""
+    rows: Rows = [
+        {"type": "tool.user_requested", "id": "e1", "data": {"toolCallId": "t1", "arguments": {"command": "ls"}}},
+        {
+            "type": "tool.execution_complete",
+            "id": "e2",
+            "data": {"toolCallId": "t1", "isUserRequested": True, "result": {"content": "a.txt"}},
+        },
+        {"type": "system.message", "id": "e3", "data": {"content": "You are."}},
+    ]
+    sets = copilot.read(written(tmp_path, rows))
+    assert shown(sets, "users") == [("e1", "! ls")]
+    assert shown(sets, "results") == []
+    assert sets.left_out() == {"system.message": 1}

@@ -39,5 +39,4 @@ SPEC: Final = AgentSpec(
     folders=("projects",),
     suffixes=(".jsonl",),
     identity_of=_identity,
-    decision_tools=frozenset({"AskUserQuestion", "ExitPlanMode"}),
 )

@@ -33,5 +33,4 @@ SPEC: Final = AgentSpec(
     folders=("sessions", "archived_sessions"),
     suffixes=(".jsonl", ".jsonl.zst"),
     identity_of=_identity,
-    decision_tools=frozenset({"request_user_input"}),
 )

@@ -7,7 +7,7 @@ from typing import Final
 
 from katod.agents.base import AgentSpec, Container, Nature, from_environment
 from katod.agents.opencode import sweep, tree
-from katod.agents.opencode.adapter import QUESTION, OpenCodeAdapter
+from katod.agents.opencode.adapter import OpenCodeAdapter
 from katod.agents.opencode.database import DatabaseSession
 from katod.model import Identity, SessionKey
 from katod.tail.reader import SourceFile
@@ -60,7 +60,6 @@ SPEC: Final = AgentSpec(
     suffixes=(".json",),
     identity_of=_identity,
     open=_open,
-    decision_tools=frozenset({QUESTION}),
     short_id=lambda session: session.removeprefix(_PREFIX),
     container=Container(_DATABASE, (f"{_DATABASE}-wal",), sweep.sessions_in),
     stat_of=tree.changed,

@@ -12,7 +12,8 @@ from typing import Any, Final
 
 from katod import events as ev
 from katod.agents.base import SPAWNED, Adapter, Described, EventBuilder, Origin, State
-from katod.agents.fields import dict_of, dicts_of, list_of, text_of, texts_in
+from katod.agents.diffs import structured
+from katod.agents.fields import dict_of, dicts_of, int_or_none, list_of, text_of, texts_in
 from katod.agents.toolcalls import answer_of, call_of, question_of
 from katod.events import Event
 from katod.model import Record, Typed
@@ -20,7 +21,7 @@ from katod.model import Record, Typed
 # Bookkeeping parts of a step.
 _IGNORED: Final = frozenset({"step-start", "step-finish", "patch", "snapshot", "agent", "subtask"})
 _UNFINISHED: Final = ("tool-calls", "unknown", None)
-QUESTION: Final = "question"
+_QUESTION: Final = "question"
 Value = dict[str, Any]
 
 
@@ -198,6 +199,8 @@ class OpenCodeAdapter(Adapter):
         yield self._event(f"{native}:result", ev.TOOL_RESULT, payload, end)
         for i, answer in enumerate(_answers(state, asked)):
             yield self._event(f"{native}:a{i}", ev.DECISION_RESPONSE, answer, end)
+        if subagent := text_of(dict_of(state.get("metadata")).get("sessionId")):
+            yield self._event(f"{native}:s", ev.AGENT_END, {"subagent": subagent, "status": text_of(status)}, end)
         return True
 
     def _end(self, info: Value) -> Iterator[Event]:
@@ -311,7 +314,17 @@ def _outcome(state: Value, call: str) -> Value:
     start, end = times.get("start"), times.get("end")
     if isinstance(start, int) and isinstance(end, int):
         row["durationMs"] = end - start
-    return row
+    return row | _files(kept)
+
+
+def _files(kept: Value) -> Value:
+    """Return which files an edit changed: by their counts, or by the diff of all of them."""
+    file = dict_of(kept.get("filediff"))
+    added, removed = (int_or_none(file.get(key)) for key in ("additions", "deletions"))
+    if added is None or removed is None:
+        return structured(text_of(kept.get("diff")))
+    row = {"path": text_of(file.get("file")), "change": "update", "added": added, "removed": removed}
+    return {"structured": {"files": [row]}}
 
 
 def _counts(tokens: Value) -> Value:
@@ -324,7 +337,7 @@ def _counts(tokens: Value) -> Value:
 
 
 def _questions(name: str, given: Value, call: str) -> list[Value]:
-    rows = [dict_of(row) for row in list_of(given.get("questions"))] if name == QUESTION else []
+    rows = [dict_of(row) for row in list_of(given.get("questions"))] if name == _QUESTION else []
     return [_question(row, f"{call}:{i}") for i, row in enumerate(rows)]
 
 

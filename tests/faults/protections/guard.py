@@ -107,6 +107,27 @@ PROTECTIONS = [
         (f"{PATHS}test_the_output_of_another_session_is_refused",),
     ),
     Protection(
+        "records of a sub-agent in the session's own file are told apart",
+        "katod.agents.copilot:_subagent",
+        returning(""),
+        (
+            "tests/agents/test_copilot.py::test_what_a_sub_agent_says_is_not_the_sessions",
+            "tests/agents/test_copilot.py::test_a_recording_shows_the_sub_agents_call_and_none_of_its_words",
+        ),
+    ),
+    Protection(
+        "the client's report of a command after '!' is not typed text",
+        "katod.agents.gemini:Messages._user",
+        given(_SHELL=re.compile("(?!)")),
+        ("tests/agents/test_gemini.py::test_a_command_that_the_person_ran_is_not_typed_text",),
+    ),
+    Protection(
+        "a header says that nobody typed in a sub-agent's file",
+        "katod.agents.gemini:GeminiAdapter._rename",
+        lambda original: lambda self, session, *, person: original(self, session, person=True),
+        ("tests/agents/test_gemini.py::test_a_sub_agents_file_elsewhere_was_typed_by_nobody",),
+    ),
+    Protection(
         "only typed text is searched for commands",
         "katod.record.stream:Translation.feed",
         search_all_text,

@@ -9,7 +9,7 @@ class Copilot(Maker):
     """A Copilot CLI session."""
 
     agent = "copilot"
-    ABSENT: ClassVar[dict[str, str]] = {"sub-agent": "what a sub-agent says is in no file that is known"}
+    ABSENT: ClassVar[dict[str, str]] = {"sub-agent": "what a sub-agent says is in the session's own file"}
 
     def place(self) -> str:
         """Return the file in the folder of the session."""

@@ -24,7 +24,9 @@ class Gemini(Maker):
     def opening(self) -> list[Record]:
         """Return the header."""
         kind = "subagent" if self.subagent else "main"
-        return [{"sessionId": self.session, "projectHash": "0" * 64, "startTime": moment(), "kind": kind}]
+        return [
+            {"sessionId": self.subagent or self.session, "projectHash": "0" * 64, "startTime": moment(), "kind": kind}
+        ]
 
     def records(self, said: Said) -> list[Record]:
         """Return a message; one with a call is repeated when the call has ended."""

@@ -1,0 +1,72 @@
+"""OpenCode: which files an edit changed, and sub-agents."""
+
+from typing import Any
+
+from katod import events as ev
+from katod.formats.toolview import label
+from tests.looping import each
+from tests.support.translated import Row, payloads, translated
+
+MINUS = "\N{MINUS SIGN}"
+DIFF = "Index: /p/a.py\n===\n--- /p/a.py\n+++ /p/a.py\n@@ -1,1 +1,2 @@\n-a\n+b\n+c\n"
+TWO = DIFF + DIFF.replace("a.py", "b.py")
+PATCH = "*** Begin Patch\n*** Update File: a.py\n@@\n-a\n+b\n+c\n*** Update File: b.py\n@@\n-a\n+b\n+c\n*** End Patch"
+
+
+def document(tool: str, given: Row, metadata: Row, status: str = "completed") -> Row:
+    """Return a session with one call."""
+    state = {"status": status, "input": given, "output": "Done.", "metadata": metadata}
+    part = {"id": "prt_2", "type": "tool", "tool": tool, "callID": "c1", "state": state}
+    asked = {"info": {"id": "msg_1", "role": "user"}, "parts": [{"id": "prt_1", "type": "text", "text": "Do it."}]}
+    info = {"id": "msg_2", "role": "assistant", "parentID": "msg_1", "finish": "stop", "time": {"completed": 2}}
+    return {
+        "info": {"id": "ses_1", "directory": "/p"},
+        "messages": [asked, {"info": info, "parts": [part]}],
+    }
+
+
+def row(path: str, added: int, removed: int) -> Row:
+    return {"path": path, "change": "update", "added": added, "removed": removed}
+
+
+@each(
+    ("tool", "given", "metadata", "shown", "files"),
+    [
+        (
+            "edit",
+            {"newString": "b\nc", "oldString": "a", "filePath": "/p/a.py"},
+            {"diff": DIFF, "filediff": {"file": "/p/a.py", "additions": 4, "deletions": 2}},
+            f"`edit` a.py (+2 {MINUS}1)",
+            [row("/p/a.py", 4, 2)],  # `replaceAll`: the call has one of the two places
+        ),
+        (
+            "edit",
+            {"filePath": "/p/a.py", "oldString": "a", "newString": "b\nc"},
+            {"diff": DIFF},
+            f"`edit` a.py (+2 {MINUS}1)",
+            [row("/p/a.py", 2, 1)],
+        ),
+        (
+            "apply_patch",
+            {"patchText": PATCH},
+            {"diff": TWO, "files": []},
+            f"`apply_patch` a.py and 1 more (+4 {MINUS}2)",
+            [row("/p/a.py", 2, 1), row("/p/b.py", 2, 1)],
+        ),
+        ("write", {"content": "x\ny\n", "filePath": "/p/a.py"}, {"exists": False}, f"`write` a.py (+2 {MINUS}0)", None),
+        ("edit", {"filePath": "/p/a.py"}, {"filediff": {"additions": "x"}, "diff": 5}, "`edit` a.py", None),
+    ],
+)
+def test_an_edit_names_its_file_and_its_lines(tool: str, given: Row, metadata: Row, shown: str, files: Any) -> None:
+    """The call shows the path and the lines that it has; the result has those that were really changed."""
+    events = translated("opencode", document(tool, given, metadata))
+    assert [label(payload, str) for payload in payloads(events, ev.TOOL_CALL)] == [shown]
+    assert [payload.get("structured", {}).get("files") for payload in payloads(events, ev.TOOL_RESULT)] == [files]
+
+
+@each("status", ["completed", "error"])
+def test_a_session_notes_the_end_of_its_sub_agent(status: str) -> None:
+    """The call of a sub-agent names its session, and says how it ended."""
+    given = {"description": "Look", "prompt": "Look around.", "subagent_type": "explore"}
+    events = translated("opencode", document("task", given, {"sessionId": "ses_2"}, status))
+    assert payloads(events, ev.AGENT_END) == [{"subagent": "ses_2", "status": status}]

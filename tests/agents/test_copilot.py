@@ -1,0 +1,261 @@
+"""Copilot CLI: questions, sub-agents, exit codes, and what the client notes between messages."""
+
+from itertools import count
+from typing import Any
+
+import pytest
+
+from katod import events as ev
+from katod.agents.copilot import CopilotAdapter
+from katod.formats.registry import open_format
+from katod.metadata import SessionMetadata
+from katod.model import Options, SessionKey
+from tests.looping import each
+from tests.support.records import Copilot, says, user
+from tests.support.translated import Row, kinds, payloads, translated
+from tests.support.world import World
+
+_NUMBERS = count(1)
+SCHEMA = {"store": {"type": "string", "title": "Store", "enum": ["SQLite", "PostgreSQL"]}}
+
+
+def row(kind: str, agent: str = "", **data: Any) -> Row:
+    """Return a record, of a sub-agent if one is given."""
+    envelope = {"type": kind, "data": data, "id": f"x{next(_NUMBERS)}", "timestamp": "2026-11-22T00:00:00.000Z"}
+    return envelope | {"parentId": None} | ({"agentId": agent} if agent else {})
+
+
+def call(name: str, **given: Any) -> Row:
+    return row("tool.execution_start", toolCallId="c1", toolName=name, arguments=given)
+
+
+def done(text: str, **data: Any) -> Row:
+    return row("tool.execution_complete", **({"toolCallId": "c1", "success": True, "result": {"content": text}} | data))
+
+
+# -- questions ---------------------------------------------------------------------------------------
+
+
+def test_a_form_is_a_question_and_its_values_are_the_answer() -> None:
+    """`ask_user` with a schema asks one question; the recorded response is its answer, given once."""
+    asked = call("ask_user", message="Which store?", requestedSchema={"type": "object", "properties": SCHEMA})
+    response = {"responseKind": "ask_user", "content": {"store": "SQLite"}, "message": "Which store?"}
+    answered = row("human_response.recorded", toolCallId="c1", response=response)
+    events = translated("copilot", asked, answered, done("User responded: SQLite"))
+    assert kinds(events) == [ev.TOOL_CALL, ev.DECISION_PROMPT, ev.DECISION_RESPONSE, ev.TOOL_RESULT]
+    assert payloads(events, ev.DECISION_PROMPT) == [
+        {
+            "decisionId": "c1:store",
+            "decisionKey": "Store",
+            "prompt": "Which store?",
+            "options": [{"label": "SQLite"}, {"label": "PostgreSQL"}],
+        }
+    ]
+    assert payloads(events, ev.DECISION_RESPONSE) == [{"decisionId": "c1:store", "selections": ["SQLite"]}]
+
+
+@each(
+    ("text", "answer"),
+    [
+        ("User selected: Yes", {"selections": ["Yes"]}),
+        ("User responded: Yes", {"selections": ["Yes"]}),
+        ("User responded: only the first", {"selections": [], "freeText": "only the first"}),
+    ],
+)
+def test_choices_are_a_question_and_the_result_is_the_answer(text: str, answer: Row) -> None:
+    """Before 1.0.102 a question has a list of choices, and only the call's result says which one was taken."""
+    events = translated("copilot", call("ask_user", question="Remove it?", choices=["Yes", "No"]), done(text))
+    [asked] = payloads(events, ev.DECISION_PROMPT)
+    assert (asked["prompt"], asked["options"]) == ("Remove it?", [{"label": "Yes"}, {"label": "No"}])
+    assert payloads(events, ev.DECISION_RESPONSE) == [{"decisionId": "c1:0"} | answer]
+
+
+def test_a_form_with_several_fields_asks_several_questions() -> None:
+    """Each field of a form is a question of its own, with its choices; several may be taken from an array."""
+    fields = SCHEMA | {
+        "parts": {"type": "array", "title": "Parts", "items": {"oneOf": [{"const": "a", "title": "Cart"}]}},
+        "name": {"type": "string", "description": "What is it called?"},
+    }
+    asked = call("ask_user", message="Tell me.", requestedSchema={"properties": fields})
+    response = {"content": {"store": "MySQL", "parts": ["Cart"], "name": "Shop"}}
+    events = translated("copilot", asked, row("human_response.recorded", toolCallId="c1", response=response))
+    prompts = payloads(events, ev.DECISION_PROMPT)
+    assert [prompt["prompt"] for prompt in prompts] == [
+        "Tell me.\n\nStore",
+        "Tell me.\n\nParts",
+        "Tell me.\n\nWhat is it called?",
+    ]
+    assert [prompt.get("multiSelect", False) for prompt in prompts] == [False, True, False]
+    assert payloads(events, ev.DECISION_RESPONSE) == [
+        {"decisionId": "c1:store", "selections": [], "freeText": "MySQL"},
+        {"decisionId": "c1:parts", "selections": ["Cart"]},
+        {"decisionId": "c1:name", "selections": [], "freeText": "Shop"},
+    ]
+
+
+def test_a_response_to_no_question_is_kept() -> None:
+    """A response whose question is unknown is kept as it is."""
+    response = row("human_response.recorded", toolCallId="c9", response={"content": {"x": 1}})
+    assert kinds(translated("copilot", response)) == [ev.PROVIDER_RAW]
+
+
+# -- results -----------------------------------------------------------------------------------------
+
+
+@each(
+    ("text", "data", "outcome"),
+    [
+        ("boom", {"shellExecution": {"exitCode": 3}}, {"exitCode": 3, "isError": True}),
+        ("fine", {"shellExecution": {"exitCode": 0}}, {"exitCode": 0}),
+        ("boom\n<shellId: 1 completed with exit code 3>", {}, {"exitCode": 3, "isError": True}),
+        ("<shellId: 1 completed with exit code 3>\nmore", {}, {}),
+        ("<shellId: a b completed with exit code 0>\n", {}, {"exitCode": 0}),
+    ],
+)
+def test_a_command_that_failed_is_a_failure(text: str, data: Row, outcome: Row) -> None:
+    """The exit code decides, although the client calls every command that ran a success."""
+    events = translated("copilot", call("bash", command="x"), done(text, **data))
+    assert payloads(events, ev.TOOL_RESULT) == [{"toolCallId": "c1", "text": text} | outcome]
+
+
+def test_a_line_about_an_exit_code_in_a_file_is_text() -> None:
+    """Only commands have an exit code, not a file that ends like the output of one."""
+    events = translated("copilot", call("view", path="log"), done("<shellId: 1 completed with exit code 3>"))
+    assert "exitCode" not in payloads(events, ev.TOOL_RESULT)[0]
+
+
+def test_an_edit_names_its_files() -> None:
+    """The diff beside the result of an edit gives the file and its numbers of lines."""
+    diff = "\ndiff --git a/p/a.py b/p/a.py\n--- a/p/a.py\n+++ b/p/a.py\n@@ -1,1 +1,2 @@\n-a\n+b\n+c\n"
+    ended = done("Updated.", result={"content": "Updated.", "detailedContent": diff})
+    events = translated("copilot", call("edit", path="/p/a.py", old_str="a", new_str="b\nc"), ended)
+    [result] = payloads(events, ev.TOOL_RESULT)
+    assert result["structured"] == {"files": [{"path": "/p/a.py", "change": "update", "added": 2, "removed": 1}]}
+
+
+def test_a_command_that_the_person_ran_is_theirs() -> None:
+    """A `!` command is the person's message, its output is the client's, and neither is a call of the assistant."""
+    asked = row("tool.user_requested", toolCallId="c1", toolName="local_shell", arguments={"command": "echo hi"})
+    events = translated("copilot", asked, done("hi", isUserRequested=True, shellExecution={"exitCode": 0}))
+    assert kinds(events) == [ev.USER_MESSAGE, ev.SYSTEM_MESSAGE]
+    assert events[0].payload == {"text": "! echo hi", "subtype": "shell"}
+    assert not events[0].typed
+    assert events[1].payload == {"text": "hi", "subtype": "shell-output"}
+
+
+# -- sub-agents --------------------------------------------------------------------------------------
+
+INSIDE = [
+    row("user.message", "a1", content="::stop look around", source="agent-s"),
+    row("user.message", "a1", content="::stop look around"),
+    row("assistant.turn_start", "a1", turnId="0", interactionId="other", parentToolCallId="c1"),
+    row("session.model_change", "a1", newModel="small", source="agent"),
+    row("assistant.message", "a1", content="Found it.", model="small", toolRequests=[], parentToolCallId="c1"),
+    row("assistant.message", content="Found more.", model="small", toolRequests=[], parentToolCallId="a1"),
+]
+
+
+@pytest.mark.fault("text that looks like a command")
+def test_what_a_sub_agent_says_is_not_the_sessions() -> None:
+    """Records with an `agentId` or a `parentToolCallId` belong to the sub-agent, and nothing in them was typed."""
+    events = translated("copilot", *INSIDE)
+    assert {event.session.subagent for event in events} == {"a1"}
+    assert not [event for event in events if event.typed or event.turn]
+    assert [CopilotAdapter.typed_texts(record) for record in INSIDE[:2]] == [[], []]
+
+
+def test_a_sub_agent_starts_and_ends_in_its_session() -> None:
+    """The session notes when a sub-agent starts and how it ends; its model is not the session's."""
+    start = row("session.start", sessionId="s", selectedModel="large", context={})
+    begun = row("subagent.started", "a1", toolCallId="c1", agentDisplayName="helper", model="small")
+    ended = row("subagent.completed", "a1", toolCallId="c1", durationMs=5)
+    failed = row("subagent.failed", "a2", toolCallId="c2", error="no such model")
+    events = translated("copilot", start, begun, row("subagent.configured", "a1"), *INSIDE, ended, failed)
+    own = [event for event in events if not event.session.subagent]
+    assert kinds(own) == [ev.SESSION_START, ev.AGENT_START, ev.AGENT_END, ev.AGENT_END]
+    assert [event.payload for event in own[1:]] == [
+        {"subagent": "a1", "task": "helper", "model": "small"},
+        {"subagent": "a1", "status": "completed"},
+        {"subagent": "a2", "status": "failed", "result": "no such model"},
+    ]
+
+
+@pytest.mark.fault("text that looks like a command")
+def test_a_recording_shows_the_sub_agents_call_and_none_of_its_words(world: World) -> None:
+    """A transcript has the session's own words; a command that the model gave to its sub-agent is ignored."""
+    maker = Copilot(world).say(user("::start talk.md\nfirst words"))
+    maker.put(*INSIDE)
+    maker.say(says("first answer"))
+    world.once()
+    text = world.written()["talk.md"]
+    assert "first words" in text
+    assert "first answer" in text
+    assert "Found" not in text
+    assert "look around" not in text
+
+
+# -- what the client notes ---------------------------------------------------------------------------
+
+
+def test_an_aborted_turn_is_noted() -> None:
+    """Esc leaves a record of its own, which ends the turn."""
+    events = translated("copilot", row("abort", reason="user_abort"))
+    assert payloads(events, ev.TURN_END) == [{"reason": "aborted"}]
+
+
+def test_a_compaction_is_noted_once_with_its_summary() -> None:
+    """The end of a compaction has its sizes and summary; its start and the client's own requests are bookkeeping."""
+    ended = row(
+        "session.compaction_complete", success=True, preCompactionTokens=15139, postCompactionTokens=14037,
+        trigger="manual", summaryContent="What was said.",
+    )  # fmt: skip
+    model = [row("model.message", turn=0), row("model.messages_snapshot", messages=[])]
+    events = translated("copilot", row("session.compaction_start", trigger="manual"), *model, ended)
+    assert [event.payload for event in events] == [
+        {"trigger": "manual", "summary": "What was said.", "tokensBefore": 15139, "tokensAfter": 14037}
+    ]
+    failed = translated("copilot", row("session.compaction_complete", success=False, error="no tokens"))
+    assert payloads(failed, ev.ERROR) == [{"message": "no tokens"}]
+
+
+def test_the_model_of_auto_mode_is_known() -> None:
+    """In auto mode the client chooses the model: each change is noted, the same choice again is not."""
+    auto, chosen = row("session.model_change", newModel="auto"), row("session.auto_mode_resolved", chosenModel="mini")
+    events = translated("copilot", auto, chosen, row("session.auto_mode_resolved", chosenModel="mini"))
+    assert [event.payload for event in events] == [{"what": "model", "before": "auto", "after": "mini"}]
+
+
+def test_a_change_of_mode_is_noted() -> None:
+    """The modes of the client (interactive, plan, autopilot) are permission modes."""
+    events = translated("copilot", row("session.mode_changed", previousMode="interactive", newMode="autopilot"))
+    assert [event.payload for event in events] == [
+        {"what": "permissionMode", "before": "interactive", "after": "autopilot"}
+    ]
+
+
+def test_a_rewind_is_noted() -> None:
+    """A rewind is printed as a note, other information of the client is not."""
+    rewound, other = row("session.info", infoType="rewind"), row("session.info", infoType="mcp", message="Connected")
+    assert [event.payload for event in translated("copilot", rewound, other)] == [
+        {"text": "Conversation rewound", "subtype": "rollback"},
+        {"text": "Connected", "subtype": "mcp"},
+    ]
+
+
+@each(
+    "kind",
+    [
+        "session.usage_record", "session.usage_checkpoint", "system.message", "model.messages_snapshot",
+        "permission.requested", "permission.completed", "hook.start", "session.shutdown", "session.task_complete",
+    ],
+)  # fmt: skip
+def test_bookkeeping_gives_nothing(kind: str) -> None:
+    """Counters, permissions, hooks and the client's instructions for the model are no part of the conversation."""
+    assert translated("copilot", row(kind, content="::start evil")) == []
+
+
+def test_no_link_leads_to_a_sub_agent_without_a_file() -> None:
+    """A transcript with sub-agents links to none of Copilot's: what they say is in the session's own file."""
+    [ended] = translated("copilot", row("subagent.completed", "a1", toolCallId="c1"))
+    printer = open_format("markdown", Options(subagents=True, subagents_folder="x.agents"))
+    assert printer.event(ended, SessionMetadata(SessionKey("copilot", "s"))) == ""

@@ -1,0 +1,179 @@
+"""Gemini CLI: results as the client wraps them, rewinds, shell mode, and sub-agents."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from katod import events as ev
+from katod.agents import AGENTS
+from katod.agents.gemini import GeminiAdapter
+from tests.agents.test_compliance import events as recorded
+from tests.agents.test_compliance import words
+from tests.looping import each
+from tests.support.records import Gemini, moment, says, user
+from tests.support.translated import Row, kinds, payloads, translated
+from tests.support.world import World
+
+PARENT = "35f6981d-90c6-497b-8a61-6f52f6f35791"
+CHILD = "65e16cb4-9e3b-4fb1-93ab-5e0cf95debba"
+HEADER = {"sessionId": PARENT, "projectHash": "0", "startTime": "2026-11-21T23:23:00.000Z", "kind": "main"}
+CONTEXT = {"id": "c0", "type": "user", "content": [{"text": "<session_context>\nx\n</session_context>"}]}
+
+
+def message(native: str, text: Any, kind: str = "user", **more: Any) -> Row:
+    content = [{"text": text}] if kind == "user" else text
+    return {"id": native, "timestamp": "2026-11-21T23:24:00.000Z", "type": kind, "content": content} | more
+
+
+def call(name: str, output: Any, given: Row | None = None, **more: Any) -> Row:
+    response = {"functionResponse": {"id": "t1", "name": name, "response": {"output": output}}}
+    made = {"id": "t1", "name": name, "args": given or {}, "status": "success", "result": [response]} | more
+    return message("g1", "", "gemini", toolCalls=[made])
+
+
+def checkpoint(*messages: Row) -> Row:
+    return {"$set": {"messages": list(messages)}}
+
+
+# -- results -----------------------------------------------------------------------------------------
+
+WRAPPED = "<untrusted_context>\n{}\n</untrusted_context>"
+
+
+@each(
+    ("output", "text", "outcome"),
+    [
+        (
+            WRAPPED.format("Output: boom\nExit Code: 3\nProcess Group PGID: 118"),
+            "Output: boom\nExit Code: 3",
+            {"exitCode": 3, "isError": True},
+        ),
+        (WRAPPED.format("Output: fine\nProcess Group PGID: 118"), "Output: fine", {}),
+        (
+            "Output: boom\nError: (none)\nExit Code: 127\nSignal: 0\nBackground PIDs: (none)\nProcess Group PGID: 36",
+            "Output: boom\nError: (none)\nExit Code: 127\nSignal: 0\nBackground PIDs: (none)",
+            {"exitCode": 127, "isError": True},
+        ),
+        (
+            "Output: x\nExit Code: 0\nSignal: 0\nBackground PIDs: 17\nProcess Group PGID: 36",
+            "Output: x\nExit Code: 0\nSignal: 0\nBackground PIDs: 17",
+            {"exitCode": 0},
+        ),
+        ("Output: Exit Code: 3\nmore\nProcess Group PGID: 36", "Output: Exit Code: 3\nmore", {}),
+        ("<untrusted_context>\nopen", "<untrusted_context>\nopen", {}),
+    ],
+)
+def test_a_command_that_failed_is_a_failure(output: str, text: str, outcome: Row) -> None:
+    """The exit code at the end of a result decides; the client's wrapper and process group are not shown."""
+    events = translated("gemini", HEADER, call("run_shell_command", output, {"command": "x"}))
+    assert payloads(events, ev.TOOL_RESULT) == [{"toolCallId": "t1", "text": text} | outcome]
+
+
+def test_the_text_of_a_file_is_not_the_end_of_a_command() -> None:
+    """A file that ends like a command's result keeps its lines and has no exit code; its wrapper is not shown."""
+    text = "Exit Code: 3\nProcess Group PGID: 36"
+    events = translated("gemini", HEADER, call("read_file", WRAPPED.format(text), {"file_path": "log"}))
+    assert payloads(events, ev.TOOL_RESULT) == [{"toolCallId": "t1", "text": text}]
+
+
+def test_an_edit_names_its_file_and_its_lines() -> None:
+    """The diff that the client shows gives the numbers of lines, for the file's own path."""
+    diff = "Index: note.txt\n===\n--- note.txt\tCurrent\n+++ note.txt\tProposed\n@@ -1,1 +1,1 @@\n-a\n+b\n"
+    shown = {"fileDiff": diff, "fileName": "note.txt", "filePath": "/p/note.txt"}
+    events = translated("gemini", HEADER, call("replace", "Done.", {"file_path": "note.txt"}, resultDisplay=shown))
+    [result] = payloads(events, ev.TOOL_RESULT)
+    assert result["structured"] == {"files": [{"path": "/p/note.txt", "change": "update", "added": 1, "removed": 1}]}
+    events = translated("gemini", HEADER, call("write_file", "Done.", resultDisplay=shown | {"isNewFile": True}))
+    assert payloads(events, ev.TOOL_RESULT)[0]["structured"]["files"][0]["change"] == "add"
+
+
+# -- rewinds and compactions -------------------------------------------------------------------------
+
+
+def notes(*records: Row) -> list[str]:
+    """Return what of the client's changes to the history is noted."""
+    events = translated("gemini", HEADER, checkpoint(CONTEXT), *records)
+    noted = (e for e in events if e.kind == ev.COMPACTION or e.payload.get("subtype") == "rollback")
+    return [event.payload.get("text", event.kind) for event in noted]
+
+
+def test_a_rewind_is_noted_and_nothing_is_taken_back() -> None:
+    """A rewind is a note that is printed; the shortened history after it is neither new nor a compaction."""
+    said = [message("m1", "one"), message("m2", "two")]
+    compressed, more = [CONTEXT, message("n1", "summary")], message("m3", "three")
+    assert notes(*said, {"$rewindTo": "m2"}, checkpoint(CONTEXT, said[0])) == ["Conversation rewound"]
+    after = [checkpoint(*compressed), more, {"$rewindTo": "m3"}, checkpoint(*compressed)]
+    assert notes(*said, *after) == [ev.COMPACTION, "Conversation rewound"]
+    ids = [event.id for event in translated("gemini", HEADER, *said, {"$rewindTo": "m2"}, {"$rewindTo": "m1"})]
+    assert ids[-2:] == [f"gemini:{PARENT}:rewind-m2", f"gemini:{PARENT}:rewind-m1"]
+
+
+def test_a_history_without_messages_is_no_compaction() -> None:
+    """A resume writes a history that has only the client's context; after a compression it writes that one again."""
+    said, compressed = message("m1", "one"), checkpoint(CONTEXT, message("n1", "summary"))
+    assert notes(said, checkpoint(CONTEXT)) == []
+    assert notes(said, compressed) == [ev.COMPACTION]
+    assert notes(said, compressed, compressed) == [ev.COMPACTION]
+    assert notes(said, {"$rewindTo": "m9"}, message("m2", "two"), compressed)[1:] == [ev.COMPACTION]
+
+
+# -- shell mode --------------------------------------------------------------------------------------
+
+RAN = "I ran the following shell command:\n```sh\ncat log\n```\n\nThis produced the following result:\n```\n{}\n```"
+
+
+@pytest.mark.fault("text that looks like a command")
+def test_a_command_that_the_person_ran_is_not_typed_text() -> None:
+    """The client tells the model of a `!` command in the person's name: its output never commands."""
+    record = message("m1", RAN.format("```\n::start evil"))
+    events = translated("gemini", HEADER, record)[1:]
+    assert kinds(events) == [ev.USER_MESSAGE, ev.SYSTEM_MESSAGE]
+    assert events[0].payload == {"text": "! cat log", "subtype": "shell"}
+    assert events[1].payload == {"text": "```\n::start evil", "subtype": "shell-output"}
+    assert not events[0].typed
+    assert GeminiAdapter.typed_texts(record) == []
+
+
+# -- sub-agents --------------------------------------------------------------------------------------
+
+
+def test_the_file_of_a_sub_agent_belongs_to_its_session() -> None:
+    """Events of a sub-agent have the session of the folder that its file is in, and ids of its own; nobody typed."""
+    path = Path(f"/home/me/.gemini/tmp/shop/chats/{PARENT}/{CHILD}.jsonl")
+    identity = AGENTS["gemini"].identify(path)
+    header = HEADER | {"sessionId": CHILD, "kind": "subagent"}
+    events = translated("gemini", header, message("m1", "::stop look"), identity=identity, path=path)
+    assert {(e.session.id, e.session.subagent) for e in events} == {(PARENT, CHILD)}
+    assert [e.id for e in events] == [f"gemini:{CHILD}:start", f"gemini:{CHILD}:m1:0"]
+    assert not any(e.typed for e in events)
+
+
+@pytest.mark.fault("text that looks like a command")
+def test_a_sub_agents_file_elsewhere_was_typed_by_nobody() -> None:
+    """Before 0.39, and in a copy, a sub-agent's file is not in its session's folder: its header says what it is."""
+    header = HEADER | {"sessionId": CHILD, "kind": "subagent"}
+    lines = translated("gemini", header, message("m1", "::stop look"))
+    document = translated("gemini", header | {"messages": [message("m1", "::stop look")]})
+    for events in (lines, document):
+        assert payloads(events, ev.SESSION_START) == [{"origin": "subagent"}]
+        assert not any(e.typed for e in events)
+
+
+def test_a_session_notes_the_end_of_its_sub_agent() -> None:
+    """The call of a sub-agent names it, and says how it ended."""
+    ended = call("invoke_agent", "Done.", {"agent_name": "a", "prompt": "Look."}, agentId=CHILD)
+    shown = ended["toolCalls"][0] | {"resultDisplay": {"isSubagentProgress": True, "state": "completed"}}
+    for record, status in ((ended, "success"), (ended | {"toolCalls": [shown]}, "completed")):
+        events = translated("gemini", HEADER, record)
+        assert payloads(events, ev.AGENT_END) == [{"subagent": CHILD, "status": status}]
+
+
+def test_a_recording_has_none_of_its_sub_agents_words(world: World) -> None:
+    """A sub-agent's file is another session, and a command in its prompt is ignored."""
+    Gemini(world).say(user("::start talk.jsonl\nfirst words"))
+    child = Gemini(world, subagent=CHILD)
+    child.put({"id": "x1", "timestamp": moment(), "type": "user", "content": [{"text": "::stop\nlook around"}]})
+    child.say(says("nothing here"))
+    world.once()
+    assert words(recorded(world)) == ["first words"]
