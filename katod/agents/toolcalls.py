@@ -15,7 +15,7 @@ FAMILIES: Final[dict[str, tuple[str, ...]]] = {
         "shell", "local_shell", "exec", "js", "unified_exec", "run_shell_command",
     ),
     "think": ("todowrite", "taskcreate", "taskupdate", "taskget", "tasklist", "exitplanmode", "update_plan"),
-    "fetch": ("webfetch", "websearch", "web_search"),
+    "fetch": ("webfetch", "websearch", "web_search", "web__run"),
     "agent": ("task", "agent", "sendmessage", "spawn_agent", "send_message", "wait_agent", "skill"),
 }  # fmt: skip
 _FAMILY: Final = {name: family for family, names in FAMILIES.items() for name in names}

@@ -25,6 +25,7 @@ _MISSES = {
     "extra words": "::{} with more than one name",
     "unknown option": "::{} with an unknown option",
     "pasted": "::{} in pasted text",
+    "delegated": "::{} in text from another session's agent",
 }
 _QUARANTINED = "quarantined; a new one was created. Type ::start to record again, then delete this file"
 

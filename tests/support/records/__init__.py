@@ -19,7 +19,7 @@ from tests.support.records.base import (
     user,
 )  # fmt: skip
 from tests.support.records.claude import Claude
-from tests.support.records.codex import Codex, CodexLegacy
+from tests.support.records.codex import Codex, CodexFlat, CodexLegacy
 from tests.support.records.copilot import Copilot
 from tests.support.records.cursor import Cursor
 from tests.support.records.gemini import Gemini, GeminiDocument
@@ -37,6 +37,8 @@ __all__ = [
     "UNKNOWN",
     "Claude",
     "Codex",
+    "CodexFlat",
+    "CodexLegacy",
     "Cursor",
     "Gemini",
     "GeminiDocument",
@@ -53,7 +55,7 @@ __all__ = [
 ]  # fmt: skip
 
 MAKERS: Final[tuple[type[Maker], ...]] = (
-    Claude, Codex, CodexLegacy, Copilot, Cursor, Gemini, GeminiDocument, OpenCode, Pi, Zot,
+    Claude, Codex, CodexFlat, CodexLegacy, Copilot, Cursor, Gemini, GeminiDocument, OpenCode, Pi, Zot,
 )  # fmt: skip
 # One agent that appends lines, one that rewrites a document, one that keeps a database.
 OF_EACH_NATURE: Final[tuple[type[Maker], ...]] = (Claude, GeminiDocument, OpenCode)
