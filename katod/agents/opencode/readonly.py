@@ -4,6 +4,9 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
+
+import orjson
 
 from katod.errors import SourceError, SourceGone
 
@@ -14,6 +17,17 @@ _LATEST_MS = 4_000_000_000_000_000  # far beyond any plausible time
 def row_time(value: object) -> int:
     """Return the time of a row in milliseconds, 0 if it is not valid."""
     return value if isinstance(value, int) and 0 <= value < _LATEST_MS else 0
+
+
+def decoded(data: object) -> dict[str, Any]:
+    """Return the object in a row's JSON, an empty one if there is none."""
+    if not isinstance(data, str | bytes):
+        return {}
+    try:
+        value = orjson.loads(data)
+    except orjson.JSONDecodeError:
+        return {}
+    return value if isinstance(value, dict) else {}
 
 
 @contextmanager
@@ -38,6 +52,8 @@ def reading(path: str) -> Iterator[sqlite3.Connection]:
         yield connection
     except sqlite3.Error as error:  # its message may quote a row
         name = getattr(error, "sqlite_errorname", type(error).__name__)
+        if name == "SQLITE_ERROR":  # no such table or column
+            raise SourceError("found, not understood: its tables are of an unknown version", path=path) from error
         raise SourceError(f"cannot be read: {name}", path=path) from error
     finally:
         if connection is not None:
