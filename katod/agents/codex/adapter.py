@@ -71,13 +71,10 @@ class CodexAdapter(Adapter):
             "totals": totals, "counted": self._counted, "last": self.new.last,
         }  # fmt: skip
 
-    def feed(self, record: Record) -> list[Event]:
-        """Return the events of this record; the bare records of a flat rollout are read like later ones."""
-        if record.value is not None and "payload" not in record.value and self._is_flat(record.value):
-            record = record._replace(value=flat.enveloped(record.value))
-        return super().feed(record)
-
     def _is_flat(self, row: dict[str, Any]) -> bool:
+        """Return whether this is a bare record of a flat rollout that has a handler."""
+        if "payload" in row:
+            return False
         if self._meta is None:
             return flat.is_head(row)
         known = "record_type" in row or f"response_item/{text_of(row.get('type'))}" in self.handlers
@@ -87,6 +84,8 @@ class CodexAdapter(Adapter):
         return self.new.take_up(fields, self._turn)
 
     def _unhandled(self, record: Record) -> list[Event]:
+        if self._is_flat(record.value):
+            return self.feed(record._replace(value=flat.enveloped(record.value)))
         kind, row = self.new.native_type, dict_of(record.value.get("payload"))
         if kind in self.ignored:
             return []

@@ -35,12 +35,12 @@ class CodexBuilder(EventBuilder):
         self.turn = turn
         if not payload or not isinstance(payload, dict):
             return ""
-        if kind == flat.ITEM:
-            self.native_type = text_of(payload.get("type"))
-            return f"response_item/{self.native_type}"
         if named := payload.get("turn_id"):
             self.turn = text_of(named) or turn
         if kind not in _ENVELOPES:
+            if kind == flat.ITEM:
+                self.native_type = text_of(payload.get("type"))
+                return f"response_item/{self.native_type}"
             return self.native_type
         deep = self.native_type = f"{kind}/{text_of(payload.get('type'))}"
         if deep == ITEM:

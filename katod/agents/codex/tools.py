@@ -40,14 +40,13 @@ def call_payload(payload: dict[str, Any], cwd: str) -> dict[str, Any]:
     given = _arguments(payload, kind)
     if name == CODE_MODE and kind == "custom_tool_call" and isinstance(given, str):
         return {"toolCallId": call_id(payload)} | _script(given, cwd)
-    patch = _shell_patch(given)
-    row: dict[str, Any] = {"toolCallId": call_id(payload), "name": name, "family": "edit" if patch else family(name)}
+    used, about = _shown(name, given)
+    row: dict[str, Any] = {"toolCallId": call_id(payload), "name": name, "family": family(used)}
     if space := text_of(payload.get("namespace")):
         row["server"] = space
-    about = (
-        describe("apply_patch", patch) if patch else describe(name, given if isinstance(given, dict | str) else {}, cwd)
-    )
-    return row | ({"description": about} if about else {}) | {"input": given}
+    if description := describe(used, about, cwd):
+        row["description"] = description
+    return row | {"input": given}
 
 
 def call_id(payload: dict[str, Any]) -> str:
@@ -119,10 +118,12 @@ def responses(call: str, output: str, labels: dict[str, list[str]]) -> list[dict
     return out
 
 
-def _shell_patch(given: Any) -> str:
-    """Return the patch in `{"command": ["apply_patch", "*** Begin Patch…"]}`, as it was applied in 2025."""
-    words = list_of(dict_of(given).get("command"))
-    return text_of(words[1]) if len(words) == 2 and words[0] == "apply_patch" else ""
+def _shown(name: str, given: Any) -> tuple[str, dict[str, Any] | str]:
+    """Return as which tool, with which arguments, a call is shown: in 2025 patches were applied by the shell."""
+    words = list_of(dict_of(given).get("command")) if name == "shell" else []
+    if len(words) == 2 and words[0] == "apply_patch":
+        return "apply_patch", text_of(words[1])
+    return name, given if isinstance(given, dict | str) else {}
 
 
 def _script(script: str, cwd: str) -> dict[str, Any]:
