@@ -147,9 +147,17 @@ def _about(calls: list[ScriptCall], cwd: str) -> str:
 def _called(call: ScriptCall, cwd: str) -> dict[str, Any]:
     row: dict[str, Any] = {"name": call.name, "family": family(call.name)}
     given = call.input if isinstance(call.input, dict | str) else {}
-    if description := describe(call.name, given, cwd):
+    if description := describe(call.name, given, cwd) or one_line(_first_text(call.input)):
         row["description"] = description
     return row | {"input": call.input}
+
+
+def _first_text(value: Any) -> str:
+    """Return the first text in an argument, such as the query in `{search_query: [{q: "…"}]}`."""
+    if isinstance(value, str):
+        return value
+    parts = list(value.values()) if isinstance(value, dict) else list_of(value)
+    return next(filter(None, map(_first_text, parts)), "")
 
 
 def _script_outcome(head: re.Match[str], text: str) -> dict[str, Any]:

@@ -1,15 +1,20 @@
 """Codex: calls made from scripts, and the edits that the client records."""
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from katod import events as ev
 from katod.agents.base import Origin
 from katod.agents.codex import SPEC
 from katod.events import Event
 from katod.model import Record
+from tests.agents.codex.test_script import VALUES
+from tests.examples import examples
 
 CHANGES = {"/a/b.ts": {"type": "update", "unified_diff": "@@ -1 +1 @@\n-old\n+new\n"}}
 PATCH = 'const patch = "*** Begin Patch\\n*** Update File: /a/b.ts\\n@@\\n-old\\n+new"; tools.apply_patch(patch)'
@@ -61,7 +66,7 @@ def test_a_command_in_a_script_is_a_shell_call() -> None:
     [
         (PATCH, "apply_patch", "edit", "/a/b.ts"),
         ('tools.write_stdin({session_id:1,chars:"y\\n"})', "write_stdin", "execute", "y"),
-        ('tools.web__run({open:[{ref_id:"a"}]})', "web__run", "fetch", None),
+        ('tools.web__run({search_query:[{q:"carts"}]})', "web__run", "fetch", "carts"),
         ('tools.update_plan({plan:[{step:"a"}]})', "update_plan", "think", "1 item"),
         ('tools.mcp__tracker__search({query:"cart"})', "mcp__tracker__search", "mcp", "cart"),
         ('tools.exec_command({cmd:"a"}); tools.exec_command({cmd:"b"})', "exec", "execute", "a; b"),
@@ -130,3 +135,13 @@ def test_a_patch_that_failed_is_a_failure() -> None:
     """A patch that the client could not apply is an error with its message."""
     result = read(script("tools.a(p)"), applied(success=False, stdout="", stderr="no match"))[-1]
     assert (result.payload["isError"], result.payload["text"]) == (True, "no match")
+
+
+@examples(20, 2_000)
+@given(st.sampled_from(["exec_command", "apply_patch", "update_plan", "mcp__a__b"]), VALUES, VALUES)
+def test_no_script_or_patch_raises(name: str, value: Any, changes: Any) -> None:
+    """Whatever a script passes on, and whatever a patch is said to have changed, it is translated."""
+    text = f"tools.{name}({json.dumps(value)})"
+    events = read(script(text), applied(changes=changes), applied(changes={"a": changes}), output())
+    kinds = [event.kind for event in events]
+    assert (kinds[0], kinds[-1]) == (ev.TOOL_CALL, ev.TOOL_RESULT)
