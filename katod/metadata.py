@@ -10,7 +10,7 @@ from katod.model import LONGEST_NAME, SessionKey
 # Far more than a title shows: a secret that is cut here could no longer be recognised as one.
 _TITLE_LENGTH: Final = 400
 _MOST_CALLS: Final = 256
-_SUBTYPES_WITHOUT_TITLE: Final = frozenset({"slash-command", "shell", "context"})
+_SUBTYPES_WITHOUT_TITLE: Final = frozenset({"slash-command", "shell", "context", "delegated"})
 
 
 class SessionStart(NamedTuple):

@@ -147,10 +147,19 @@ Span = tuple[int, int]
 
 
 class Typed(NamedTuple):
-    """Text that a person sent. `pasted` are the parts of it (start, end) that the agent marks as pasted, in order."""
+    """Text that a person sent. `pasted` are the parts of it (start, end) that the agent marks as pasted, in order.
+
+    They may also have been `delegated` by another session's agent. No line in them is a command.
+    """
 
     text: str
     pasted: tuple[Span, ...] = ()
+    origin: Literal["pasted", "delegated"] = "pasted"
+
+    @classmethod
+    def by_agent(cls, text: str) -> "Typed":
+        """Return text that another session's agent sent in the person's name."""
+        return cls(text, ((0, len(text)),), "delegated")
 
     def part(self, start: int, end: int) -> "Typed":
         """Return a part of the text, with what is pasted of it."""
@@ -178,13 +187,14 @@ _NEAR_MISSES: Final = {
     "extra words": "::{} with more than one name",
     "unknown option": "::{} with an unknown option",
     "pasted": "::{} in pasted text",
+    "delegated": "::{} in text from another session's agent",
 }
 
 
 class NearMiss(NamedTuple):
     """A line that looks like a command but is not, and the command that it resembles. The line itself is not kept."""
 
-    kind: Literal["misspelt", "indented", "extra words", "unknown option", "pasted"]
+    kind: Literal["misspelt", "indented", "extra words", "unknown option", "pasted", "delegated"]
     word: Word
 
     def __str__(self) -> str:

@@ -80,7 +80,7 @@ IMPURE = {
     "discover": ".catalog .discovery .roots .sweep .watch",
     "tail": ".compressed .reader .source",
     "agents": (
-        ".base .claude .claude.tools .codex .copilot .cursor .gemini .opencode .opencode.database .opencode.readonly"
+        ".base .claude .claude.tools .codex .copilot .cursor .gemini .opencode .opencode.database .opencode.readonly .opencode.second"
         " .opencode.sweep .opencode.tree .pi .zot"
     ),
     "command": ".target",

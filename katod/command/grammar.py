@@ -2,12 +2,13 @@
 
 import re
 from collections.abc import Iterator
-from typing import Final, NamedTuple, cast, get_args
+from typing import Final, Literal, NamedTuple, cast, get_args
 
 from katod.command.near import near_miss
 from katod.model import Command, NearMiss, Span, Typed, Word
 
 WORDS: Final = get_args(Word)
+Origin = Literal["pasted", "delegated"]
 _LINE: Final = re.compile(r"::([A-Za-z]+)(?![^\s])[ \t]*(.*)")
 MOST_COMMANDS: Final = 1000  # per message; the rest is text: all events and ranges of a message are in memory at once
 MOST_NEAR_MISSES: Final = 10  # per message
@@ -43,7 +44,7 @@ class Parsed(NamedTuple):
         return "\n".join(piece.text for piece in self.pieces if not piece.command)
 
 
-def parse_message(text: str, pasted: tuple[Span, ...] = ()) -> Parsed:
+def parse_message(text: str, pasted: tuple[Span, ...] = (), origin: Origin = "pasted") -> Parsed:
     """Split typed text at its command lines; text without any is one piece. No pasted line is a command."""
     if "::" not in text:
         return Parsed((Piece(text, pasted=pasted),))
@@ -57,17 +58,17 @@ def parse_message(text: str, pasted: tuple[Span, ...] = ()) -> Parsed:
             pieces += [*_plain(typed, plain, at), Piece(command=command)]
             commands, plain = commands + 1, at + len(line) + 1
         elif not fenced:
-            near += _near_misses(line, command, pasted=typed.is_pasted(at))
+            near += _near_misses(line, command, origin if typed.is_pasted(at) else None)
         at += len(line) + 1
     return Parsed((*pieces, *_plain(typed, plain, len(text))), tuple(near[:MOST_NEAR_MISSES]))
 
 
-def _near_misses(line: str, command: Command | None, *, pasted: bool) -> list[NearMiss]:
-    """Return the near miss in a line that is not executed, if it is one."""
+def _near_misses(line: str, command: Command | None, origin: Origin | None) -> list[NearMiss]:
+    """Return the near miss in a line that is not executed, if it is one; `origin` is that of a line nobody typed."""
     miss = NearMiss("pasted", command.word) if command else near_miss(line)
     if miss is None:
         return []
-    return [miss._replace(kind="pasted")] if pasted else [miss]
+    return [miss._replace(kind=origin)] if origin else [miss]
 
 
 def parse_line(line: str) -> Command | None:

@@ -5,7 +5,7 @@ from typing import NamedTuple
 from katod import events as ev
 from katod.command.grammar import Parsed, Piece, parse_message
 from katod.events import Event
-from katod.model import Command, NearMiss
+from katod.model import Command, NearMiss, Typed
 
 
 class Split(NamedTuple):
@@ -19,6 +19,8 @@ class Split(NamedTuple):
 def split(event: Event) -> Split:
     """Split one `user.message`; text that a person is not known to have typed stays whole."""
     text = event.payload["text"]
+    if event.payload.get("subtype") == "delegated":
+        return Split([event], text, parse_message(*Typed.by_agent(text)).near_misses)
     if not event.typed or "::" not in text:
         return Split([event], text)
     pasted = tuple((start, end) for start, end in event.payload.get("pasted", ()))

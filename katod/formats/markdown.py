@@ -19,6 +19,7 @@ from katod.slug import slug
 
 # The system messages that are printed; the rest is bookkeeping.
 _SPOKEN_SUBTYPES: Final = frozenset({"api_refusal", "model_refusal_fallback", "review", "rollback", "synthetic"})
+_UNSPOKEN_SUBTYPES: Final = frozenset({"context", "delegated"})  # of messages in the user's name
 TITLE: Final = 80
 _CHANGES: Final = {"model": "Model", "title": "Title"}
 _MOST_LABELS: Final = 256
@@ -105,7 +106,7 @@ class Markdown:
 
     def _user(self, event: Event, _: SessionMetadata) -> str:
         payload, subtype = event.payload, event.payload.get("subtype")
-        if subtype == "context":
+        if subtype in _UNSPOKEN_SUBTYPES:
             return ""
         text = self._redact(payload["text"])
         shown = code(text) if subtype else body(text)

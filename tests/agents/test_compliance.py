@@ -94,8 +94,9 @@ def of(rows: list[dict[str, Any]], *kinds: str) -> list[dict[str, Any]]:
 
 
 def words(rows: list[dict[str, Any]]) -> list[str]:
-    """Return the texts of user and assistant, in order."""
-    return [row["payload"]["text"] for row in of(rows, ev.USER_MESSAGE, ev.ASSISTANT_MESSAGE)]
+    """Return the texts of user and assistant, in order, without what the client sends before them."""
+    said = (row["payload"] for row in of(rows, ev.USER_MESSAGE, ev.ASSISTANT_MESSAGE))
+    return [payload["text"] for payload in said if payload.get("subtype") != "context"]
 
 
 def test_every_adapter_has_a_maker() -> None:
@@ -219,7 +220,8 @@ def test_a_shortened_file_takes_nothing_back(world: World, make: type[Maker]) ->
 
 def _opens(record: dict[str, Any]) -> bool:
     """Return whether a record is the header of its file, without which nothing can be read."""
-    return record.get("type") in ("session_meta", "session.start", "session", "meta") or "startTime" in record
+    named = record.get("type") in ("session_meta", "session.start", "session", "meta")
+    return named or not record.keys().isdisjoint(("startTime", "instructions"))
 
 
 def test_a_vanished_source_ends_nothing(world: World, make: type[Maker]) -> None:

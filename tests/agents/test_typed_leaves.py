@@ -35,6 +35,7 @@ Record = dict[str, Any]
 TYPED: Final[dict[str, Callable[[Record, Path_], bool]]] = {
     "claude": lambda record, at: record.get("type") == "user" and at[:2] == ("message", "content") and _is_text(at),
     "codex": lambda record, at: ("content" in at and at[-1] == "text" and _deep(record, at[:-3]).get("type") == "UserMessage")
+    or (record.get("type") == "message" and record.get("role") == "user" and at[-1] == "text")
     or (at == ("payload", "message") and record["payload"].get("type") == "user_message"),
     "copilot": lambda record, at: record.get("type") == "user.message" and at == ("data", "content"),
     "cursor": lambda record, at: record.get("role") == "user" and at[-1] == "text",

@@ -7,11 +7,11 @@ import orjson
 import pytest
 
 from katod.record.sample import NOT_UNDERSTOOD
-from tests.support.records import MAKERS, Maker, OpenCode, calls, result, says, user
+from tests.support.records import MAKERS, Maker, OpenCode, OpenCode2, calls, result, says, user
 
 pytestmark = pytest.mark.fault("hostile record")
 
-LINES = [make for make in MAKERS if make.__name__ not in ("GeminiDocument", "OpenCode")]
+LINES = [make for make in MAKERS if make.__name__ not in ("GeminiDocument", "OpenCode", "OpenCode2")]
 DEPTHS = (1_000, 1_025, 100_000)
 DIGITS = "123456789012345678901234567890"
 # JSON that strict parsers reject or misinterpret.
@@ -188,6 +188,22 @@ def test_parents_in_a_circle_and_keys_that_come_twice(world, make):
 
 
 def test_a_row_of_a_database_may_hold_anything(world):
+    """Rows whose columns contain hostile values, or no JSON at all, do not hide the messages around them."""
+    maker = OpenCode2(world)
+    maker.say(user("::start log.jsonl"), says(good(0)))
+    world.once()
+    row = json.dumps(maker.row("assistant", content=[{"type": "text", "text": "MARK"}], finish="stop")["data"])
+    hostile = [data for value in VALUES for data in (row.replace('"MARK"', value), value, value[:-1])]
+    for number, data in enumerate(hostile):
+        values = (f"msg_bad{number}", maker.id, "assistant", maker.next(), data)
+        maker.run(("INSERT INTO session_message VALUES (?,?,?,?,1,1,?)", values))
+    maker.say(says(good(1)))
+    world.once()
+    assert [row["problem"] for row in world.status()["problems"]] == [NOT_UNDERSTOOD]
+    assert read_good(recorded(world)) == [good(0), good(1)]
+
+
+def test_a_row_of_an_older_database_may_hold_anything(world):
     """Parts whose columns contain hostile values, or no JSON at all, do not hide the messages around them."""
     maker = OpenCode(world)
     maker.say(user("::start log.jsonl"), says(good(0)))

@@ -27,6 +27,7 @@ TYPED_FIELDS: Final = frozenset({
     ("claude", "attachment/queued_command", "attachment.prompt"),
     ("claude", "attachment/queued_command", "attachment.prompt[].text"),
     ("claude", "queue-operation/enqueue", "content"),
+    ("codex", "message", "content[].text"),
     ("codex", "event_msg/user_message", "payload.message"),
     ("codex", "event_msg/item_completed/UserMessage", "payload.item.content[].text"),
 })  # fmt: skip
@@ -37,7 +38,7 @@ CLIENT: Final = re.compile(
 )
 TAG: Final = re.compile(r"\s*<[a-z]")  # without explicit marks, markup is not evidence of either author
 INJECTED: Final = re.compile(
-    r"\s*(?:<(?:environment_context|user_instructions|turn_aborted|skill|recommended_plugins)>"
+    r"\s*(?:<(?:environment_context|user_instructions|turn_aborted|skill|recommended_plugins|codex_delegation)>"
     r"|# AGENTS.md instructions|The following is the Codex agent history)"
 )
 REQUEST: Final = "## My request for Codex:"
@@ -85,12 +86,14 @@ def _trials(case: Case) -> list[tuple[tuple[int, str, str], bool, bool]]:
 def _run(case: Case) -> Iterator[tuple[tuple[int, str, str], bool, bool]]:
     lines = case.paths[0].read_bytes().split(b"\n")
     meta: dict[str, Any] = {}
-    tried: Counter[tuple[str, str]] = Counter()
+    tried: Counter[tuple[str, str, bool]] = Counter()
     before = _Reader(case)
     for at, line in enumerate(lines):
         record = _record(line)
-        if record.get("type") == "session_meta" and not meta:
+        if record.get("type") == "session_meta" and "id" not in meta:
             meta = dict(record["payload"])
+        if at == 0:
+            meta["flat"] = "instructions" in record and "type" not in record
         meta["turn"] = _deep(record, ("payload", "turn_id")) or meta.get("turn", "")
         for path in _chosen(_kind(case.agent, record), record, tried):
             for changed in _with_evil(record, path):
@@ -147,10 +150,10 @@ def _strings(value: Any, path: Path = ()) -> Iterator[Path]:
             yield from _strings(part, (*path, index))
 
 
-def _chosen(kind: str, record: dict[str, Any], tried: Counter[tuple[str, str]]) -> Iterator[Path]:
+def _chosen(kind: str, record: dict[str, Any], tried: Counter[tuple[str, str, bool]]) -> Iterator[Path]:
     """Yield the strings to try: all with `-m slow`, by default each field of a record kind at most twice a fixture."""
     for path in _strings(record):
-        field = kind, _shown(path)
+        field = kind, _shown(path), bool(INJECTED.match(_at(record, path)))
         tried[field] += 1
         if tried[field] <= number(2, sys.maxsize):
             yield path
@@ -218,6 +221,8 @@ def _is_typed(case: Case, record: dict[str, Any], path: Path, meta: dict[str, An
 
 
 def _codex_typed(record: dict[str, Any], text: str, meta: dict[str, Any]) -> bool:
+    if "payload" not in record:
+        return meta["flat"] and record.get("role") == "user" and not INJECTED.match(text)
     paginated = meta.get("history_mode") == "paginated"
     if paginated != ("item" in record["payload"]) or isinstance(meta.get("source"), dict):
         return False

@@ -19,6 +19,8 @@ CALLS = frozenset(
 )
 UNNAMED = CALLS - {"function_call", "custom_tool_call"}
 SERVER_SIDE = frozenset(("web_search_call", "image_generation_call"))
+# Records of patches; one that a script computed is a call of its own.
+EXECUTIONS = frozenset(("patch_apply_end", "FileChange"))
 # Records that only repeat another form, or the details of a call.
 REPEATED = frozenset(
     (
@@ -63,6 +65,9 @@ BOOKKEEPING = frozenset(
         "dynamic_tools_updated",
     )
 )
+# The first block of a script's output, and the heading of its error, which katod keeps as status and duration.
+_SCRIPT_HEAD = re.compile(r"\AScript \w+[^\n]*\nWall time [\d.]+ seconds\nOutput:\n\n?(?:Script error:\n)?")
+FLAT_ITEMS = frozenset(("message", "reasoning", "function_call", "function_call_output"))
 _REQUEST = re.compile(r"^## My request for Codex:", re.MULTILINE)
 
 
@@ -72,7 +77,11 @@ def read(path: Path) -> Sets:
     rows = list(records(path, sets.other))
     first = next((row for _, _, row in rows if row.get("type") == "session_meta"), {})
     paginated = as_dict(first.get("payload")).get("history_mode") == "paginated"
+    flat = bool(rows) and "instructions" in rows[0][2] and "type" not in rows[0][2]
     for offset, _, row in rows:
+        if flat and "payload" not in row:
+            _flat(sets, row, str(offset))
+            continue
         kind, payload = as_text(row.get("type")), row.get("payload")
         if not isinstance(payload, dict):
             sets.other[f"other:{kind or 'untyped'}"] += 1
@@ -83,6 +92,16 @@ def read(path: Path) -> Sets:
         else:
             sets.other[kind if kind in BOOKKEEPING else f"other:{kind}"] += 1
     return sets
+
+
+def _flat(sets: Sets, row: Record, native: str) -> None:
+    """Read a record of a flat rollout: the payload of a `response_item` without its envelope."""
+    if row.get("type") == "message" and row.get("role") == "user":
+        _user(sets, joined_texts(row.get("content")), native, "message/user")
+    elif "type" in row and row["type"] in FLAT_ITEMS:
+        _response_item(sets, row, native, paginated=False)
+    else:
+        sets.other["record_state" if "record_type" in row else f"other:{row.get('type', 'head')}"] += 1
 
 
 def _event(sets: Sets, payload: Record, native: str, *, paginated: bool) -> None:
@@ -113,8 +132,11 @@ def _item(sets: Sets, item: Record, native: str, *, paginated: bool) -> None:
 
 
 def _user(sets: Sets, text: str, native: str, label: str) -> None:
-    """Count a person's text; if an editor wrapped it, only the part after the last request heading is the person's."""
-    *before, said = _REQUEST.split(text)
+    """Count a text in the user's name; if an editor wrapped it, only the part after the last request heading.
+
+    What another thread's agent delegates is one text.
+    """
+    *before, said = [text] if text.startswith("<codex_delegation>") else _REQUEST.split(text)
     if before and before[0].strip():
         sets.other["other:ide-context"] += 1
     if said.strip():
@@ -179,7 +201,7 @@ def result_text(kind: str, output: Any) -> str:
         return ""
     if isinstance(output, dict):
         output = output.get("text", output.get("content"))
-    return unwrapped(joined_texts(output))
+    return _SCRIPT_HEAD.sub("", unwrapped(joined_texts(output)))
 
 
 def unwrapped(text: str) -> str:

@@ -71,6 +71,10 @@ def _call(sets: Sets, row: Record, payload: Record) -> None:
     """Count a call; a missing input compares as an empty one."""
     call_id, name, value = _call_id(row, payload), as_text(payload.get("name")), payload.get("input")
     if _agent(row) == "codex":
+        if _native_type(row) in codex.EXECUTIONS:
+            return
+        if "script" in payload:
+            name, value = "exec", payload["script"]
         call_id, name, value = codex.call_key(_native_type(row), {"call_id": call_id}, name, value)
     elif _agent(row) == "copilot":
         value = copilot.free_input(value)
@@ -87,7 +91,7 @@ def _call_id(row: Record, payload: Record) -> str:
 def _result(sets: Sets, row: Record, payload: Record) -> None:
     """Count a result, except those within the call itself (server-side tools)."""
     kind, agent = _native_type(row), _agent(row)
-    if kind in codex.SERVER_SIDE or (agent, kind) == ("claude", "assistant"):
+    if kind in codex.SERVER_SIDE | codex.EXECUTIONS or (agent, kind) == ("claude", "assistant"):
         return
     text = as_text(payload.get("text"))
     if agent == "codex":

@@ -10,10 +10,19 @@ from typing import Any, Final
 
 from katod import events as ev
 from katod.agents.base import SPAWNED, Adapter, Origin, State, handles
-from katod.agents.codex import ignored, notes
+from katod.agents.codex import flat, ignored, notes
 from katod.agents.codex.builder import ITEM, CodexBuilder
 from katod.agents.codex.calls import Calls
-from katod.agents.codex.text import images, is_copied, is_injected, is_person, joined, unwrap
+from katod.agents.codex.text import (
+    images,
+    is_copied,
+    is_delegated,
+    is_injected,
+    is_person,
+    joined,
+    typed,
+    unwrap,
+)
 from katod.agents.codex.tools import CALLS, OUTPUTS, describe_image
 from katod.agents.fields import dict_of, digest, list_of, name_of, safe_repr, text_of, texts_in
 from katod.agents.toolcalls import OpenCalls
@@ -62,10 +71,21 @@ class CodexAdapter(Adapter):
             "totals": totals, "counted": self._counted, "last": self.new.last,
         }  # fmt: skip
 
+    def _is_flat(self, row: dict[str, Any]) -> bool:
+        """Return whether this is a bare record of a flat rollout that has a handler."""
+        if "payload" in row:
+            return False
+        if self._meta is None:
+            return flat.is_head(row)
+        known = "record_type" in row or f"response_item/{text_of(row.get('type'))}" in self.handlers
+        return known and bool(self._meta.get("flat"))
+
     def _take_up(self, fields: dict[str, Any]) -> str:
         return self.new.take_up(fields, self._turn)
 
     def _unhandled(self, record: Record) -> list[Event]:
+        if self._is_flat(record.value):
+            return self.feed(record._replace(value=flat.enveloped(record.value)))
         kind, row = self.new.native_type, dict_of(record.value.get("payload"))
         if kind in self.ignored:
             return []
@@ -90,7 +110,7 @@ class CodexAdapter(Adapter):
             "person": is_person(row),
             "fork": bool(row.get("forked_from_id")),
             "parent": parent,
-        }
+        } | ({"flat": True} if row.get("flat") else {})
         self.new.ref = self.new.ref._replace(parent=parent)
         self.new.paginated = self._meta["paginated"]
         self.new.now["cwd"] = text_of(row.get("cwd"))
@@ -164,12 +184,13 @@ class CodexAdapter(Adapter):
         return self._user(record, text, shown)
 
     def _user(self, record: Record, text: str, shown: list[tuple[str, str]]) -> list[Event]:
-        words, injected = unwrap(text), is_injected(text)
+        words = unwrap(text)
+        injected = "delegated" if is_delegated(words.text) else "context" if is_injected(text) else ""
         out: list[Event] = []
         if words.context:
             context = {"text": words.context, "subtype": "ide-context"}
             out.append(self.new.event(ev.SYSTEM_MESSAGE, context, record, "0c"))
-        said: dict[str, Any] = {"text": words.text} | ({"subtype": "context"} if injected else {})
+        said: dict[str, Any] = {"text": words.text} | ({"subtype": injected} if injected else {})
         if shown:
             said["attachments"] = [describe_image(kind, where, self.new) for kind, where in shown]
         out.append(self.new.event(ev.USER_MESSAGE, said, record, typed=self._typed() and not injected))
@@ -185,6 +206,8 @@ class CodexAdapter(Adapter):
     @handles("response_item/message")
     def _message(self, record: Record) -> list[Event]:
         row = record.value["payload"]
+        if row.get("role") == "user" and (self._meta or {}).get("flat"):
+            return self._flat_user(record, joined(row.get("content")), images(row.get("content")))
         if row.get("role") != "assistant" or self.new.paginated:
             return []
         return self._said(record, joined(row.get("content")), row)
@@ -195,6 +218,14 @@ class CodexAdapter(Adapter):
         phase = _PHASES.get(text_of(row.get("phase")))
         payload = {"text": text, "phase": phase} if phase else {"text": text}
         return [self.new.event(ev.ASSISTANT_MESSAGE, payload, record, model=self._model())]
+
+    def _flat_user(self, record: Record, text: str, shown: list[tuple[str, str]]) -> list[Event]:
+        """Translate a message of a flat rollout; the first one that names the directory completes the start."""
+        out = self._user(record, text, shown)
+        if not self.new.now.get("cwd") and (cwd := flat.directory(text)):
+            self.new.now["cwd"] = cwd
+            out.append(self.new.event(ev.SESSION_START, {"cwd": cwd}, record, "0s"))
+        return out
 
     @handles("response_item/reasoning")
     def _reasoning(self, record: Record) -> list[Event]:
@@ -254,18 +285,21 @@ class CodexAdapter(Adapter):
 
     @staticmethod
     def typed_texts(fields: dict[str, Any]) -> list[Typed]:
-        """Return the text of a `user_message` or a `UserMessage` item."""
+        """Return the text of a `user_message`, of a `UserMessage` item, or of a user's message in a flat rollout."""
         row = dict_of(fields.get("payload"))
+        if "payload" not in fields and fields.get("type") == "message" and fields.get("role") == "user":
+            return [typed(joined(fields.get("content")))]
         if row.get("type") == "user_message":
-            return [Typed(unwrap(text_of(row.get("message"))).text)]
+            return [typed(text_of(row.get("message")))]
         item = dict_of(row.get("item"))
-        typed = text_of(item.get("type")).lower() == "usermessage"
-        return [Typed(unwrap(joined(item.get("content"))).text)] if typed else []
+        said = text_of(item.get("type")).lower() == "usermessage"
+        return [typed(joined(item.get("content")))] if said else []
 
     @staticmethod
     def recognises(path: Path, first: dict[str, Any], /) -> bool:
         """Return whether a file begins with a record of Codex."""
-        return isinstance(first.get("payload"), dict) and "type" in first and path.suffix == ".jsonl"
+        enveloped = isinstance(first.get("payload"), dict) and "type" in first
+        return (enveloped or flat.is_head(first)) and path.suffix == ".jsonl"
 
 
 def _start(row: dict[str, Any], parent: str) -> dict[str, str]:

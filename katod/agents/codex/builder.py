@@ -3,6 +3,7 @@
 from typing import Any, Final
 
 from katod.agents.base import Described, EventBuilder, Origin, State
+from katod.agents.codex import flat
 from katod.agents.fields import dict_of, text_of
 from katod.model import Record
 
@@ -37,6 +38,9 @@ class CodexBuilder(EventBuilder):
         if named := payload.get("turn_id"):
             self.turn = text_of(named) or turn
         if kind not in _ENVELOPES:
+            if kind == flat.ITEM:
+                self.native_type = text_of(payload.get("type"))
+                return f"response_item/{self.native_type}"
             return self.native_type
         deep = self.native_type = f"{kind}/{text_of(payload.get('type'))}"
         if deep == ITEM:

@@ -4,6 +4,8 @@ from typing import Any, Final
 
 from katod import events as ev
 from katod.agents.codex.builder import CodexBuilder
+from katod.agents.codex.edits import MOST_FILES, patch_of
+from katod.agents.codex.script import CODE_MODE
 from katod.agents.codex.tools import (
     QUESTION_TOOL,
     call_id,
@@ -14,8 +16,8 @@ from katod.agents.codex.tools import (
     prompts,
     responses,
 )
-from katod.agents.fields import safe_repr
-from katod.agents.toolcalls import OpenCalls
+from katod.agents.fields import safe_repr, text_of
+from katod.agents.toolcalls import OpenCalls, call_of
 from katod.events import Event
 from katod.model import LONGEST_NAME, Record
 
@@ -35,6 +37,8 @@ class Calls:
         model = self._new.now.get("model", "")
         call = payload["toolCallId"]
         known: dict[str, Any] = {"name": payload["name"][:LONGEST_NAME]}
+        if row.get("name") == CODE_MODE:
+            known["script"] = payload["family"]
         asked = prompts(call, payload["input"]) if payload["name"] == QUESTION_TOOL else []
         labels = {q["decisionId"]: [option["label"] for option in q["options"]] for q in asked}
         if payload["name"] == QUESTION_TOOL and len(safe_repr(labels)) <= _MOST_REMEMBERED:
@@ -64,5 +68,29 @@ class Calls:
             return []
         if not call or not found:
             return []
+        if "structured" in found and (script := self._script()):
+            return self._edit_of(script, record, row, found)
         payload = {"text": f"{call} ended", "subtype": "late-result", "data": {"toolCallId": call} | found}
         return [self._new.event(ev.PROVIDER_INFO, payload, record)]
+
+    def _script(self) -> dict[str, Any] | None:
+        """Return what is remembered about the latest script that is still running."""
+        scripts = [known for known in self._calls.state().values() if "script" in known]
+        return scripts[-1] if scripts else None
+
+    def _edit_of(
+        self, script: dict[str, Any], record: Record, row: dict[str, Any], found: dict[str, Any]
+    ) -> list[Event]:
+        """Translate an edit made by a script: a call of its own, unless the script itself was shown as that edit."""
+        if script["script"] == "edit":
+            before = script.get("found", {}).get("structured", {}).get("files", [])
+            files = [*before, *found["structured"]["files"]][:MOST_FILES]
+            script["found"] = {"structured": {"files": files}}
+            return []
+        call, cwd = call_id(row), self._new.now.get("cwd", "")
+        made = call_of(call, "apply_patch", patch_of(row["changes"]), cwd)
+        said = {"toolCallId": call, "text": text_of(row.get("stdout")) or text_of(row.get("stderr"))}
+        return [
+            self._new.event(ev.TOOL_CALL, made, record, model=self._new.now.get("model", "")),
+            self._new.event(ev.TOOL_RESULT, judged(said | found), record, "0r"),
+        ]

@@ -4,7 +4,7 @@ from typing import Final
 
 _RECORDS: Final = (
     "dynamic_tools_updated", "inter_agent_communication", "inter_agent_communication_metadata",
-    "realtime_item", "retained_context", "security_risk_score", "world_state",
+    "realtime_item", "record_state", "retained_context", "security_risk_score", "world_state",
 )  # fmt: skip
 # `event_msg` types without content of their own.
 _EVENTS: Final = (

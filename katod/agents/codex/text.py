@@ -4,6 +4,7 @@ from typing import Any, Final, NamedTuple
 from uuid import UUID
 
 from katod.agents.fields import dict_of, dicts_of, list_of, text_of
+from katod.model import Typed
 
 # IDEs and the desktop app put context before the request.
 REQUEST: Final = "## My request for Codex:"
@@ -19,6 +20,10 @@ INJECTED: Final = (
 )
 
 
+# What another thread's agent hands over, with `<source_thread_id>` and `<input>`.
+_DELEGATED: Final = "<codex_delegation>"
+
+
 class Words(NamedTuple):
     """What the person typed, and the context before it."""
 
@@ -27,7 +32,9 @@ class Words(NamedTuple):
 
 
 def unwrap(text: str) -> Words:
-    """Cut off the context: what follows the last request heading was typed."""
+    """Cut off the context: what follows the last request heading was typed. What was delegated stays whole."""
+    if is_delegated(text):
+        return Words(text)
     at = f"\n{text}".rfind(f"\n{REQUEST}")
     if at < 0:
         return Words(text)
@@ -37,6 +44,17 @@ def unwrap(text: str) -> Words:
 def is_injected(text: str) -> bool:
     """Return whether the client wrote this text."""
     return text.lstrip().startswith(INJECTED)
+
+
+def is_delegated(text: str) -> bool:
+    """Return whether another thread's agent wrote this text."""
+    return text.lstrip().startswith(_DELEGATED)
+
+
+def typed(text: str) -> Typed:
+    """Return what may be typed of a user's message."""
+    words = unwrap(text).text
+    return Typed.by_agent(words) if is_delegated(words) else Typed(words)
 
 
 def is_person(meta: dict[str, Any]) -> bool:

@@ -6,9 +6,11 @@ from typing import Any, Final
 import orjson
 
 from katod.agents.base import EventBuilder
+from katod.agents.codex.edits import files_of
+from katod.agents.codex.script import CODE_MODE, ScriptCall, calls_in
 from katod.agents.codex.text import images, joined
 from katod.agents.fields import dict_of, dicts_of, int_or_none, list_of, milliseconds, text_of
-from katod.agents.toolcalls import describe, family
+from katod.agents.toolcalls import describe, family, one_line
 
 CALLS: Final = frozenset({
     "function_call", "custom_tool_call", "local_shell_call", "tool_search_call", "web_search_call",
@@ -18,8 +20,17 @@ OUTPUTS: Final = frozenset({"function_call_output", "custom_tool_call_output", "
 QUESTION_TOOL: Final = "request_user_input"
 _EXIT: Final = re.compile(r"(?:Process exited with code|Exit code:) (-?[0-9]{1,15})(?![0-9])")
 _WALL: Final = re.compile(r"Wall time:? ([0-9]{1,15}(?:\.[0-9]{0,15})?) seconds")
+# The first block of the output of a script. Its exit codes are not recorded, unless it prints the whole result.
+_SCRIPT: Final = re.compile(
+    r"Script ([a-z]{1,20})[^\n]{0,200}\nWall time ([0-9]{1,15}(?:\.[0-9]{0,15})?) seconds\nOutput:\n?"
+)
+_SCRIPT_ERROR: Final = "Script error:\n"
+_PRINTED: Final = re.compile(
+    r'\{"chunk_id":"[^"]{0,80}","wall_time_seconds":[0-9.e+-]{1,30},"exit_code":(-?[0-9]{1,10}),'
+)
 _HEAD: Final = 400
 _LONGEST_STATUS: Final = 100
+_FAILED: Final = ("failed", "terminated")
 
 
 def call_payload(payload: dict[str, Any], cwd: str) -> dict[str, Any]:
@@ -27,10 +38,13 @@ def call_payload(payload: dict[str, Any], cwd: str) -> dict[str, Any]:
     kind = text_of(payload.get("type"))
     name = text_of(payload.get("name")) or kind.removesuffix("_call")
     given = _arguments(payload, kind)
-    row: dict[str, Any] = {"toolCallId": call_id(payload), "name": name, "family": family(name)}
+    if name == CODE_MODE and kind == "custom_tool_call" and isinstance(given, str):
+        return {"toolCallId": call_id(payload)} | _script(given, cwd)
+    used, about = _shown(name, given)
+    row: dict[str, Any] = {"toolCallId": call_id(payload), "name": name, "family": family(used)}
     if space := text_of(payload.get("namespace")):
         row["server"] = space
-    if description := describe(name, given if isinstance(given, dict | str) else {}, cwd):
+    if description := describe(used, about, cwd):
         row["description"] = description
     return row | {"input": given}
 
@@ -45,6 +59,8 @@ def output_payload(payload: dict[str, Any], new: EventBuilder) -> dict[str, Any]
     text, shown = _output(payload, new)
     row: dict[str, Any] = {"toolCallId": text_of(payload.get("call_id")), "text": text}
     head = text[:_HEAD]
+    if script := _SCRIPT.match(head):
+        return row | _script_outcome(script, text) | ({"attachments": shown} if shown else {})
     if match := _EXIT.search(head):
         row["exitCode"] = int(match[1])
     if match := _WALL.search(head):
@@ -64,17 +80,17 @@ def finding(item: dict[str, Any]) -> dict[str, Any]:
         row["durationMs"] = passed + (int_or_none(duration.get("nanos")) or 0) // 1_000_000
     if isinstance(status := item.get("status"), str):
         row["status"] = status[:_LONGEST_STATUS]  # cut, because it is remembered until the result arrives
-    result = item.get("result")
-    if isinstance(result, dict) and ("Err" in result or result.get("isError") is True):
+    result = dict_of(item.get("result"))
+    if "Err" in result or result.get("isError") is True or item.get("success") is False:
         row["isError"] = True
-    if item.get("success") is False:
-        row["isError"] = True
+    if files := files_of(item.get("changes")):
+        row["structured"] = {"files": files}
     return row
 
 
 def judged(row: dict[str, Any]) -> dict[str, Any]:
     """Mark a result as failed if its exit code or status says so."""
-    if row.get("exitCode") or row.get("status") == "failed":
+    if row.get("exitCode") or row.get("status") in _FAILED:
         row["isError"] = True
     if row.get("status") == "completed":
         del row["status"]
@@ -100,6 +116,60 @@ def responses(call: str, output: str, labels: dict[str, list[str]]) -> list[dict
         chosen = [answer for answer in said if answer in known]
         out.append({"decisionId": f"{call}:{key}", "selections": chosen} | ({"freeText": words} if words else {}))
     return out
+
+
+def _shown(name: str, given: Any) -> tuple[str, dict[str, Any] | str]:
+    """Return as which tool, with which arguments, a call is shown: in 2025 patches were applied by the shell."""
+    words = list_of(dict_of(given).get("command")) if name == "shell" else []
+    if len(words) == 2 and words[0] == "apply_patch":
+        return "apply_patch", text_of(words[1])
+    return name, given if isinstance(given, dict | str) else {}
+
+
+def _script(script: str, cwd: str) -> dict[str, Any]:
+    """Translate a script of code mode: one written-out call as if it were made directly, others with the script."""
+    calls = calls_in(script)
+    if len(calls) == 1 and calls[0].plain:
+        return _called(calls[0], cwd) | {"script": script}
+    families = {family(call.name) for call in calls}
+    row = {"name": CODE_MODE, "family": families.pop() if len(families) == 1 else family(CODE_MODE)}
+    about = _about(calls, cwd) or describe(CODE_MODE, script)
+    return row | ({"description": about} if about else {}) | {"input": script}
+
+
+def _about(calls: list[ScriptCall], cwd: str) -> str:
+    """Return what each call is about, on one line; nothing if one of them is not written out."""
+    if not all(call.plain for call in calls):
+        return ""
+    return one_line("; ".join(_called(call, cwd).get("description") or call.name for call in calls))
+
+
+def _called(call: ScriptCall, cwd: str) -> dict[str, Any]:
+    row: dict[str, Any] = {"name": call.name, "family": family(call.name)}
+    given = call.input if isinstance(call.input, dict | str) else {}
+    if description := describe(call.name, given, cwd) or one_line(_first_text(call.input)):
+        row["description"] = description
+    return row | {"input": call.input}
+
+
+def _first_text(value: Any) -> str:
+    """Return the first text in an argument, such as the query in `{search_query: [{q: "…"}]}`."""
+    if isinstance(value, str):
+        return value
+    parts = list(value.values()) if isinstance(value, dict) else list_of(value)
+    return next(filter(None, map(_first_text, parts)), "")
+
+
+def _script_outcome(head: re.Match[str], text: str) -> dict[str, Any]:
+    """Translate the output of a script: what it printed, after the client's own first block."""
+    said = text[head.end() :].removeprefix("\n")
+    row: dict[str, Any] = {"durationMs": round(float(head[2]) * 1000)}
+    if head[1] != "completed":
+        row["status"] = head[1]
+        said = said.removeprefix(_SCRIPT_ERROR)
+    if found := _PRINTED.match(said):
+        row["exitCode"] = int(found[1])
+    return {"text": said} | row
 
 
 def _question(call: str, index: int, question: dict[str, Any]) -> dict[str, Any]:

@@ -5,10 +5,10 @@ Parts change until they settle: a part becomes an event once it is final, and no
 depend on the document alone; known ids are skipped downstream.
 """
 
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from katod import events as ev
 from katod.agents.base import SPAWNED, Adapter, Described, EventBuilder, Origin, State
@@ -26,19 +26,25 @@ Value = dict[str, Any]
 
 
 class Turn:
-    """A prompt and its answers. In a document that begins within a turn, the first turn has no prompt."""
+    """A prompt and its answers. In a document that begins within a turn, the first turn has no prompt.
 
-    __slots__ = ("answers", "prompt")
+    In OpenCode 2 the messages are in order, and each is `alone`: a prompt is stored when its turn comes.
+    """
 
-    def __init__(self, prompt: Value | None) -> None:
+    __slots__ = ("alone", "answers", "prompt")
+
+    def __init__(self, prompt: Value | None, *, alone: bool = False) -> None:
         self.prompt = prompt
         self.answers: list[Value] = []
+        self.alone = alone
 
     def is_over(self) -> bool:
         """Return whether nothing more will answer the prompt, judged by the last answer."""
         if not self.answers:
-            return False
+            return self.alone
         last = dict_of(self.answers[-1].get("info"))
+        if self.alone:
+            return _has_ended(last)
         return _has_ended(last) and (last.get("finish") not in _UNFINISHED or bool(last.get("error")))
 
 
@@ -126,11 +132,32 @@ class OpenCodeAdapter(Adapter):
             elif kind == "file":
                 payload: Value = {"text": "", "attachments": [self._file(part)]}
                 yield self._event(native, ev.USER_MESSAGE, payload, time)
-            elif kind == "compaction":
-                trigger = {"trigger": "auto" if part.get("auto") else "manual"}
-                yield self._event(native, ev.COMPACTION, trigger, time)
+            elif kind in self._NOTES:
+                yield from self._NOTES[kind](self, part, native, time)
             elif kind not in _IGNORED:
                 yield self._raw(native, part, time)
+
+    def _compaction(self, part: Value, native: str, time: str) -> Iterator[Event]:
+        trigger = {"trigger": "auto" if part.get("auto") else "manual"}
+        summary = texts_in({"summary": part.get("summary")})
+        yield self._event(native, ev.COMPACTION, summary or trigger, time)
+
+    def _switched(self, part: Value, native: str, time: str) -> Iterator[Event]:
+        if model := text_of(dict_of(part.get("model")).get("id")):
+            yield self._event(native, ev.CONFIG_CHANGE, {"what": "model", "after": model}, time)
+
+    def _shell(self, part: Value, native: str, time: str) -> Iterator[Event]:
+        """Yield a command that the person ran, and its output."""
+        said = {"text": f"! {text_of(part.get('command'))}", "subtype": "shell"}
+        yield self._event(native, ev.USER_MESSAGE, said, time)
+        if printed := text_of(part.get("output")):
+            shown = {"text": printed, "subtype": "shell-output"}
+            yield self._event(f"{native}:output", ev.SYSTEM_MESSAGE, shown, time)
+
+    # Parts that are neither text nor a file; all but the first are of OpenCode 2.
+    _NOTES: ClassVar[dict[str, Callable[["OpenCodeAdapter", Value, str, str], Iterator[Event]]]] = {
+        "compaction": _compaction, "model-switched": _switched, "shell": _shell,
+    }  # fmt: skip
 
     def _typed(self, part: Value, native: str, time: str, *, copied: bool) -> Iterator[Event]:
         text = text_of(part.get("text"))
@@ -255,6 +282,8 @@ class OpenCodeAdapter(Adapter):
 def turns_of(messages: list[Any]) -> list[Turn]:
     """Group messages by the prompt that they answer: prompts typed while the agent works are among its answers."""
     rows = sorted(dicts_of(messages), key=_id)
+    if any("seq" in dict_of(row.get("info")) for row in rows):
+        return [_alone(row) for row in dicts_of(messages)]
     turns: dict[str, Turn] = {}
     for row in rows:
         info = dict_of(row.get("info"))
@@ -264,6 +293,13 @@ def turns_of(messages: list[Any]) -> list[Turn]:
             parent = text_of(info.get("parentID"))
             turns.setdefault(parent, Turn(None)).answers.append(row)
     return [turns[key] for key in sorted(turns)]
+
+
+def _alone(row: Value) -> Turn:
+    is_prompt = dict_of(row.get("info")).get("role") == "user"
+    turn = Turn(row if is_prompt else None, alone=True)
+    turn.answers += [] if is_prompt else [row]
+    return turn
 
 
 def unquoted(text: str) -> str:

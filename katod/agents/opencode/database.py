@@ -1,14 +1,15 @@
 """One session in an OpenCode database, read as one document. Of settled messages, only the small rows are read again.
 
+A session that OpenCode 2 has is read from its tables (`second.py`), any other from those of OpenCode 1.
+
 The offset of such a source is the time (ms) of its latest row; its anchor is a hash of what was last read.
 """
 
 import sqlite3
 from typing import Any, Final
 
-import orjson
-
-from katod.agents.opencode.readonly import reading, row_time
+from katod.agents.opencode.readonly import decoded, reading, row_time
+from katod.agents.opencode.second import SecondRows, generations
 from katod.agents.opencode.tree import packed
 from katod.errors import SourceGone
 from katod.model import NO_ANCHOR, Anchor, Cursor, Line, Partial
@@ -29,8 +30,12 @@ class DatabaseSession(Document):
 
     def __init__(self, path: str) -> None:
         self.path = path
-        database, _, self._session = path.rpartition("#")
-        self._rows = _Rows(database, self._session)
+        self._database, _, session = path.rpartition("#")
+        with reading(self._database) as database:
+            found = SecondRows.find(session, database) or _Rows.find(session, database)
+        if found is None:
+            raise SourceGone("no longer exists", path=path)
+        self._rows = found
         self.size = self._rows.latest
         self.mtime_ns = self.size * 1_000_000
 
@@ -43,7 +48,8 @@ class DatabaseSession(Document):
 
     def read(self, cursor: Cursor, _budget: int, _partial: Partial | None = None) -> Batch:
         """Return the session as one line: complete at first, later from the first unsettled turn on."""
-        data = self._rows.document(since=cursor.offset)
+        with reading(self._database) as database:
+            data = self._rows.document(database, since=cursor.offset)
         after = Cursor(max(self.size, cursor.offset), Anchor(0, short_hash(data)))
         if cursor.offset == self.size and cursor.anchor == after.anchor:
             return Batch(b"", self.size, cursor, more=False)
@@ -55,32 +61,32 @@ class DatabaseSession(Document):
 
 
 class _Rows:
-    """The rows of one session, read on demand."""
+    """The rows of one session of OpenCode 1, read on demand."""
 
-    def __init__(self, path: str, session: str) -> None:
-        self._path = path
-        with reading(path) as database:
-            found = database.execute(_SESSION, (session,)).fetchone()
-            if found is None:
-                raise SourceGone("no longer exists", path=f"{path}#{session}")
-            self._info: Row = dict(zip(_COLUMNS, found, strict=True))
-            rows = [row for row in database.execute(_MESSAGES, (session,)) if isinstance(row[0], str)]
-            self._messages = [(row[0], row_time(row[1]), _decoded(row[2]) | {"id": row[0]}) for row in rows]
-            self._settled = _settled([message for _, _, message in self._messages])
-            self._parts: dict[str, list[tuple[str, int, Row]]] = {}
-            self._load(database, self._settled)
+    def __init__(self, session: str, info: Row, database: sqlite3.Connection) -> None:
+        self._info = info
+        rows = [row for row in database.execute(_MESSAGES, (session,)) if isinstance(row[0], str)]
+        self._messages = [(row[0], row_time(row[1]), decoded(row[2]) | {"id": row[0]}) for row in rows]
+        self._settled = _settled([message for _, _, message in self._messages])
+        self._parts: dict[str, list[tuple[str, int, Row]]] = {}
+        self._load(database, self._settled)
         times = [row_time(self._info["time_updated"]), *(time for _, time, _ in self._messages)]
         self.latest: int = max([*times, *(time for parts in self._parts.values() for _, time, _ in parts)])
 
-    def document(self, *, since: int) -> bytes:
+    @classmethod
+    def find(cls, session: str, database: sqlite3.Connection) -> "_Rows | None":
+        """Return a session, None if there is none. Raises sqlite3.Error."""
+        found = database.execute(_SESSION, (session,)).fetchone() if "session" in generations(database) else None
+        return None if found is None else cls(session, dict(zip(_COLUMNS, found, strict=True)), database)
+
+    def document(self, database: sqlite3.Connection, *, since: int) -> bytes:
         """Return the session as `opencode export` prints it: what changed since a time, and what is not settled."""
         start = 0 if not since else self._turn_of(self._first_since(since))
-        with reading(self._path) as database:
-            self._load(database, start)
+        self._load(database, start)
         info = self._info
         head = {
             "id": info["id"], "parentID": info["parent_id"], "directory": info["directory"],
-            "version": info["version"], "time": {"created": info["time_created"]}, "revert": _decoded(info["revert"]),
+            "version": info["version"], "time": {"created": info["time_created"]}, "revert": decoded(info["revert"]),
         }  # fmt: skip
         messages = [{"info": message, "parts": self._parts_of(name)} for name, _, message in self._messages[start:]]
         return packed({"info": {k: v for k, v in head.items() if v}, "messages": messages})
@@ -101,7 +107,7 @@ class _Rows:
         for name, _, _ in self._messages[start:]:
             if name not in self._parts:
                 rows = database.execute(_PARTS, (name,)).fetchall()
-                self._parts[name] = [(str(row[0]), row_time(row[1]), _decoded(row[2])) for row in rows]
+                self._parts[name] = [(str(row[0]), row_time(row[1]), decoded(row[2])) for row in rows]
 
     def _parts_of(self, message: str) -> list[Row]:
         return [data | {"id": name} for name, _, data in self._parts.get(message, ())]
@@ -128,11 +134,3 @@ def _turns_before(messages: list[Row], number: int, turns: int) -> int:
     """Return where the turn begins that is `turns` turns before a message."""
     users = [at for at in range(number) if messages[at].get("role") == "user"]
     return users[-turns] if len(users) >= turns else 0
-
-
-def _decoded(data: Any) -> Row:
-    try:
-        value = orjson.loads(data)
-    except orjson.JSONDecodeError:
-        return {}
-    return value if isinstance(value, dict) else {}

@@ -6,7 +6,9 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
+
+import orjson
 
 from katod.errors import SourceError, SourceGone, SourceUnusable
 
@@ -32,6 +34,17 @@ def row_time(value: object) -> int:
     return value if isinstance(value, int) and 0 <= value < _LATEST_MS else 0
 
 
+def decoded(data: object) -> dict[str, Any]:
+    """Return the object in a row's JSON, an empty one if there is none."""
+    if not isinstance(data, str | bytes):
+        return {}
+    try:
+        value = orjson.loads(data)
+    except orjson.JSONDecodeError:
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
 @contextmanager
 def reading(path: str) -> Iterator[sqlite3.Connection]:
     """Open a database briefly. Raises SourceGone, SourceUnusable if only a change of it can help, or SourceError.
@@ -54,6 +67,8 @@ def reading(path: str) -> Iterator[sqlite3.Connection]:
         name = getattr(error, "sqlite_errorname", type(error).__name__)
         if name in _REASONS:
             raise _remembered(path, state, _REASONS[name]) from error
+        if name == "SQLITE_ERROR":  # no such table or column
+            raise SourceError("found, not understood: its tables are of an unknown version", path=path) from error
         raise SourceError(f"cannot be read: {name}", path=path) from error
     except _TooMuch as error:
         raise _remembered(path, state, f"it contains more than {_LARGEST_TOTAL} bytes") from error

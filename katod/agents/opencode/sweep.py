@@ -8,12 +8,16 @@ from typing import Final
 import orjson
 
 from katod.agents.opencode.readonly import reading, row_time
+from katod.agents.opencode.second import LATEST, generations
+from katod.errors import SourceError
 from katod.model import Stat, signed
 
-# Only what belongs to the latest messages can be in progress: a session's rows change only there.
-_LATEST: Final = 64
 _MOMENT_MS: Final = 5
-_SESSIONS: Final = "SELECT id, time_updated FROM session"
+_SESSIONS: Final = {
+    "session": "SELECT id, time_updated FROM session",
+    "session_v2": "SELECT id, time_updated FROM session_v2",
+}
+_SECOND: Final = "SELECT session_id, time_updated FROM session_message ORDER BY rowid DESC LIMIT ?"
 _MESSAGES: Final = "SELECT session_id, id, time_updated FROM message ORDER BY rowid DESC LIMIT ?"
 _PARTS: Final = (
     "SELECT message_id, max(time_updated), count(*) FROM part WHERE message_id IN (SELECT value FROM json_each(?))"
@@ -28,10 +32,13 @@ def sessions_in(path: str) -> Iterator[tuple[str, Stat]]:
     """
     inode = signed(os.stat(path).st_ino)
     with reading(path) as database:
-        rows = database.execute(_SESSIONS)
+        found = generations(database)
+        if not found:
+            raise SourceError("found, not understood: it has no table of sessions", path=path)
+        rows = [row for name in sorted(found) for row in database.execute(_SESSIONS[name])]  # V2 replaces V1
         times = {session: row_time(time) for session, time in rows if isinstance(session, str)}
         counts = dict.fromkeys(times, 0)
-        for session, time, count in _latest(database):
+        for session, time, count in _latest(database, found):
             if session in times:
                 times[session] = max(times[session], time)
                 counts[session] += count
@@ -48,11 +55,15 @@ def _log_time(path: str) -> int:
         return 0
 
 
-def _latest(database: sqlite3.Connection) -> Iterator[tuple[str, int, int]]:
-    """Yield session, time and number of parts for each of the latest messages."""
-    rows = [row for row in database.execute(_MESSAGES, (_LATEST,)) if isinstance(row[1], str)]
-    found = database.execute(_PARTS, (orjson.dumps([row[1] for row in rows]).decode(),))
-    parts = {message: (time, count) for message, time, count in found}
+def _latest(database: sqlite3.Connection, found: set[str]) -> Iterator[tuple[str, int, int]]:
+    """Yield session, time and number of rows for each of the latest messages of both generations."""
+    if "session_v2" in found:
+        yield from ((session, row_time(time), 1) for session, time in database.execute(_SECOND, (LATEST,)))
+    if "session" not in found:
+        return
+    rows = [row for row in database.execute(_MESSAGES, (LATEST,)) if isinstance(row[1], str)]
+    grouped = database.execute(_PARTS, (orjson.dumps([row[1] for row in rows]).decode(),))
+    parts = {message: (time, count) for message, time, count in grouped}
     for session, message, time in rows:
         latest, count = parts.get(message, (0, 0))
         yield session, max(row_time(time), row_time(latest)), count + 1

@@ -116,9 +116,12 @@ PROTECTIONS = [
     ),
     Protection(
         "a row that is not JSON counts as empty",
-        "katod.agents.opencode.database:_decoded",
+        "katod.agents.opencode.readonly:decoded",
         lambda original: orjson.loads,
-        (f"{RECORDS}::test_a_row_of_a_database_may_hold_anything",),
+        (
+            f"{RECORDS}::test_a_row_of_a_database_may_hold_anything",
+            f"{RECORDS}::test_a_row_of_an_older_database_may_hold_anything",
+        ),
     ),
     Protection(
         "an incomplete document is skipped",

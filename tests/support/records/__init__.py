@@ -19,11 +19,11 @@ from tests.support.records.base import (
     user,
 )  # fmt: skip
 from tests.support.records.claude import Claude
-from tests.support.records.codex import Codex, CodexLegacy
+from tests.support.records.codex import Codex, CodexFlat, CodexLegacy
 from tests.support.records.copilot import Copilot
 from tests.support.records.cursor import Cursor
 from tests.support.records.gemini import Gemini, GeminiDocument
-from tests.support.records.opencode import OpenCode
+from tests.support.records.opencode import OpenCode, OpenCode2
 from tests.support.records.pi import Pi
 from tests.support.records.zot import Zot
 
@@ -37,11 +37,14 @@ __all__ = [
     "UNKNOWN",
     "Claude",
     "Codex",
+    "CodexFlat",
+    "CodexLegacy",
     "Cursor",
     "Gemini",
     "GeminiDocument",
     "Maker",
     "OpenCode",
+    "OpenCode2",
     "Said",
     "calls",
     "line",
@@ -53,7 +56,7 @@ __all__ = [
 ]  # fmt: skip
 
 MAKERS: Final[tuple[type[Maker], ...]] = (
-    Claude, Codex, CodexLegacy, Copilot, Cursor, Gemini, GeminiDocument, OpenCode, Pi, Zot,
+    Claude, Codex, CodexFlat, CodexLegacy, Copilot, Cursor, Gemini, GeminiDocument, OpenCode, OpenCode2, Pi, Zot,
 )  # fmt: skip
 # One agent that appends lines, one that rewrites a document, one that keeps a database.
 OF_EACH_NATURE: Final[tuple[type[Maker], ...]] = (Claude, GeminiDocument, OpenCode)

@@ -95,3 +95,27 @@ class CodexLegacy(Codex):
     """A Codex thread from before records were numbered."""
 
     paginated = False
+
+
+class CodexFlat(CodexLegacy):
+    """A Codex thread of 2025: bare items without times; only the client's first text names the directory."""
+
+    def record(self, kind: str, payload: Record) -> Record:
+        """Return a bare item."""
+        self.count += 1
+        return payload if "type" in payload else {"type": kind} | payload
+
+    def meta(self, **fields: Any) -> Record:
+        """Return the first record of a rollout."""
+        given = {"id": self.session, "timestamp": "2026-02-10T22:36:00.000Z", "instructions": None, "git": None}
+        return given | fields
+
+    def opening(self) -> list[Record]:
+        """Return what the client writes before the first message."""
+        context = self.user(f"<environment_context>\n  <cwd>{self.cwd}</cwd>\n</environment_context>")
+        return [self.meta(), {"record_type": "state"}, context]
+
+    def user(self, text: str) -> Record:
+        """Return a typed message."""
+        block = {"type": "input_text", "text": text}
+        return self.record("message", {"type": "message", "id": None, "role": "user", "content": [block]})

@@ -11,11 +11,27 @@ from katod.agents import AGENTS
 from katod.model import Cursor as Position
 from tests.support.records.base import Home, Maker, Record, Said, milliseconds
 
+_SESSION = (
+    " (id TEXT PRIMARY KEY, parent_id TEXT, directory TEXT, title TEXT, version TEXT, revert TEXT,"
+    " time_created INTEGER, time_updated INTEGER)"
+)
+
 
 class OpenCode(Maker):
     """An OpenCode session; this process is its owner and keeps the database open."""
 
     agent = "opencode"
+    VERSION: ClassVar[str] = "1.18.33"
+    TABLE: ClassVar[str] = "session"
+    MESSAGES: ClassVar[tuple[str, ...]] = ("message", "part")
+    SCHEMA: ClassVar[tuple[str, ...]] = (
+        f"session{_SESSION}",
+        "message (id TEXT PRIMARY KEY, session_id TEXT, time_created INTEGER, time_updated INTEGER, data TEXT)",
+        (
+            "part (id TEXT PRIMARY KEY, message_id TEXT, session_id TEXT, time_created INTEGER, time_updated INTEGER,"
+            " data TEXT)"
+        ),
+    )
     ABSENT: ClassVar[dict[str, str]] = {
         "torn": "a database holds no torn rows",
         "sub-agent": "a sub-agent is a session that names its parent",
@@ -28,15 +44,13 @@ class OpenCode(Maker):
         weakref.finalize(self, self.database.close)  # the owner ends with the test
         self.run(
             "PRAGMA journal_mode=WAL",
-            "CREATE TABLE IF NOT EXISTS session (id TEXT PRIMARY KEY, parent_id TEXT, directory TEXT, title TEXT,"
-            " version TEXT, revert TEXT, time_created INTEGER, time_updated INTEGER)",
-            "CREATE TABLE IF NOT EXISTS message (id TEXT PRIMARY KEY, session_id TEXT, time_created INTEGER,"
-            " time_updated INTEGER, data TEXT)",
-            "CREATE TABLE IF NOT EXISTS part (id TEXT PRIMARY KEY, message_id TEXT, session_id TEXT,"
-            " time_created INTEGER, time_updated INTEGER, data TEXT)",
+            *(f"CREATE TABLE IF NOT EXISTS {table}" for table in self.SCHEMA),
             (
-                "INSERT INTO session VALUES (?,NULL,?,'t','1.18.33',NULL,?,?)",
-                (self.id, self.cwd, self.created, self.created),
+                (
+                    f"INSERT INTO {self.TABLE} (id, directory, title, version, time_created, time_updated)"
+                    " VALUES (?,?,'t',?,?,?)"
+                ),
+                (self.id, self.cwd, self.VERSION, self.created, self.created),
             ),
         )
 
@@ -72,21 +86,22 @@ class OpenCode(Maker):
         for record in self.items:
             record["data"] |= {"time": {"created": 1, "start": 1, "end": 2, "completed": 2}}
         self.rewrite()
-        self.run(*(f"UPDATE {table} SET time_updated = 2" for table in ("session", "message", "part")))
-        self.run("UPDATE session SET time_created = 1")
+        self.run(*(f"UPDATE {table} SET time_updated = 2" for table in (self.TABLE, *self.MESSAGES)))
+        self.run(f"UPDATE {self.TABLE} SET time_created = 1")
         return self
 
     def tells(self, moment: str) -> bool:
         """Return whether a row contains this time."""
         told = round(datetime.fromisoformat(moment).timestamp() * 1000)
-        kept = [row[0] for row in self.database.execute("SELECT data FROM message UNION ALL SELECT data FROM part")]
+        rows = (self.database.execute(f"SELECT data FROM {table}") for table in self.MESSAGES)
+        kept = [row[0] for found in rows for row in found]
         return str(told) in " ".join(kept) or told == self.created
 
     def rewrite(self, keep: Callable[[int, Record], bool] = lambda *_: True) -> Self:
         """Delete all rows and insert the ones to keep."""
         kept = [record for n, record in enumerate(self.items) if keep(n, record)]
         self.items = []
-        self.run("DELETE FROM message", "DELETE FROM part")
+        self.run(*(f"DELETE FROM {table}" for table in self.MESSAGES))
         return self.write(*kept)
 
     def message(self, role: str, **data: Any) -> Record:
@@ -130,3 +145,61 @@ class OpenCode(Maker):
         row = self.message("user")
         self.prompt = row["id"]
         return [row, self.part(row, type="text", text=text, synthetic=True)]
+
+
+class OpenCode2(OpenCode):
+    """A session of OpenCode 2: a message is one row, which changes in place until it is complete."""
+
+    VERSION = "2.0.12"
+    TABLE = "session_v2"
+    MESSAGES = ("session_message",)
+    SCHEMA = (
+        f"session_v2{_SESSION}",
+        (
+            "session_message (id TEXT PRIMARY KEY, session_id TEXT, type TEXT, seq INTEGER, time_created INTEGER,"
+            " time_updated INTEGER, data TEXT)"
+        ),
+    )
+
+    def write(self, *records: Record) -> Self:
+        """Insert messages, or update them in place."""
+        for record in records:
+            self.items.append(record)
+            now, data = milliseconds(), json.dumps(record["data"])
+            values = (record["id"], self.id, record["type"], record["seq"], now, now, data)
+            changes = "data = excluded.data, time_updated = excluded.time_updated"
+            insert = "INSERT INTO session_message VALUES (?,?,?,?,?,?,?)"
+            self.run((f"{insert} ON CONFLICT (id) DO UPDATE SET {changes}", values))
+        return self
+
+    def row(self, kind: str, **data: Any) -> Record:
+        """Return the row of a message."""
+        seq, times = self.next(), {"created": milliseconds()} | data.pop("time", {})
+        return {"id": f"msg_{-seq % 97:02}{seq}", "type": kind, "seq": seq, "data": {"time": times} | data}
+
+    def changed(self, row: Record, **data: Any) -> Record:
+        """Return a later form of a row."""
+        return row | {"data": row["data"] | data}
+
+    def records(self, said: Said) -> list[Record]:
+        """Return a message; the one with a tool changes until the tool has ended."""
+        if said.what == "user":
+            return [self.row("user", text=said.text)]
+        if said.what == "unknown":
+            return [self.row("never-seen", note=said.text)]
+        if said.what == "result":
+            call = self.call["data"]["content"][0]
+            state = call["state"] | {"status": "completed", "content": [{"type": "text", "text": said.text}]}
+            return [self.changed(self.call, content=[call | {"state": state}], finish="tool-calls")]
+        tokens = {"input": 10, "output": 5, "reasoning": 0, "cache": {"read": 0, "write": 0}}
+        row = self.row("assistant", agent="build", model={"id": "glm-5", "providerID": "z"}, content=[], tokens=tokens)
+        if said.what == "call":
+            state = {"status": "running", "input": {"command": said.text}}
+            self.call = self.changed(row, content=[{"type": "tool", "id": said.call, "name": "bash", "state": state}])
+            return [row, self.call]
+        half, whole = ({"type": "text", "text": text} for text in (said.text[:3], said.text))
+        return [row, self.changed(row, content=[half]), self.changed(row, content=[whole], finish="stop")]
+
+    def wrapped(self, text: str) -> list[Record]:
+        """Return text that the client writes itself."""
+        return [self.row("synthetic", text=text)]

@@ -1,0 +1,147 @@
+"""Codex: calls made from scripts, and the edits that the client records."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from katod import events as ev
+from katod.agents.base import Origin
+from katod.agents.codex import SPEC
+from katod.events import Event
+from katod.model import Record
+from tests.agents.codex.test_script import VALUES
+from tests.examples import examples
+
+CHANGES = {"/a/b.ts": {"type": "update", "unified_diff": "@@ -1 +1 @@\n-old\n+new\n"}}
+PATCH = 'const patch = "*** Begin Patch\\n*** Update File: /a/b.ts\\n@@\\n-old\\n+new"; tools.apply_patch(patch)'
+
+
+def script(text: str, call: str = "c1") -> dict[str, Any]:
+    """Return the record of a script."""
+    payload = {"type": "custom_tool_call", "name": "exec", "call_id": call, "input": text}
+    return {"type": "response_item", "payload": payload}
+
+
+def output(*texts: str, state: str = "completed", call: str = "c1") -> dict[str, Any]:
+    """Return the record of a script's output."""
+    head = f"Script {state}\nWall time 1.5 seconds\nOutput:\n"
+    blocks = [{"type": "input_text", "text": text} for text in (head, *texts)]
+    return {"type": "response_item", "payload": {"type": "custom_tool_call_output", "call_id": call, "output": blocks}}
+
+
+def applied(call: str = "exec-1", **fields: Any) -> dict[str, Any]:
+    """Return the record of an applied patch."""
+    row = {"type": "patch_apply_end", "call_id": call, "success": True, "stdout": "Success.", "changes": CHANGES}
+    return {"type": "event_msg", "payload": row | fields}
+
+
+def read(*records: dict[str, Any]) -> list[Event]:
+    """Return the events of a rollout; the adapter starts again from its state after each record."""
+    origin = Origin(SPEC.named(Path("/tmp/x.jsonl")), Path("/tmp/x.jsonl"))
+    state: dict[str, Any] | None = None
+    events: list[Event] = []
+    for n, row in enumerate(records):
+        adapter = SPEC.adapter(origin, state)
+        events += adapter.feed(Record(n * 1000, row))
+        state = adapter.state()
+    return events
+
+
+def test_a_command_in_a_script_is_a_shell_call() -> None:
+    """A script that only runs a command is shown as that command; the script is kept beside it."""
+    text = 'const r = await tools.exec_command({cmd:"make test","workdir":"/a"}); text(r.output)'
+    [call] = read(script(text))
+    assert call.payload == {
+        "toolCallId": "c1", "name": "exec_command", "family": "execute", "description": "make test",
+        "input": {"cmd": "make test", "workdir": "/a"}, "script": text,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "family", "description"),
+    [
+        (PATCH, "apply_patch", "edit", "/a/b.ts"),
+        ('tools.write_stdin({session_id:1,chars:"y\\n"})', "write_stdin", "execute", "y"),
+        ('tools.web__run({search_query:[{q:"carts"}]})', "web__run", "fetch", "carts"),
+        ('tools.update_plan({plan:[{step:"a"}]})', "update_plan", "think", "1 item"),
+        ('tools.mcp__tracker__search({query:"cart"})', "mcp__tracker__search", "mcp", "cart"),
+        ('tools.exec_command({cmd:"a"}); tools.exec_command({cmd:"b"})', "exec", "execute", "a; b"),
+        ('tools.exec_command({cmd:"a"}); tools.apply_patch("*** Add File: c")', "exec", "execute", "a; c"),
+        ("const x = 1;\ntools.exec_command({cmd: x})", "exec", "execute", "const x = 1; …"),
+        ("tools.apply_patch(patch)", "exec", "edit", "tools.apply_patch(patch)"),
+        ("text(1)", "exec", "execute", "text(1)"),
+        ("", "exec", "execute", None),
+    ],
+)
+def test_a_script_is_typed_by_what_it_calls(text: str, name: str, family: str, description: str | None) -> None:
+    """One written-out call gives its name; several give what each is about, all others the first line of the script."""
+    [call] = read(script(text))
+    assert [call.payload.get(key) for key in ("name", "family", "description")] == [name, family, description]
+
+
+def test_the_output_of_a_script_is_what_it_printed() -> None:
+    """The client's own first block is status and duration, not text."""
+    _, result = read(script("text(1)"), output("one", "two"))
+    assert result.payload == {"toolCallId": "c1", "text": "one\ntwo", "durationMs": 1500}
+
+
+@pytest.mark.parametrize("state", ["failed", "terminated"])
+def test_a_failed_script_is_a_failure(state: str) -> None:
+    """The result of a failed script is an error, and its text is the message."""
+    _, result = read(script("text(1)"), output("Script error:\nno such tool", state=state))
+    assert (result.payload["isError"], result.payload["text"]) == (True, "no such tool")
+
+
+def test_an_exit_code_that_a_script_prints_counts() -> None:
+    """A script that prints a whole result shows its exit code; output that merely mentions one does not."""
+    printed = '{"chunk_id":"a1","wall_time_seconds":0.8,"exit_code":3,"output":"x"}'
+    results = read(script("text(1)"), output(printed), script("text(1)"), output("Exit code: 3"))[1::2]
+    assert [result.payload.get("exitCode") for result in results] == [3, None]
+    assert [result.payload.get("isError") for result in results] == [True, None]
+
+
+def test_a_patch_shows_its_files_and_lines() -> None:
+    """The result of a patch says which files it changed, and how many lines it added and removed."""
+    call = {"type": "custom_tool_call", "name": "apply_patch", "call_id": "c1", "input": "*** Begin Patch"}
+    done = {"type": "custom_tool_call_output", "call_id": "c1", "output": "ok"}
+    rows = [{"type": "response_item", "payload": row} for row in (call, done)]
+    result = read(rows[0], applied("c1"), rows[1])[-1]
+    assert result.payload["structured"]["files"] == [{"path": "/a/b.ts", "change": "update", "added": 1, "removed": 1}]
+
+
+def test_an_edit_that_a_script_computes_is_a_call_of_its_own() -> None:
+    """A patch that is not written out in the script is shown when the client has applied it."""
+    events = read(script("for (const p of ps) { tools.apply_patch(p); tools.a(p) }"), applied(), output())
+    assert [event.kind for event in events] == [ev.TOOL_CALL, ev.TOOL_CALL, ev.TOOL_RESULT, ev.TOOL_RESULT]
+    call, result = (event.payload for event in events[1:3])
+    assert (call["toolCallId"], call["name"], call["family"]) == ("exec-1", "apply_patch", "edit")
+    assert (call["description"], call["input"].count("\n+")) == ("/a/b.ts", 1)
+    assert (result["toolCallId"], result["text"]) == ("exec-1", "Success.")
+    assert result["structured"]["files"][0]["added"] == 1
+
+
+def test_a_patch_in_a_script_is_shown_once() -> None:
+    """A script that was shown as a patch gets the files of all its patches in its result."""
+    call, result = read(script(PATCH), applied(), applied("exec-2"), output())
+    assert call.payload["family"] == "edit"
+    assert len(result.payload["structured"]["files"]) == 2
+
+
+def test_a_patch_that_failed_is_a_failure() -> None:
+    """A patch that the client could not apply is an error with its message."""
+    result = read(script("tools.a(p)"), applied(success=False, stdout="", stderr="no match"))[-1]
+    assert (result.payload["isError"], result.payload["text"]) == (True, "no match")
+
+
+@examples(20, 2_000)
+@given(st.sampled_from(["exec_command", "apply_patch", "update_plan", "mcp__a__b"]), VALUES, VALUES)
+def test_no_script_or_patch_raises(name: str, value: Any, changes: Any) -> None:
+    """Whatever a script passes on, and whatever a patch is said to have changed, it is translated."""
+    text = f"tools.{name}({json.dumps(value)})"
+    events = read(script(text), applied(changes=changes), applied(changes={"a": changes}), output())
+    kinds = [event.kind for event in events]
+    assert (kinds[0], kinds[-1]) == (ev.TOOL_CALL, ev.TOOL_RESULT)
