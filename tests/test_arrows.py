@@ -51,6 +51,7 @@ LIBRARIES = {
     "click": {"cli"},
     "rich": {"cli"},
     "platformdirs": {"config"},
+    "re2": {"formats"},
     "socket": {"service"},
     "subprocess": {"service", "cli"},
     "random": set(),
