@@ -33,7 +33,7 @@ PASSWORDS: Final = ("pass", "pwd")
 # A key is a secret only after one of these.
 KEYS: Final = (
     "api app access account admin aes auth client consumer crypt deploy encryption hmac jwt license master private root"
-    " secret server service session shared signing storage subscription webhook"
+    " secret server service session shared signing storage subscription tls webhook"
 )
 # After these names, a random-looking value is a secret even if no word says so: `datadog = …`, `HEROKU_ID=…`.
 VENDORS: Final = (
@@ -85,7 +85,7 @@ _EXAMPLE: Final = re.compile(r"(?i)example|placeholder|your[_-]|xxxx|\*{4}|chang
 _CODE: Final = re.compile(r"\w\(|[${]\{|\{[\w.]*\}|^\$[A-Za-z_]|^%\w+%$|://|^(?:[.~]{0,2}/|[A-Z]:\\)[^/]{0,30}/")
 _WORD: Final = re.compile(r"[A-Za-z]{2,}[0-9]{0,3}|[A-Za-z]?[0-9]{0,4}")
 _TIME: Final = re.compile(r"[0-9TZ:.+-]+")
-_HEXADECIMAL: Final = re.compile(r"(?:0x)?[0-9a-fA-F-]{20,}")
+_HEXADECIMAL: Final = re.compile(r"(?:0x)?(?=[0-9:-]*[a-fA-F])[0-9a-fA-F:-]{16,}")
 STRONG: Final = "!@#$%^&*?~+"
 _MIXED: Final = re.compile(rf"(?=[^A-Za-z]*[A-Za-z])(?=[^0-9{STRONG}]*[0-9{STRONG}])")
 _IN_CODE: Final = frozenset(",)]}(")

@@ -57,7 +57,7 @@ class Token(NamedTuple):
         enough = min(self.least, 8) if all(map(_is_distinct, prefixes)) else self.least
         marker = f"{any_of(prefixes)}{self.alphabet}{{{enough}}}"
         return Rule(self.name, marker, f"(?:{starts}){self.alphabet}{length}", self.fact,
-                    tuple(prefixes), "=" in self.alphabet)  # fmt: skip
+                    tuple(prefixes), "/" in self.alphabet)  # fmt: skip
 
 
 def fresh(start: str) -> str:
@@ -185,7 +185,8 @@ TOKENS: Final = (
     Token("easypost-key", "EZAK EZTK", ALNUM, 54, "EasyPost: 54 letters and digits", exact=True),
     Token("shippo-token", "shippo_live_ shippo_test_", ANYHEX, 40, "Shippo: 40 hex"),
     # messages and offices
-    Token("slack-token", "xoxa- xoxb- xoxe- xoxp- xoxr- xoxs- xoxo- xapp-", DASHED, 15, "Slack: bot, user, app, …"),
+    Token("slack-token", "xoxb- xoxe- xoxp- xoxs- xoxo- xapp-", DASHED, 15, "Slack: bot, user, app, …"),
+    Token("slack-token", "xoxa- xoxr-", DASHED, 10, "Slack: older workspace tokens"),
     Token("slack-token", "xoxe.xoxb- xoxe.xoxp-", DASHED, 100, "Slack: configuration token"),
     Token("sendinblue-key", "xkeysib- xsmtpsib-", DASHED, 81, "Brevo: 64 hex - 16"),
     Token("mailgun-key", "key- pubkey-", HEX, 32, "Mailgun: 32 hex", exact=True),
