@@ -37,7 +37,7 @@ except ImportError:
     re2 = None
 
 _SHORTEST: Final = 7  # ://:x@y
-_MEMORY: Final = 64 << 20  # bytes; when they are full, the engine forgets its states and builds them again
+_MEMORY: Final = 16 << 20  # bytes; when they are full, the engine forgets its states and builds them again
 _SOME: Final = r"[^\s\"'`\\]"
 # What no word has: see `is_secret`.
 _RANDOM: Final = rf"(?:(?:{_SOME}*[A-Z]){{4}}|{_SOME}*[0-9\x80-\xff])"
