@@ -17,7 +17,9 @@ from click.testing import CliRunner
 
 from katod.agents import AGENTS
 from katod.cli import app
-from katod.formats import redact
+from katod.formats.redact_forms import FORMS
+from katod.formats.redact_names import FACTS
+from katod.formats.redact_rules import RULES
 from katod.log import EventLog
 
 ROOT: Final = Path(__file__).parents[1]
@@ -137,10 +139,10 @@ def transcript() -> str:
 def rules() -> str:
     """Return the table of redaction rules, one row for each name that a placeholder may contain."""
     facts: dict[str, list[str]] = {}
-    for rule in (redact.PEM, *redact.PREFIXED, *redact.IN_URLS, redact.HEADER, redact.ASSIGNED):
-        known = facts.setdefault(rule.name, [])
-        if rule.fact not in known:
-            known.append(rule.fact)
+    for name, fact in [*((rule.name, rule.fact) for rule in (*RULES, *FORMS)), *FACTS.items()]:
+        known = facts.setdefault(name, [])
+        if fact not in known:
+            known.append(fact)
     lines = ["| rule | what it finds |", "|---|---|"]
     return "\n".join(lines + [f"| `{name}` | {'; '.join(all_facts)} |" for name, all_facts in facts.items()]) + "\n"
 

@@ -52,6 +52,7 @@ LIBRARIES = {
     "click": {"cli"},
     "rich": {"cli"},
     "platformdirs": {"config"},
+    "re2": {"formats"},
     "socket": {"service"},
     "subprocess": {"service", "cli"},
     "random": set(),

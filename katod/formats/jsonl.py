@@ -6,7 +6,7 @@ import orjson
 
 from katod import events as ev
 from katod.events import Event, to_json
-from katod.formats.redact import redact_json
+from katod.formats.redact import may_contain_secret, redact_json
 from katod.metadata import SessionMetadata
 from katod.model import Mark, Options
 
@@ -30,14 +30,11 @@ class Jsonl:
     def event(self, event: Event, _metadata: SessionMetadata) -> str:
         """Return the event as one line."""
         row = to_json(event)
-        if self._redact:
+        line = _line(row)
+        if self._redact and may_contain_secret(line):
             row["payload"] = redact_json(row["payload"])
-        try:
-            return orjson.dumps(row).decode() + "\n"
-        except TypeError:
-            row["payload"] = {"rawType": event.kind, "raw": _TOO_DEEP}
-            row["kind"] = ev.PROVIDER_RAW
-            return orjson.dumps(row).decode() + "\n"
+            line = _line(row)
+        return line.decode() + "\n"
 
     def mark(self, _: Mark) -> str:
         """Return nothing: marks are not events."""
@@ -46,3 +43,12 @@ class Jsonl:
     def state(self) -> dict[str, Any]:
         """Return no state: none is needed."""
         return {}
+
+
+def _line(row: dict[str, Any]) -> bytes:
+    try:
+        return orjson.dumps(row)
+    except TypeError:
+        row["payload"] = {"rawType": row["kind"], "raw": _TOO_DEEP}
+        row["kind"] = ev.PROVIDER_RAW
+        return orjson.dumps(row)

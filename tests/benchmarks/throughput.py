@@ -62,10 +62,10 @@ def translate(source: Source) -> None:
         pass
 
 
-def render(format_name: str, source: Source) -> None:
+def render(format_name: str, source: Source, *, redact: bool = True) -> None:
     """Render the session with the default options."""
     stream = replay(source.identity.key, [Stretch(str(source.path), source.identity)], source.log)
-    for _ in render_all(stream, format_name, Options()):
+    for _ in render_all(stream, format_name, Options(redact=redact)):
         pass
 
 
@@ -75,6 +75,7 @@ STAGES: Final[dict[str, Callable[[Source], None]]] = {
     "translating": translate,
     "Markdown": partial(render, "markdown"),
     "JSONL": partial(render, "jsonl"),
+    "JSONL, unredacted": partial(render, "jsonl", redact=False),
 }
 _SCANNING: Final = Bar(1, least=True)
 _MARKDOWN: Final = Bar(0.25, least=True)

@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from katod.formats import redact as module
 from katod.formats.redact import redact, redact_json
+from katod.formats.redact_forms import FORMS
+from katod.formats.redact_rules import RULES
 from tests.looping import each
 
 LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
@@ -422,10 +423,89 @@ def test_lone_surrogates_do_no_harm():
     )
 
 
+FORMED = [
+    "mysql -u root -p{} shop",
+    "curl -u me:{} https://example.org",
+    "sshpass -p '{}' ssh host",
+    "docker login -u me -p {} host",
+    "machine h login me password {}\n",
+    "db.example.org:5432:shop:app:{}\n",
+    "Set-Cookie: session={}; Path=/",
+    "tool --password {} --force",
+    "ENV DB_PASSWORD {}\n",
+    "export DB_PASSWORD={}\n",
+    "<password>{}</password>",
+    "datadog_app: '{}'",
+    "Bearer {}",
+]
+
+
+@pytest.mark.fault("secrets")
+@each("place", FORMED)
+def test_passwords_in_commands_and_files(place):
+    """The options, files and headers in which passwords stand in a terminal are known; all else stays."""
+    done = redact(place.replace("{}", VALUE))
+    before, after = place.split("{}")
+    assert done.startswith(f"{before}[REDACTED:")
+    assert done.endswith(f"]{after}")
+    assert VALUE[-4:] not in done
+    assert redact(done) is done
+
+
+@each(
+    "text",
+    [
+        "--password hunter22",
+        "--password 'hunter2!'",
+        "PGPASSWORD=hunter22 psql -h db",
+        "db:\n  password: hunter22\n",
+        '{"password": "hunter2!"}',
+        "Uid=app;Pwd=hunter22;",
+        "mysql -phunter22 shop",
+    ],
+)
+def test_short_passwords_where_a_value_is_literal(text):
+    """Passwords of five characters and more are replaced where no variable of a program can be."""
+    assert "[REDACTED:" in redact(text)
+    assert "hunter2" not in redact(text)
+
+
+@pytest.mark.fault("secrets")
+@each(
+    "text",
+    [
+        "password = hunter22",
+        "connect(password=pw1234)",
+        "password == hunter22",
+        "password: user.name2,",
+        "--password $DB_PASSWORD1",
+        "--password-file secret1.txt",
+        "the --password option of psql15",
+        "mysql -u root -p shop15",
+        "docker run -u 1000:1000 nginx",
+        "docker run -p 8080:80 -u app:app nginx",
+        "date -u +%H:%M:%S2",
+        "name-by-user:file12",
+        "pass: 2.3.4-rc1",
+        '{"pass": "17s", "fail": "2s"}',
+        "PWD=/home/me2",
+        "fe80:5432:aaaa:bbbb:cc1",
+        "Cookie: theme=dark; lang=de; consent=accepted-all-of-them",
+        "linear-gradient(90deg, #a1b2c3d4 0%)",
+        "sentry: 7.120.3-beta.2",
+        "linear_issue: 550e8400-e29b-41d4-a716-446655440000",
+        "heroku_slug_commit=9035420aaf5bbd1a0e1b3c2d4e5f60718293a4b5",
+    ],
+)
+def test_commands_and_code_without_passwords_stay(text):
+    """Variables, options of other commands, versions, ids and hashes are not passwords."""
+    assert redact(text) is text
+
+
 # Pieces that rules start, end, stop or look at; in random combinations they try to expose each other.
 PIECES = [
     *(stays + secret for _, stays, secret in SAMPLES),
-    *(piece for place in NAMED for piece in place.split("{}")),
+    *(piece for place in (*NAMED, *FORMED) for piece in place.split("{}")),
     *"\n\"'`=:,;&.-_+/@()[]{}<>|$%*\\é",
     "\\n",
     *(
@@ -469,6 +549,27 @@ UNITS = [
         "-----BEGIN " + "A " * 20,
         "-----BEGIN " + "PRIVATE KEY-----\n-----END ",
     ),
+    *(
+        "mysql ",
+        "mysql -p",
+        "-u a:",
+        "Cookie: a=",
+        "cookie",
+        ":5432:a:b:",
+        "login a password ",
+        "<password>",
+        "<password ",
+    ),
+    *(
+        "--password ",
+        "ENV A_PASSWORD ",
+        "bearer ",
+        "pwd=1a",
+        "pass: ",
+        "datadog_api_key_token=",
+        "datadog_api ",
+        "dp.st.",
+    ),
     *("-----BEGIN " + "PRIVATE KEY-----" + ("a" * 39 + "!") * 4, "[REDACTED:", "é", "a", "_", "-", "{", "."),
 ]
 
@@ -485,9 +586,7 @@ def test_large_hostile_text(unit, size):
 
 def test_rules_are_described():
     """Each rule has a name for its placeholder, a marker, and a fact."""
-    rules = [module.PEM, *module.PREFIXED, *module.IN_URLS, module.HEADER, module.ASSIGNED]
-    assert all(rule.name.replace("-", "").isalnum() and rule.marker and rule.fact for rule in rules)
-    assert {name for name, _, _ in SAMPLES} >= {rule.name for rule in (module.PEM, *module.PREFIXED)}
+    assert all(rule.name.replace("-", "").isalnum() and rule.marker and rule.fact for rule in (*RULES, *FORMS))
 
 
 def test_json_without_secrets_is_the_same_object():

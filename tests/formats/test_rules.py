@@ -1,16 +1,18 @@
 """The table of redaction rules: for each, what is replaced, and a similar text that is not."""
 
+import re
 from pathlib import Path
 
 import pytest
 
-from katod.formats import redact as module
 from katod.formats.redact import redact
+from katod.formats.redact_forms import FORMS
+from katod.formats.redact_names import FACTS
+from katod.formats.redact_rules import RULES
 from tests.looping import each
 
+from .secrets import secrets
 from .test_redact import BASE32, HEX, SAMPLES, URLSAFE, body, pem
-
-RULES = (module.PEM, *module.PREFIXED, *module.IN_URLS, module.HEADER, module.ASSIGNED)
 
 # rule, a text that it matches, a text that it does not; assembled from parts, so that no scanner reports them.
 TABLE = [
@@ -68,18 +70,17 @@ def test_a_rule_meets_what_it_names_and_nothing_like_it(name, goes, stays):
     assert redact(f"see {stays} there") == f"see {stays} there"
 
 
-def test_every_rule_stands_in_the_table():
-    """Every rule has its two examples in the table."""
-    assert {name for name, _, _ in TABLE} == {rule.name for rule in RULES} == {*dict.fromkeys(n for n, _, _ in SAMPLES)} | {
-        "url-password", "authorization", "secret",
-    }  # fmt: skip
-    for rule in (module.PEM, *module.PREFIXED, *module.IN_URLS):
-        examples = [goes for name, goes, _ in TABLE if name == rule.name]
-        examples += [f"{stays}{secret}" for name, stays, secret in SAMPLES if name == rule.name]
-        assert any(rule.pattern.search(example) for example in examples), rule
+def test_every_rule_has_an_example():
+    """Every rule matches an example: in this table, or among the generated secrets."""
+    examples = [goes for _, goes, _ in TABLE] + [f"{stays}{secret}" for _, stays, secret in SAMPLES]
+    examples += {sample.kind: sample.text for sample in secrets()}.values()
+    for rule in (*RULES, *FORMS):
+        pattern = re.compile(rule.pattern, re.ASCII | re.MULTILINE)
+        assert any(pattern.search(example) for example in examples), rule
 
 
 def test_the_documents_name_every_rule():
     """Every rule that may appear in a placeholder is in the README."""
     readme = (Path(__file__).parents[2] / "katod/formats/README.md").read_text()
-    assert [rule.name for rule in RULES if f"`{rule.name}`" not in readme] == []
+    names = [*(rule.name for rule in (*RULES, *FORMS)), *FACTS]
+    assert [name for name in names if f"`{name}`" not in readme] == []

@@ -77,7 +77,7 @@ def test_a_view_in_place_of_a_table_is_not_run(store: OpenCode, table: str) -> N
     columns = [row[1] for row in store.database.execute(f"PRAGMA table_info({table})")]
     values = ", ".join(f"'x' || i AS {name}" for name in columns)
     store.run(f"ALTER TABLE {table} RENAME TO {table}_", f"CREATE VIEW {table} AS {ENDLESS} SELECT {values} FROM n")
-    with pytest.raises(SourceError, match="are views|no table of sessions"):
+    with pytest.raises(SourceError, match=r"are views|no table of sessions"):
         dict(sessions_in(str(store.path)))
 
 

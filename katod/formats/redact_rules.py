@@ -1,0 +1,298 @@
+"""The kinds of secrets that have a shape of their own. Data only.
+
+The facts are public: the vendors' documentation, tokens that they publish as examples, and the rule sets of secret
+scanners. To add a kind that starts with a prefix, add a row to `TOKENS`.
+"""
+
+import re
+from collections.abc import Iterable
+from typing import Final, NamedTuple
+
+ALNUM: Final = "[A-Za-z0-9]"
+WORD: Final = r"[A-Za-z0-9_]"
+URLSAFE: Final = r"[A-Za-z0-9_-]"
+DASHED: Final = "[A-Za-z0-9-]"
+BASE64: Final = "[A-Za-z0-9+/=]"
+PADDED: Final = "[A-Za-z0-9_=-]"
+DOTTED: Final = "[A-Za-z0-9_=.-]"
+HEX: Final = "[a-f0-9]"
+ANYHEX: Final = "[A-Fa-f0-9]"
+LOWER: Final = "[a-z0-9]"
+UPPER: Final = "[A-Z0-9]"
+GROUPS: Final = "[a-f0-9-]"  # a UUID
+
+
+class Rule(NamedTuple):
+    """A kind of secret; group 1 of the pattern, if there is one, is kept.
+
+    `marker` matches somewhere in every match. It has no assertions, so that any engine can search for it. One of the
+    `needles` is in every match, if any are given. `broken` if a match may contain no long run of letters and digits.
+    """
+
+    name: str
+    marker: str
+    pattern: str
+    fact: str
+    needles: tuple[str, ...] = ()
+    broken: bool = False
+
+
+class Token(NamedTuple):
+    """A kind of secret that starts with a prefix: `least` characters or more after it, or exactly so many."""
+
+    name: str
+    prefixes: str
+    alphabet: str
+    least: int
+    fact: str
+    exact: bool = False
+
+    def rule(self) -> Rule:
+        """Return the rule. A prefix that may be part of a word counts only at the beginning of a word."""
+        prefixes = self.prefixes.split()
+        starts = "|".join(re.escape(start) if _is_distinct(start) else fresh(re.escape(start)) for start in prefixes)
+        length = f"{{{self.least}}}(?!{ALNUM})" if self.exact else f"{{{self.least},}}"
+        if self.alphabet == DOTTED:  # a last dot ends the sentence
+            length = f"{{{self.least - 1},}}{PADDED}"
+        enough = min(self.least, 8) if all(map(_is_distinct, prefixes)) else self.least
+        marker = f"{any_of(prefixes)}{self.alphabet}{{{enough}}}"
+        return Rule(self.name, marker, f"(?:{starts}){self.alphabet}{length}", self.fact,
+                    tuple(prefixes), "/" in self.alphabet)  # fmt: skip
+
+
+def fresh(start: str) -> str:
+    r"""Match the start outside a word, or directly after a JSON string's `\n`, `\r`, `\t` or a colour code."""
+    return rf"{start}(?:(?<![\w+/-]{start})|(?<=\\[nrt]{start})|(?<=[0-9;\[][mK]{start}))"
+
+
+def any_of(words: Iterable[str]) -> str:
+    """Return a pattern of any of these words that takes a few steps only: a tree of their characters.
+
+    Of two words of which one begins with the other, the longer one matches.
+    """
+    tree: dict[str, list[str]] = {}
+    for word in words:
+        tree.setdefault(word[:1], []).append(word[1:])
+    end = "|" if tree.pop("", None) else ""
+    found = "|".join(re.escape(first) + any_of(rest) for first, rest in tree.items())
+    return f"(?:{found}{end})" if found else ""
+
+
+def _is_distinct(prefix: str) -> bool:
+    return len(prefix) >= 4 and prefix[-1] in "-_."
+
+
+# Longer prefixes come first: `sk-ant-` before `sk-`.
+TOKENS: Final = (
+    # models
+    Token("anthropic-key", "sk-ant-", URLSAFE, 16, "Anthropic: sk-ant-api03-, -admin01-, -oat01-"),
+    Token("openrouter-key", "sk-or-v1- sk-or-", ALNUM, 20, "OpenRouter: sk-or-v1- and 64 hex"),
+    Token("openai-key", "sk-proj- sk-svcacct- sk-admin-", URLSAFE, 16, "OpenAI: project, service, admin"),
+    Token("langfuse-key", "sk-lf-", GROUPS, 36, "Langfuse: a UUID"),
+    Token("helicone-key", "sk-helicone-", URLSAFE, 20, "Helicone"),
+    Token("huggingface-token", "hf_ api_org_", ALNUM, 30, "Hugging Face: 34 letters and digits"),
+    Token("groq-key", "gsk_", ALNUM, 40, "Groq: 52 letters and digits"),
+    Token("xai-key", "xai-", ALNUM, 60, "xAI: 80 letters and digits"),
+    Token("perplexity-key", "pplx-", ALNUM, 40, "Perplexity: 48 letters and digits"),
+    Token("replicate-token", "r8_", ALNUM, 37, "Replicate: 37 letters and digits"),
+    Token("tavily-key", "tvly-", URLSAFE, 24, "Tavily: 32 letters and digits, or dev- or prod- and those"),
+    Token("langsmith-key", "lsv2_pt_ lsv2_sk_ ls__", WORD, 32, "LangSmith: 32 hex _ 10 hex"),
+    Token("nvidia-key", "nvapi-", URLSAFE, 60, "NVIDIA: 64 characters"),
+    Token("pinecone-key", "pcsk_", WORD, 40, "Pinecone: about 70 characters"),
+    Token("elevenlabs-key", "sk_", HEX, 48, "ElevenLabs: 48 hex", exact=True),
+    Token("cerebras-key", "csk-", ALNUM, 40, "Cerebras: 48 letters and digits"),
+    Token("fireworks-key", "fw_", ALNUM, 20, "Fireworks: 22 to 24 letters and digits"),
+    Token("together-key", "tgp_v1_", URLSAFE, 40, "Together: 43 characters"),
+    Token("firecrawl-key", "fc-", HEX, 32, "Firecrawl: 32 hex", exact=True),
+    Token("jina-key", "jina_", URLSAFE, 40, "Jina: 60 characters"),
+    Token("voyage-key", "pa-", URLSAFE, 43, "Voyage: 43 characters", exact=True),
+    Token("e2b-key", "e2b_", HEX, 40, "E2B: 40 hex"),
+    Token("runpod-key", "rpa_", ALNUM, 40, "RunPod"),
+    Token("wandb-key", "wandb_v1_", WORD, 40, "Weights & Biases"),
+    # forges, packages, builds
+    Token("github-token", "ghp_ gho_ ghu_ ghs_ ghr_", WORD, 36, "GitHub: personal, OAuth, app"),
+    Token("github-token", "github_pat_", WORD, 22, "GitHub: fine-grained, 22 _ 59"),
+    Token("gitlab-token", "glpat- gldt- glrt- glft- glffct- glsoat-", DOTTED, 20, "GitLab: personal, deploy, runner"),
+    Token("gitlab-token", "glimt- glptt- glagent- gloas- GR1348941", URLSAFE, 20, "GitLab: mail, trigger, agent"),
+    Token("gitlab-token", "glcbt-", URLSAFE, 22, "GitLab: job token, 1 to 5 _ 20"),
+    Token("gitlab-session", "_gitlab_session=", LOWER, 32, "GitLab: session cookie"),
+    Token("bitbucket-token", "ATBB ATCTT3", PADDED, 32, "Bitbucket: app password, repository access token"),
+    Token("npm-token", "npm_", ALNUM, 36, "npm: 30 random characters and a checksum of 6"),
+    Token("pypi-token", "pypi-", URLSAFE, 50, "PyPI: a macaroon, AgEIcHlwaS5vcmc…"),
+    Token("rubygems-key", "rubygems_", HEX, 48, "RubyGems: 48 hex"),
+    Token("crates-token", "cio", ALNUM, 32, "crates.io: 32 letters and digits", exact=True),
+    Token("nuget-key", "oy2", LOWER, 43, "NuGet: 43 letters and digits", exact=True),
+    Token("clojars-token", "CLOJARS_ clojars_", ALNUM, 60, "Clojars: 60 letters and digits"),
+    Token("docker-token", "dckr_pat_ dckr_oat_", URLSAFE, 20, "Docker Hub: 27 or 32 characters"),
+    Token("artifactory-key", "AKCp", ALNUM, 69, "Artifactory: API key, 69 letters and digits"),
+    Token("artifactory-key", "cmVmd", ALNUM, 59, "Artifactory: reference token, 59 letters and digits"),
+    Token("circleci-token", "CCIPAT_ CCIPRJ_", WORD, 40, "CircleCI: personal, project"),
+    Token("buildkite-token", "bkua_ bkct_ bkt_", ALNUM, 32, "Buildkite: 40 hex"),
+    Token("harness-token", "pat. sat.", DOTTED, 68, "Harness: 22 . 24 . 20"),
+    Token("octopus-key", "API-", UPPER, 26, "Octopus Deploy: 26 capitals and digits", exact=True),
+    Token("sonar-token", "squ_ sqp_ sqa_", LOWER, 40, "SonarQube: 40 hex"),
+    Token("sourcegraph-token", "sgp_", WORD, 40, "Sourcegraph: 40 hex, or an instance id _ 40 hex"),
+    Token("codecov-token", "codecov_", URLSAFE, 32, "Codecov"),
+    Token("snyk-token", "snyk_uat. snyk_sat.", DOTTED, 40, "Snyk: user and service tokens"),
+    Token("postman-key", "PMAK-", URLSAFE, 59, "Postman: 24 hex - 34 hex"),
+    Token("readme-key", "rdme_", LOWER, 70, "ReadMe: 70 letters and digits"),
+    # clouds and hosts
+    Token("aws-key-id", "AKIA ASIA ABIA ACCA", UPPER, 16, "AWS: long-term and temporary key ids", exact=True),
+    Token("aws-bedrock-key", "ABSK", BASE64, 109, "AWS Bedrock: long-lived key"),
+    Token("aws-bedrock-key", "bedrock-api-key-", BASE64, 28, "AWS Bedrock: short-lived key"),
+    Token("google-api-key", "AIza", URLSAFE, 35, "Google: 39 characters in all", exact=True),
+    Token("google-api-key", "AQ.", URLSAFE, 40, "Google: Gemini, about 50 characters"),
+    Token("google-oauth", "ya29.", DOTTED, 20, "Google: OAuth access token"),
+    Token("google-oauth", "GOCSPX-", URLSAFE, 24, "Google: OAuth client secret, 28 characters"),
+    Token("alibaba-key-id", "LTAI", ALNUM, 20, "Alibaba Cloud: 20 letters and digits", exact=True),
+    Token("tencent-key-id", "AKID", ALNUM, 32, "Tencent Cloud: 32 letters and digits", exact=True),
+    Token("yandex-key", "AQVN", URLSAFE, 35, "Yandex Cloud: API key"),
+    Token("digitalocean-token", "dop_v1_ doo_v1_ dor_v1_", HEX, 40, "DigitalOcean: 64 hex"),
+    Token("heroku-key", "HRKU-", URLSAFE, 36, "Heroku: AA and 58, or a UUID"),
+    Token("vercel-token", "vcp_ vci_ vca_ vcr_ vck_", ALNUM, 24, "Vercel: personal, integration, app, AI gateway"),
+    Token("netlify-token", "nfp_ nfc_ nfo_ nfu_", ALNUM, 36, "Netlify: 36 letters and digits"),
+    Token("fly-token", "fo1_", URLSAFE, 43, "Fly.io: 43 characters"),
+    Token("fly-token", "fm1a_ fm1r_ fm2_", BASE64, 100, "Fly.io: macaroon"),
+    Token("render-key", "rnd_", ALNUM, 28, "Render: 32 letters and digits"),
+    Token("neon-key", "napi_", LOWER, 60, "Neon: 64 letters and digits"),
+    Token("scalingo-token", "tk-us-", URLSAFE, 48, "Scalingo: 48 characters"),
+    Token("pulumi-token", "pul-", HEX, 40, "Pulumi: 40 hex", exact=True),
+    Token("doppler-token", "dp.pt. dp.ct. dp.sa. dp.scim. dp.audit.", ALNUM, 40, "Doppler: 40 to 44 characters"),
+    Token("doppler-token", "dp.st.", DOTTED, 40, "Doppler: service token, its environment . 40"),
+    Token("vault-token", "hvs. hvb. hvr.", URLSAFE, 24, "HashiCorp Vault: service and batch tokens"),
+    Token("tailscale-key", "tskey-", URLSAFE, 16, "Tailscale: auth, API and OAuth keys"),
+    Token("infracost-key", "ico-", ALNUM, 32, "Infracost: 32 letters and digits", exact=True),
+    Token("prefect-key", "pnu_ pnb_", ALNUM, 36, "Prefect: 36 letters and digits"),
+    Token("1password-token", "ops_eyJ", BASE64, 100, "1Password: service account"),
+    Token("clickhouse-key", "4b1d", ALNUM, 38, "ClickHouse Cloud: 38 letters and digits", exact=True),
+    Token("databricks-token", "dapi", HEX, 32, "Databricks: 32 hex", exact=True),
+    Token("planetscale-token", "pscale_tkn_ pscale_oauth_ pscale_pw_", DOTTED, 32, "PlanetScale: 32 to 64 characters"),
+    Token("supabase-token", "sbp_", ALNUM, 20, "Supabase: personal access token"),
+    Token("supabase-token", "sb_secret_", URLSAFE, 20, "Supabase: secret key"),
+    Token("cloudflare-token", "cfut_ cfat_ cfk_", URLSAFE, 32, "Cloudflare: user, account and global keys"),
+    Token("cloudflare-token", "v1.0-", GROUPS, 171, "Cloudflare: origin CA key, 24 hex - 146 hex"),
+    Token("openshift-token", "sha256~", URLSAFE, 43, "OpenShift: 43 characters", exact=True),
+    Token("defined-networking-key", "dnkey-", PADDED, 79, "Defined Networking: 26 - 52 characters"),
+    # money and shops
+    Token("stripe-key", "sk_live_ rk_live_ sk_test_ rk_test_ sk_prod_ rk_prod_", ALNUM, 10, "Stripe: secret keys"),
+    Token("stripe-key", "whsec_", BASE64, 20, "Stripe: webhook signing secret"),
+    Token("shopify-token", "shpat_ shpca_ shppa_ shpss_ shpua_", ANYHEX, 32, "Shopify: 32 hex"),
+    Token("square-token", "EAAA", URLSAFE, 22, "Square: access token, 60 characters"),
+    Token("square-token", "sq0atp- sq0csp-", URLSAFE, 22, "Square: 22 or 43 characters"),
+    Token("flutterwave-key", "FLWSECK_TEST- FLWPUBK_TEST- FLWSECK-", ALNUM, 12, "Flutterwave: 12 or 32 characters"),
+    Token("plaid-token", "access-sandbox- access-development- access-production-", GROUPS, 36, "Plaid: a UUID"),
+    Token("duffel-token", "duffel_test_ duffel_live_", PADDED, 43, "Duffel: 43 characters"),
+    Token("easypost-key", "EZAK EZTK", ALNUM, 54, "EasyPost: 54 letters and digits", exact=True),
+    Token("shippo-token", "shippo_live_ shippo_test_", ANYHEX, 40, "Shippo: 40 hex"),
+    # messages and offices
+    Token("slack-token", "xoxb- xoxe- xoxp- xoxs- xoxo- xapp-", DASHED, 15, "Slack: bot, user, app, …"),
+    Token("slack-token", "xoxa- xoxr-", DASHED, 10, "Slack: older workspace tokens"),
+    Token("slack-token", "xoxe.xoxb- xoxe.xoxp-", DASHED, 100, "Slack: configuration token"),
+    Token("sendinblue-key", "xkeysib- xsmtpsib-", DASHED, 81, "Brevo: 64 hex - 16"),
+    Token("mailgun-key", "key- pubkey-", HEX, 32, "Mailgun: 32 hex", exact=True),
+    Token("twilio-key", "SK", ANYHEX, 32, "Twilio: 32 hex", exact=True),
+    Token("hubspot-token", "pat-na1- pat-na2- pat-eu1- pat-ap1-", "[A-Fa-f0-9-]", 36, "HubSpot: a UUID"),
+    Token("intercom-token", "dG9rO", BASE64, 55, "Intercom: base64 of tok:"),
+    Token("notion-token", "ntn_", ALNUM, 43, "Notion: 46 letters and digits"),
+    Token("notion-token", "secret_", ALNUM, 43, "Notion: 43 letters and digits", exact=True),
+    Token("linear-key", "lin_api_ lin_oauth_", ALNUM, 32, "Linear: 40 letters and digits"),
+    Token("atlassian-token", "ATATT3", PADDED, 100, "Atlassian: 186 characters and more"),
+    Token("contentful-token", "CFPAT-", URLSAFE, 43, "Contentful: 43 characters"),
+    Token("typeform-token", "tfp_", DOTTED, 44, "Typeform: 44 to 59 characters"),
+    Token("figma-token", "figd_ figu_", URLSAFE, 32, "Figma: 40 characters"),
+    Token("frameio-token", "fio-u-", PADDED, 64, "Frame.io: 64 characters"),
+    Token("adobe-secret", "p8e-", ALNUM, 32, "Adobe: client secret, 32 letters and digits"),
+    Token("dropbox-token", "sl.u. sl.", PADDED, 100, "Dropbox: short-lived, 135 characters and more"),
+    Token("facebook-token", "EAAM EAAC EAAB EAAG", ALNUM, 80, "Facebook: page and user tokens"),
+    Token("intra42-secret", "s-s4t2ud- s-s4t2af-", HEX, 64, "42: 64 hex"),
+    Token("settlemint-token", "sm_aat_ sm_pat_ sm_sat_", ALNUM, 16, "SettleMint: 16 letters and digits"),
+    # observability and features
+    Token("grafana-token", "glc_", BASE64, 32, "Grafana Cloud"),
+    Token("grafana-token", "glsa_", WORD, 41, "Grafana: service account, 32 _ 8 hex"),
+    Token("newrelic-key", "NRAK- NRII- NRRA- NRJS-", URLSAFE, 19, "New Relic: user, insert, REST, browser"),
+    Token("sentry-token", "sntrys_", "[A-Za-z0-9+/=_]", 40, "Sentry: organisation"),
+    Token("sentry-token", "sntryu_", HEX, 64, "Sentry: user, 64 hex"),
+    Token("dynatrace-token", "dt0c01. dt0s01. dt0s02. dt0s16.", "[A-Za-z0-9.]", 80, "Dynatrace: 24 . 64"),
+    Token("posthog-key", "phx_", WORD, 40, "PostHog: personal key, 43 characters"),
+    Token("launchdarkly-key", "sdk- api-", GROUPS, 36, "LaunchDarkly: a UUID", exact=True),
+    Token("age-key", "AGE-SECRET-KEY-1", UPPER, 50, "age: 58 characters"),
+    Token("jwt", "ZXlK", "[A-Za-z0-9+/=_-]", 60, "JSON Web Token in base64"),
+    # last, because it would match the beginning of others
+    Token("openai-key", "sk-", ALNUM, 20, "OpenAI and compatible: sk- and 20 to 50 letters and digits"),
+)
+
+_DISCORD_ID: Final = "|".join(rf"(?<=[MNO][\w-]{{{length}}}\.)" for length in range(22, 28))
+
+# Kinds of several parts.
+SHAPES: Final = (
+    Rule("1password-key", "A3-[A-Z0-9]{6}-", fresh("A3-") + r"[A-Z0-9]{6}-(?:[A-Z0-9]{11}|[A-Z0-9]{6}-[A-Z0-9]{5})"
+         r"(?:-[A-Z0-9]{5}){3}(?!\w)", "1Password: secret key, A3- and 31 or 32 capitals and digits", ("A3-",)),
+    Rule("airtable-token", r"pat[A-Za-z0-9]{14}\.[a-f0-9]{12}", fresh("pat") + r"[A-Za-z0-9]{14}\.[a-f0-9]{64}",
+         "Airtable: 14 . 64 hex", ("pat",)),
+    Rule("authress-key", r"\.acc[_-][A-Za-z0-9-]{10}", r"\b(?:sc|ext|scauth|authress)_[A-Za-z0-9]{5,30}"
+         r"\.[A-Za-z0-9]{4,6}\.acc[_-][A-Za-z0-9-]{10,32}\.[A-Za-z0-9+/_=-]{30,}",
+         "Authress: service client", (".acc",), broken=True),
+    Rule("azure-secret", r"[0-9]Q~[\w~.-]{12}", r"(?<![\w~.-])[\w~.]{3}[0-9]Q~[\w~.-]{31,34}(?![\w~-])",
+         "Azure AD: 3 characters, digit, Q~ and 31 to 34", ("Q~",), broken=True),
+    Rule("terraform-token", r"\.atlasv1\.", r"(?<!\w)[A-Za-z0-9]{14}\.atlasv1\.[\w=-]{60,}",
+         "Terraform Cloud: 14 .atlasv1. 60 to 70", (".atlasv1.",), broken=True),
+    Rule("maxmind-key", "[A-Za-z0-9]_mmk", r"(?<![A-Za-z0-9])[A-Za-z0-9]{6}_[A-Za-z0-9]{29}_mmk(?!\w)",
+         "MaxMind: 6 _ 29 _mmk", ("_mmk",)),
+    Rule("mailchimp-key", "[a-f0-9]{12}-us[0-9]", r"(?<!\w)[a-f0-9]{32}-us[0-9]{1,2}(?!\w)",
+         "Mailchimp: 32 hex and a data centre", ("-us",)),
+    Rule("resend-key", "re_[A-Za-z0-9]{8}_[A-Za-z0-9]{20}", fresh("re_") + "[A-Za-z0-9]{8}_[A-Za-z0-9]{20,}",
+         "Resend: 8 _ 24 letters and digits", ("re_",)),
+    Rule("mapbox-token", r"[ps]k\.[A-Za-z0-9]{12}",
+         rf"(?:{fresh('pk[.]')}|{fresh('sk[.]')})[A-Za-z0-9]{{60,}}\.[\w-]{{20,}}", "Mapbox: 60 . 22", ("k.",)),
+    Rule("yandex-token", r"t1\.[\w=-]{12}", fresh("t1[.]") + r"[\w-]{12,200}={0,2}\.[\w-]{86}={0,2}",
+         "Yandex Cloud: IAM token", ("t1.",), broken=True),
+    Rule("vault-token", r"s\.[A-Za-z0-9]{24}",
+         fresh("s[.]") + r"(?=[A-Za-z0-9]{0,22}[0-9][A-Za-z]{0,22}[0-9])[A-Za-z0-9]{24}(?![\w(.])",
+         "HashiCorp Vault: older service token, s. and 24", ("s.",)),
+    Rule("facebook-token", r"[0-9]{15}[|%][\w-]{12}", r"(?<!\w)[0-9]{15,16}[|%][\w-]{27,40}(?![\w-])",
+         "Facebook: the app's id and its token", ("|", "%")),
+    Rule("sendgrid-key", r"SG\.[\w-]{12}", r"SG\.[\w-]{20,40}\.[\w-]{30,}", "SendGrid: 22 . 43 characters", ("SG.",)),
+    Rule("telegram-token", r"[0-9]:AA[\w-]{12}", r"(:)AA(?<=[0-9]{8}:AA)[\w-]{32,}",
+         "Telegram: the bot's id, :AA and 33", (":AA",)),
+    Rule("grafana-token", "eyJrIjoi[A-Za-z0-9]{12}", fresh("eyJrIjoi") + "[A-Za-z0-9]{50,}={0,3}",
+         "Grafana: older API key", ("eyJrIjoi",)),
+    Rule("jwt", r"eyJ[\w-]{17}", fresh("eyJ") + r"[\w-]{17,}+\.[\w-]{10,}+(?:\.[\w-]{4,}+){1,3}",
+         'JSON Web Token: eyJ is the base64 of {"', ("eyJ",)),
+    Rule("discord-token", r"\.[\w-]{6}\.[\w-]{27}",
+         rf"(\.)(?![a-z_]{{6}})(?=[\w-]{{6}}\.[\w-]{{27}})(?:{_DISCORD_ID})[\w-]{{6}}\.[\w-]{{27,}}",
+         "Discord: the bot's id in base64 . time . 27 or 38 characters"),
+)  # fmt: skip
+
+# Kinds that are recognised by a URL around them.
+_URL: Final = (
+    r"(://[^\s/:@\[\"'`<>\\]*+:)(?!\[REDACTED:|\{|\$[A-Za-z_{(]|%[sd(]|(?:\*{1,64}|x{1,64}|\.{3})@)"
+    r"[^\s/?#\"'`<>\\]+(?=@[\w\[{$%.-])"
+)
+IN_URLS: Final = (
+    Rule("slack-webhook", r"hooks\.slack\.com/\w+/", r"(hooks\.slack\.com/\w+/)[\w/+-]{20,}",
+         "Slack: incoming webhook URL", ("hooks.slack.com",), broken=True),
+    Rule("teams-webhook", r"webhook\.office\.com/", r"(webhook\.office\.com/webhookb2/)[\w@/-]{60,}",
+         "Microsoft Teams: incoming webhook URL", ("webhook.office.com",), broken=True),
+    Rule("discord-webhook", "/api/webhooks/[0-9]", r"(/api/webhooks/[0-9]{10,24}/)[\w-]{30,}", "Discord: webhook URL",
+         ("/api/webhooks/",), broken=True),
+    Rule("url-password", r"://[^\s/:@\[\"'`<>\\]*:[^\s/?#\"'`<>\\]+@", _URL,
+         "user:password@host; only the password is replaced", ("://",), broken=True),
+)  # fmt: skip
+
+# A block may contain anything, so it is matched first.
+PEM: Final = Rule(
+    "private-key",
+    "PRIVATE KEY(?: BLOCK)?-----",
+    r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
+    # then a line of base64, or enough of it after headers: a mere mention of the first line is not a block
+    r"(?=(?:[ \t\r]{0,8}(?:\n|\\{1,8}[nr])){1,4}[^A-Za-z\n]{0,12}[A-Za-z0-9+/=]++(?:[\r\n\"'`\\]|\Z)"
+    r"|(?:[^\[]|\[(?!REDACTED:)){0,160}?[A-Za-z0-9+/]{40})"
+    r"[\s\S]*?(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|\Z)",
+    "PEM block, whole or cut off, with real or escaped line ends",
+    ("PRIVATE KEY",),
+    broken=True,
+)
+
+# In the order in which they are applied. The last token would match the beginning of others; a shape may contain what
+# looks like a token; a webhook contains a password of a URL.
+RULES: Final = (PEM, *(token.rule() for token in TOKENS[:-1]), *SHAPES, TOKENS[-1].rule(), *IN_URLS)
