@@ -89,8 +89,8 @@ class OutputNaming:
     def is_abandoned(self, row: OutputRow) -> bool:
         """Return whether an output is in a directory that no longer exists, and that the settings no longer name."""
         directory = self.policy.output_directory
-        if row.root == directory or row.root.is_dir():
-            return False
+        if not row.ino or row.root == directory or row.root.is_dir():
+            return False  # one that was not created yet is only waiting
         place, known = Place(row.root, row.parts), Known(row.dev, row.ino, row.committed, row.tail)
         return find_moved(place, known, row.intent or b"", [Place(directory, ())]) is None
 
