@@ -65,7 +65,13 @@ def teller(request: pytest.FixtureRequest) -> type[Maker]:
     return maker
 
 
-@pytest.fixture(scope="module", params=[say_at_once, say_one_by_one], ids=["at once", "restarted after each"])
+_WAYS = [
+    pytest.param(say_at_once, id="at once"),
+    pytest.param(say_one_by_one, id="restarted after each", marks=pytest.mark.slow),
+]
+
+
+@pytest.fixture(scope="module", params=_WAYS)
 def told(request: pytest.FixtureRequest, teller: type[Maker], tmp_path_factory: pytest.TempPathFactory) -> Told:
     """Return the conversation, recorded and exported once for all tests that read it."""
     with pytest.MonkeyPatch.context() as patch:

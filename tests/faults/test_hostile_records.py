@@ -7,7 +7,8 @@ import orjson
 import pytest
 
 from katod.record.sample import NOT_UNDERSTOOD
-from tests.support.records import MAKERS, Maker, OpenCode, OpenCode2, calls, result, says, user
+from tests.examples import mostly
+from tests.support.records import MAKERS, OF_EACH_NATURE, Maker, OpenCode, OpenCode2, calls, result, says, user
 
 pytestmark = pytest.mark.fault("hostile record")
 
@@ -118,7 +119,7 @@ def changed(record, place, *value):
     return found
 
 
-@pytest.mark.parametrize("make", LINES, ids=lambda make: make.__name__)
+@pytest.mark.parametrize("make", mostly(OF_EACH_NATURE, LINES), ids=lambda make: make.__name__)
 def test_a_broken_line_costs_one_record(world, make):
     """Each line that is not a record is kept whole as one raw event, and the messages around it are read."""
     scene = Scene(world, make)
@@ -149,7 +150,7 @@ def test_what_is_no_character_costs_nothing(world, make):
 
 
 @pytest.mark.parametrize("values", [SMALL, pytest.param(VALUES, marks=pytest.mark.slow)], ids=["small", "all"])
-@pytest.mark.parametrize("make", LINES, ids=lambda make: make.__name__)
+@pytest.mark.parametrize("make", mostly(OF_EACH_NATURE, LINES), ids=lambda make: make.__name__)
 def test_a_hostile_value_costs_its_record_at_most(world, make, values):
     """Deep nesting, numbers, surrogates: wherever such a value appears, it affects only its own record."""
     scene = Scene(world, make)

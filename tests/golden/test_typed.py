@@ -41,6 +41,7 @@ INJECTED: Final = re.compile(
     r"\s*(?:<(?:environment_context|user_instructions|turn_aborted|skill|recommended_plugins|codex_delegation)>"
     r"|# AGENTS.md instructions|The following is the Codex agent history)"
 )
+PASTED: Final = re.compile(r'<pasted_content id="(\w+)">(?:(?!<pasted_content).)*</pasted_content id="\1">', re.DOTALL)
 REQUEST: Final = "## My request for Codex:"
 PERSONS: Final = ("typed", "queued", "suggestion_accepted", "sdk")
 NOT_PERSONS: Final = ("isMeta", "isCompactSummary", "isSidechain", "isVisibleInTranscriptOnly", "planContent")
@@ -151,11 +152,11 @@ def _strings(value: Any, path: Path = ()) -> Iterator[Path]:
 
 
 def _chosen(kind: str, record: dict[str, Any], tried: Counter[tuple[str, str, bool]]) -> Iterator[Path]:
-    """Yield the strings to try: all with `-m slow`, by default each field of a record kind at most twice a fixture."""
+    """Yield the strings to try: all with `-m slow`, by default each field of a record kind once a fixture."""
     for path in _strings(record):
         field = kind, _shown(path), bool(INJECTED.match(_at(record, path)))
         tried[field] += 1
-        if tried[field] <= number(2, sys.maxsize):
+        if tried[field] <= number(1, sys.maxsize):
             yield path
 
 
@@ -200,7 +201,9 @@ def _deep(value: Any, path: tuple[str, ...]) -> Any:
 
 
 def _is_typed(case: Case, record: dict[str, Any], path: Path, meta: dict[str, Any]) -> bool:
-    text = _at(record, path)
+    text = PASTED.sub("", _at(record, path))
+    if EVIL not in text:
+        return False
     if case.agent == "codex":
         return _codex_typed(record, text, meta)
     if case.paths[0].name.startswith("agent-") or any(record.get(flag) for flag in NOT_PERSONS):
