@@ -1,5 +1,6 @@
 """`katod verify`: does each output still contain what the sources say?"""
 
+from collections import Counter
 from typing import NamedTuple
 
 import click
@@ -18,9 +19,11 @@ _WIDTH = 80
 
 
 class Verdict(NamedTuple):
-    """The result for one recording: whether everything is there, one line about it, and what is missing."""
+    """The result for one recording: whether everything is there (None if that cannot be told), one line about it, and
+    what is missing.
+    """
 
-    good: bool
+    good: bool | None
     text: str
     missing: Missing | None = None
 
@@ -29,22 +32,26 @@ class Verdict(NamedTuple):
 @click.argument("recording", type=int, required=False)
 @click.option("--append-missing", is_flag=True, help="Append what is missing to the transcript, after asking.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--strict", is_flag=True, help="Fail for transcripts that cannot be checked any more, too.")
 @click.pass_obj
-def verify(context: Context, recording: int | None, append_missing: bool, yes: bool) -> None:
+def verify(context: Context, recording: int | None, append_missing: bool, yes: bool, strict: bool) -> None:
     """Check transcripts against the agents' session files.
 
     Renders each recording again and compares it with the file. Text that you added is ignored. Exits with 1 if
     anything is missing or changed. `--append-missing` is for a transcript over which an editor saved an older copy.
     """
-    failed = 0
-    rows = _rows(context, recording)
+    rows, results = _rows(context, recording), Counter[bool | None]()
     for row in rows:
         verdict = _checked(context, row)
         if append_missing and verdict.missing is not None and _append(context, row, verdict.missing, yes=yes):
             verdict = _checked(context, row)
-        failed += not verdict.good
-    if failed:
+        results[verdict.good] += 1
+    if unknown := results[None]:
+        say(f"{unknown} of {len(rows)} recordings cannot be checked any more", err=True)
+    if failed := results[False]:
         raise KatodError(f"{failed} of {len(rows)} recordings do not match")
+    if unknown and strict:
+        raise KatodError("with --strict, every recording has to be checked")
 
 
 def _rows(context: Context, recording: int | None) -> list[OutputRow]:
@@ -93,7 +100,7 @@ def _verify(ledger: Ledger, row: OutputRow, context: Context) -> Verdict:
     try:
         return _verify_made(row, Missing.of(row, ledger, context.log))
     except SourceError as error:
-        return Verdict(good=True, text=f"cannot be checked any more (session file: {error.what})")
+        return Verdict(good=None, text=f"cannot be checked any more (session file: {error.what})")
     except OSError as error:
         return Verdict(good=False, text=f"{error.strerror} (moved, renamed or deleted?)")
 
@@ -101,7 +108,7 @@ def _verify(ledger: Ledger, row: OutputRow, context: Context) -> Verdict:
 def _verify_made(row: OutputRow, missing: Missing) -> Verdict:
     """Return the result for an output, including what is waiting to be written to it."""
     verdict = _compare(missing)
-    if not verdict.good and row.options.redact and row.options.rules != RULES_VERSION:
+    if verdict.good is False and row.options.redact and row.options.rules != RULES_VERSION:
         return Verdict(good=False, text=f"{verdict.text} (its secrets were redacted by an older set of rules)")
     if row.intent is None or missing.written.endswith(row.intent):
         return verdict

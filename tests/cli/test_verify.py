@@ -38,3 +38,15 @@ def test_a_part_that_older_rules_redacted_is_said_to_be_one(world, monkeypatch):
     path.write_text(path.read_text().replace("some", "other"))
     monkeypatch.setattr(verify, "RULES_VERSION", 99)
     assert "older set of rules" in world.cli("verify", code=1)
+
+
+def test_what_cannot_be_checked_fails_only_if_asked(world):
+    """Agents delete their sessions: that is counted, and fails with `--strict`."""
+    source = world.claude()
+    source.append(Claude().user("::start n\nsome words"))
+    world.once()
+    source.path.unlink()
+    assert "cannot be checked any more (session file: no longer exists)" in world.cli("verify")
+    assert "1 of 1 recordings cannot be checked any more" in world.said
+    world.cli("verify", "--strict", code=1)
+    assert "every recording has to be checked" in world.said
