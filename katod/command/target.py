@@ -13,6 +13,11 @@ from katod.model import FORMAT_OF, SUFFIXES, Target
 _LONGEST_PART: Final = 200
 _LONGEST: Final = 1000
 _RESERVED: Final = frozenset({"con", "prn", "aux", "nul", *(f"{d}{n}" for d in ("com", "lpt") for n in range(1, 10))})
+# Files that agents read as instructions: what a chat says must not become one.
+_INSTRUCTIONS: Final = frozenset(
+    {"claude.md", "claude.local.md", "agents.md", "agents.override.md", "gemini.md", "qwen.md", "skill.md",
+     "copilot-instructions.md"}
+)  # fmt: skip
 _FORBIDDEN: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\\$\u202a-\u202e\u2066-\u2069]")
 
 
@@ -43,6 +48,8 @@ def resolve(name: str, scope: TargetScope) -> Target:
     for part in parts:
         _check_part(part)
     parts, chosen = _with_format(parts, scope.format)
+    if parts[-1].casefold() in _INSTRUCTIONS:
+        raise TargetRefused("agents read a file of this name as instructions", hint="use another name")
     target = Target(root, parts, chosen)
     _outside_agents(target.path, scope)
     return target
@@ -53,7 +60,9 @@ def generated(template: str, fields: dict[str, str], scope: TargetScope) -> Targ
     filled = template.format_map({**fields, "project": scope.project_folder})
     raw = [part for part in filled.split("/") if part]
     parts = tuple(_tame(part) for part in raw) or ("untitled",)
-    target = Target(scope.output, (*parts[:-1], parts[-1] + SUFFIXES[scope.format]), scope.format)
+    name = parts[-1] + SUFFIXES[scope.format]
+    name = f"session-{name}" if name.casefold() in _INSTRUCTIONS else name
+    target = Target(scope.output, (*parts[:-1], name), scope.format)
     _outside_agents(target.path, scope)
     return target
 

@@ -118,6 +118,17 @@ def test_unknown_suffix_is_refused(scope, suffix):
     assert "jsonl" in refused(f"auth.{suffix}", scope)
 
 
+@pytest.mark.parametrize("name", ["CLAUDE.md", "docs/agents.md", "./Gemini", "skill", "copilot-instructions.md"])
+def test_names_that_agents_obey_are_refused(scope, name):
+    """What a chat says must not become instructions, in whatever case the name is written."""
+    assert "instructions" in refused(name, scope)
+
+
+def test_a_generated_name_is_none_that_agents_obey(scope):
+    """A title may be anything."""
+    assert generated("{title}", {"title": "Claude"}, scope).parts == ("session-Claude.md",)
+
+
 @pytest.mark.parametrize("name", [".git/hooks/x", "docs/.hidden/a.md", ".auth.md", ".md", ".", "..", "..."])
 def test_hidden_component_is_refused(scope, name):
     """No part of a path may begin with a dot, whatever follows it."""
