@@ -24,6 +24,7 @@ from katod.service.signals import Signals
 from katod.store.ledger import Ledger
 
 QUIET: Final = 1.0  # seconds without a step before unsaved state is stored
+_LOOKS: Final = 3  # for outputs that are missing, in a single run
 
 
 class LiveSettings:
@@ -92,7 +93,9 @@ class Daemon:
         self._begin()
         self._take_requests()
         self.process()
-        while (look := self._pipeline.delivery.next_look()) is not None:
+        for _ in range(_LOOKS):
+            if (look := self._pipeline.delivery.next_look()) is None:
+                break
             time.sleep(max(0.0, look - time.monotonic()))
             self.process()
         self.close()

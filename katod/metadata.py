@@ -10,6 +10,7 @@ from katod.model import LONGEST_NAME, SessionKey
 # Far more than a title shows: a secret that is cut here could no longer be recognised as one.
 _TITLE_LENGTH: Final = 400
 _MOST_CALLS: Final = 256
+_FEWEST: Final = 12  # events: fewer prove nothing
 _SUBTYPES_WITHOUT_TITLE: Final = frozenset({"slash-command", "shell", "context", "delegated"})
 
 
@@ -107,3 +108,19 @@ class SessionMetadata:
             payload.get("origin", ""),
         )  # fmt: skip
         self.start = SessionStart(*(known or new for known, new in zip(self.start, given, strict=True)))
+
+
+class Counts(NamedTuple):
+    """How many events were translated, and how many of them are records that katod does not know."""
+
+    events: int = 0
+    raw: int = 0
+
+    def add(self, event: Event) -> "Counts":
+        """Return the counts with one event more."""
+        return Counts(self.events + 1, self.raw + (event.kind == ev.PROVIDER_RAW))
+
+    @property
+    def is_strange(self) -> bool:
+        """Whether most records are not understood."""
+        return self.events >= _FEWEST and self.raw * 2 > self.events

@@ -1,5 +1,6 @@
 """The types shared by the stages, frozen and small."""
 
+from bisect import bisect_right
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -168,7 +169,8 @@ class Typed(NamedTuple):
 
     def is_pasted(self, at: int) -> bool:
         """Return whether the character at an offset is pasted."""
-        return any(begin <= at < stop for begin, stop in self.pasted)
+        number = bisect_right(self.pasted, at, key=lambda span: span[0]) - 1
+        return number >= 0 and at < self.pasted[number][1]
 
 
 @dataclass(frozen=True, slots=True)

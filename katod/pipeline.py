@@ -428,6 +428,8 @@ class Pipeline:
                 self._save(session)
         except BaseException:
             self.drop(session.row.id)
+            self._sessions.failed.add(session.row.id)  # it is loaded again by the next step of one of its sources
+            self._sessions.failed_between.add(session.row.id)
             raise
         self._deliver(session)
         self._sessions.release(session)

@@ -82,7 +82,8 @@ class Context:
                 if identity is not None:
                     understood = True
                     sessions.setdefault(identity.key, Found(identity.key)).files.append((path, identity, stat))
-            if not understood and (strange := strange_files(root)):
+            closed = any(path.startswith(str(root.path)) for path in self.problems)
+            if not understood and not closed and (strange := strange_files(root)):
                 self.problems[str(root.path)] = _STRANGE.format(strange)
         for session in sessions.values():
             session.files.sort(key=lambda file: (file[2].mtime_ns, file[0]))

@@ -14,9 +14,9 @@ from katod.config import local_zone
 from katod.errors import ConfigError
 from katod.formats.when import When
 from katod.log import EventLog
+from katod.metadata import Counts
 from katod.model import NearMiss
-from katod.record.restore import count_missing
-from katod.record.stream import Counts
+from katod.record.placed import is_reverted
 from katod.service.lock import holder
 from katod.store.integrity import quarantined
 from katod.store.ledger import LEDGER_NAME, Ledger
@@ -87,7 +87,7 @@ def _of_ledger(ledger: Ledger, log: EventLog) -> dict[str, Any]:
         "missing": [
             {"id": output.id, "output": str(output.path)} | ({"events": count} if count else {})
             for output in outputs
-            if (count := count_missing(output, ledger, log)) != 0
+            if (count := _count_missing(output, ledger, log)) != 0
         ],
         "refused": [
             {"session": str(refusal.session), "time": refusal.time, "command": refusal.word, "reason": refusal.reason}
@@ -102,10 +102,20 @@ def _of_ledger(ledger: Ledger, log: EventLog) -> dict[str, Any]:
     }
 
 
+def _count_missing(row: OutputRow, ledger: Ledger, log: EventLog) -> int | None:
+    """Return what `count_missing` does; it is only loaded for an output that may be an older copy."""
+    if not row.reverted and not is_reverted(row):
+        return 0
+    from katod.record.restore import count_missing  # noqa: PLC0415 - it loads all formats
+
+    return count_missing(row, ledger, log)
+
+
 def _strange(ledger: Ledger) -> list[dict[str, str]]:
-    """Return the versions of agents of which a sample was not understood."""
+    """Return the agents of which the latest sample was not understood, with its version."""
     what = "{0.raw} of {0.events} records of {0.agent} {0.version} are not understood: katod may be too old for it"
-    strange = [sample for sample in ledger.samples() if Counts(sample.events, sample.raw).is_strange]
+    latest = {sample.agent: sample for sample in sorted(ledger.samples(), key=lambda sample: sample.time)}
+    strange = [sample for sample in latest.values() if Counts(sample.events, sample.raw).is_strange]
     return [{"path": sample.path, "problem": what.format(sample)} for sample in strange]
 
 

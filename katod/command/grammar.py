@@ -57,10 +57,10 @@ def parse_message(text: str, pasted: tuple[Span, ...] = (), origin: Origin = "pa
         if command is not None and not typed.is_pasted(at):
             pieces += [*_plain(typed, plain, at), Piece(command=command)]
             commands, plain = commands + 1, at + len(line) + 1
-        elif not fenced:
+        elif not fenced and len(near) < MOST_NEAR_MISSES:
             near += _near_misses(line, command, origin if typed.is_pasted(at) else None)
         at += len(line) + 1
-    return Parsed((*pieces, *_plain(typed, plain, len(text))), tuple(near[:MOST_NEAR_MISSES]))
+    return Parsed((*pieces, *_plain(typed, plain, len(text))), tuple(near))
 
 
 def _near_misses(line: str, command: Command | None, origin: Origin | None) -> list[NearMiss]:

@@ -5,26 +5,34 @@ from html import unescape
 from typing import Final
 
 # What a message with such a link contains, as far as a quick search can tell: a scheme, or a way to spell one.
-SUSPECT: Final = r"\](?:\([ \t]*$|\([ \t]*<?[^\s)/]*?(?i:script|data|&|\\))|<(?i:javascript|vbscript|data):"
+SUSPECT: Final = r"\](?:\([ \t]*$|\([ \t]*<?[^\s)/]{0,400}?(?i:script|data|&|\\))|<(?i:javascript|vbscript|data):"
 _LINK: Final = re.compile(r"(?<!\\)\](?=\([ \t]*(?:<?([^\s)>]{1,400})|$))")
 _AUTOLINK: Final = re.compile(r"<(?=(?i:javascript|vbscript|data):)")
 _ESCAPE: Final = re.compile(r"\\([!-/:-@\[-`{-~])")
 _ACTIVE: Final = ("javascript:", "vbscript:", "data:")
-_PICTURE: Final = re.compile(r"!\[[^\]]*$")
 
 
 def disarmed(line: str) -> str:
     """Return a line of text, outside code, with its active links as text; code spans are left alone."""
     if "](" in line:
-        line = _LINK.sub(_shown, line)
+        line = _without_active_links(line)
     return _AUTOLINK.sub("&lt;", line) if "<" in line else line
 
 
-def _shown(match: re.Match[str]) -> str:
-    before = match.string[: match.start()]
-    if before.count("`") % 2 or not _is_active(match[1], picture=_PICTURE.search(before) is not None):
-        return "]"
-    return "\\]"
+def _without_active_links(line: str) -> str:
+    """Go through the ends of link texts once, knowing whether each is in code and whether it is of a picture."""
+    pieces: list[str] = []
+    at = ticks = 0
+    picture = False
+    for match in _LINK.finditer(line):
+        before = line[at : match.start()]
+        ticks += before.count("`")
+        opened, closed = before.rfind("!["), before.rfind("]")
+        picture = opened > closed if max(opened, closed) >= 0 else picture
+        active = ticks % 2 == 0 and _is_active(match[1], picture=picture)
+        pieces += before, "\\]" if active else "]"
+        at, picture = match.end(), False
+    return "".join([*pieces, line[at:]])
 
 
 def _is_active(target: str | None, *, picture: bool) -> bool:

@@ -201,8 +201,8 @@ class _Act:
     def _decided(self, command: Command, target: Target | None) -> Action:
         state = RecordingState(_path(self._session.recording), _path(self._usable(self._session.present)))
         action = decide(command, state, str(target.path) if target else "")
-        if self._refused and action.target == "present":
-            return action._replace(target="generated")  # another file was wanted
+        if self._refused and command.word == "start":  # another file was wanted
+            return Action(end=bool(state.recording), begin="here", target="generated")
         return action
 
     def _named(self, command: Command) -> Target | None:

@@ -1,5 +1,6 @@
 """Writes intents to their outputs: checks, appends, parks unwritable ones, completes those a crash cut short."""
 
+import os
 import time
 from collections.abc import Iterable
 from hashlib import sha256
@@ -13,6 +14,7 @@ from katod.formats.markdown import asset_name
 from katod.formats.registry import open_format
 from katod.log import EventLog
 from katod.model import Mark
+from katod.record.placed import adopt, known_of, place_of
 from katod.record.ranges import head_metadata
 from katod.record.session import LiveOutput
 from katod.store.ledger import Ledger
@@ -60,7 +62,7 @@ class Delivery:
             self._foreign.discard(row.id)
             output.printer.interrupt("edited")
         try:
-            seen = detect_change(_place(row), _known(row))
+            seen = detect_change(place_of(row), known_of(row))
         except OutputError:
             return True  # the append will fail for the same reason, and park it
         if seen.change == "gone" and self._missed.pop(row.id, None) != "gone":
@@ -78,7 +80,7 @@ class Delivery:
 
     def _adopt_change(self, row: OutputRow, seen: Comparison) -> None:
         self._log.output_edited(str(row.path), seen.change)
-        _adopt(row, seen.known)
+        adopt(row, seen.known)
         row.made = seen.change != "gone"
         row.reverted |= seen.change == "reverted"
 
@@ -90,7 +92,7 @@ class Delivery:
             name = asset_name({"sha256": sha256(content).hexdigest(), "mediaType": media})
             try:
                 output.row.marker = output.row.marker or self._marker(output.row.root)
-                save_asset(_place(output.row), output.row.options.assets, name, content)
+                save_asset(place_of(output.row), output.row.options.assets, name, content)
             except OutputError as error:
                 self._log.attachment_failed(str(error.path), error.what)
 
@@ -100,7 +102,7 @@ class Delivery:
             return True
         try:
             self._make(row)
-            known = append(_place(row), row.intent)
+            known = append(place_of(row), row.intent)
         except OutputReplaced:
             return self.retry(row)  # in the file that has the name now
         except OutputError as error:
@@ -134,7 +136,7 @@ class Delivery:
         if self._missed.pop(row.id, None):
             intent = self._recreate(row, intent)
         self._make(row)
-        known, foreign = complete(_place(row), _known(row), intent, row.bounds)
+        known, foreign = complete(place_of(row), known_of(row), intent, row.bounds)
         self._log.output_recovered(str(row.path), foreign=foreign)
         if foreign:
             self._foreign.add(row.id)
@@ -145,7 +147,7 @@ class Delivery:
     def _is_there(self, row: OutputRow) -> bool:
         """Return whether an output is at its path. Raises OutputError if its disk is not mounted."""
         try:
-            seen = detect_change(_place(row), _known(row))
+            seen = detect_change(place_of(row), known_of(row))
         except OutputError:
             self._missed.pop(row.id, None)
             if not self._has_new_directory(row) or not self._follow(row):
@@ -158,7 +160,7 @@ class Delivery:
 
     def _has_new_directory(self, row: OutputRow) -> bool:
         """Return whether the directory of an output does not exist, and the settings name another one."""
-        return row.root != self.directory and not row.root.is_dir()
+        return row.root != self.directory and not os.path.isdir(row.root)
 
     def _look_for(self, row: OutputRow) -> bool:
         """Follow a missing output to where it was moved; return False if it was not missing before, and is parked."""
@@ -174,9 +176,9 @@ class Delivery:
     def _follow(self, row: OutputRow) -> bool:
         """Change the path of an output to where it was moved; return whether it was found."""
         directories = [Place(row.root, (), row.marker)] if row.marker else []
-        if self.directory and self.directory != row.root and self.directory.is_dir():
+        if self.directory and self.directory != row.root and os.path.isdir(self.directory):
             directories.append(Place(self.directory, (), self._marker(self.directory)))
-        found = find_moved(_place(row), _known(row), row.intent or b"", directories)
+        found = find_moved(place_of(row), known_of(row), row.intent or b"", directories)
         if found is None or self._ledger.output_at(found.path) is not None:
             return False
         self._log.output_moved(str(row.path), str(found.path))
@@ -197,7 +199,7 @@ class Delivery:
         """Create the file of a new output; the ledger knows it before anything is written to it."""
         if not row.ino:
             row.marker = row.marker or self._marker(row.root)
-            _adopt(row, make(_place(row), owner_number(self._ledger.name)))
+            adopt(row, make(place_of(row), owner_number(self._ledger.name)))
             with self._ledger.transaction():
                 self._ledger.save_output(row)
 
@@ -211,7 +213,7 @@ class Delivery:
             row.intent = intent = head + intent
             row.bounds = [len(head), *(len(head) + end for end in row.bounds)]
             self._log.output_edited(str(row.path), "gone")
-        _adopt(row, Known())
+        adopt(row, Known())
         return intent
 
     def is_parked(self, output_id: int) -> bool:
@@ -259,7 +261,7 @@ class Delivery:
             self._written.pop(row.id, None)
 
     def _wrote(self, row: OutputRow, known: Known) -> None:
-        _adopt(row, known)
+        adopt(row, known)
         row.made, row.intent, row.bounds = True, None, []
         row.problem, row.attempts = "", 0
         self._parked.pop(row.id, None)
@@ -272,23 +274,3 @@ class Delivery:
         row.problem = f"{error.what} ({error.hint})" if error.hint else error.what
         self._parked[row.id] = time.monotonic() + wait
         self._log.output_parked(str(row.path), error.what, wait)
-
-
-def is_reverted(row: OutputRow) -> bool:
-    """Return whether an older copy was saved over an output since katod last looked at it."""
-    try:
-        return detect_change(_place(row), _known(row)).change == "reverted"
-    except OutputError:
-        return False
-
-
-def _place(row: OutputRow) -> Place:
-    return Place(row.root, row.parts, row.marker)
-
-
-def _known(row: OutputRow) -> Known:
-    return Known(row.dev, row.ino, row.committed, row.tail)
-
-
-def _adopt(row: OutputRow, known: Known) -> None:
-    row.dev, row.ino, row.committed, row.tail = known

@@ -7,8 +7,8 @@ from katod.formats.redact import RULES_VERSION
 from katod.log import EventLog
 from katod.model import SessionKey
 from katod.record.compare import missing
-from katod.record.delivery import is_reverted
 from katod.record.export import Stretch, render_recording, replay
+from katod.record.placed import is_reverted
 from katod.record.ranges import RangePrinter
 from katod.record.session import LiveOutput
 from katod.store.ledger import Ledger

@@ -6,7 +6,7 @@ already seen (the `Seen` policies) and in what they do with an event.
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, Protocol
 
 from katod import events as ev
 from katod.agents import AGENTS
@@ -16,13 +16,11 @@ from katod.events import Event
 from katod.formats.mdtext import clean
 from katod.formats.redact import redact
 from katod.log import EventLog
-from katod.metadata import SessionMetadata
+from katod.metadata import Counts, SessionMetadata
 from katod.model import Identity, Line, NearMiss, Record, SessionKey
 from katod.store.ledger import Ledger, id_hash
 from katod.store.rows import SeenRow, SessionRow
 from katod.tail.decode import decode
-
-_FEWEST: Final = 12  # events: fewer prove nothing
 
 
 class Readable(Protocol):
@@ -94,22 +92,6 @@ class SessionStream:
     def has_pending(self) -> bool:
         """Return whether text is held back for a later record."""
         return any(translation.has_pending() for translation in self._translations.values())
-
-
-class Counts(NamedTuple):
-    """How many events were translated, and how many of them are records that katod does not know."""
-
-    events: int = 0
-    raw: int = 0
-
-    def add(self, event: Event) -> "Counts":
-        """Return the counts with one event more."""
-        return Counts(self.events + 1, self.raw + (event.kind == ev.PROVIDER_RAW))
-
-    @property
-    def is_strange(self) -> bool:
-        """Whether most records are not understood."""
-        return self.events >= _FEWEST and self.raw * 2 > self.events
 
 
 class Translation:

@@ -2,6 +2,7 @@
 
 import errno
 import os
+import re
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -19,6 +20,7 @@ _WORDS: Final = (*get_args(Word), RESTORE)
 _SUFFIX: Final = ".request"
 _ANSWER: Final = ".answer"
 _LARGEST: Final = 64 * 1024
+_NUMBER: Final = re.compile(r"[0-9]{1,18}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +109,7 @@ def _parse(data: bytes) -> Request | None:
         row: dict[str, Any] = orjson.loads(data)
         agent, session, subagent = row["session"]
         word = row["word"]
-        if word not in _WORDS or (word == RESTORE and not str(row["name"]).isdecimal()):
+        if word not in _WORDS or (word == RESTORE and not _NUMBER.fullmatch(str(row["name"]))):
             return None
         return Request((str(agent), str(session), str(subagent)), cast("Any", word), str(row["name"]), str(row["time"]))
     except (ValueError, KeyError, TypeError):

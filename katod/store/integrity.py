@@ -15,7 +15,7 @@ DatabaseError = sqlite3.Error  # for readers of a ledger, who need not know that
 PRIVATE: Final = 0o600
 # Written to the file's header, so that any program can distinguish a ledger from other databases.
 APPLICATION_ID: Final = 0x6B61746F  # "kato"
-TABLES_VERSION: Final = 1  # of the tables
+TABLES_VERSION: Final = 2  # of the tables; 1 was never released
 _UNRELEASED: Final = range(1, 4)  # the versions before the first release; they had no application id
 _SUFFIXES: Final = (".damaged-", ".unreleased-")
 HOW_TO_MEND: Final = "restart katod: it quarantines a damaged ledger"
@@ -64,7 +64,11 @@ def connect_read_only(path: Path) -> sqlite3.Connection | None:
         return connection
     connection.close()
     refuse_newer(identity, path)
-    writer = "an unreleased version of katod" if identity[1] in _UNRELEASED else "another program"
+    writer = (
+        "an unreleased version of katod"
+        if identity[0] in (0, APPLICATION_ID) and identity[1] in _UNRELEASED
+        else "another program"
+    )
     raise LedgerError(f"written by {writer}", path=path, hint="`katod run` quarantines it")
 
 
@@ -185,10 +189,15 @@ def check_database(connection: sqlite3.Connection, path: Path) -> None:
 def _check_identity(connection: sqlite3.Connection, path: Path) -> None:
     application, version = _identity(connection)
     refuse_newer((application, version), path)
-    if application == 0 and version in _UNRELEASED:
+    if _is_unreleased((application, version)):
         raise LedgerUnreleased("it was written by an unreleased version of katod")
     if application != APPLICATION_ID and connection.execute("SELECT 1 FROM sqlite_master").fetchone():
         raise LedgerDamaged("it is a database of another program")
+
+
+def _is_unreleased(identity: tuple[int, int]) -> bool:
+    application, version = identity
+    return (application == 0 and version in _UNRELEASED) or (application == APPLICATION_ID and version < TABLES_VERSION)
 
 
 def make_private(path: Path) -> None:

@@ -100,7 +100,7 @@ class OutputRow:
 
 @dataclass(slots=True)
 class RefusalRow:
-    """A command that was refused, and why; never the line that was typed."""
+    """A command that was refused, or the name in it, and why; never the line that was typed."""
 
     id: Annotated[int, "PRIMARY KEY"]
     session: SessionKey

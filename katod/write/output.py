@@ -171,7 +171,8 @@ def ends_as_known(place: Place, known: Known, intent: bytes, *, edited: bool) ->
         with _opened(place, create=False) as fd:
             size = os.fstat(fd).st_size
             if not known.size:
-                return bool(intent) and intent.startswith(os.pread(fd, len(intent), 0))
+                begun = os.pread(fd, len(intent), 0)
+                return bool(begun) and intent.startswith(begun)  # an empty file may be anybody's: inodes are reused
             there = size >= known.size and _is_tail(fd, known.size, known.tail)
             return there or (edited and not _is_reverted(fd, size, known))
     except FileNotFoundError:

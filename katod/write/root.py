@@ -46,13 +46,20 @@ def require_root(path: Path, root: Path, marker: str, *, dev: int | None = None)
     A root without a marker counts as another one if it is empty and its device is not `dev`, if that is given: the
     number of a device alone may change with a restart.
     """
-    if not root.is_dir():
+    if not os.path.isdir(root):
         raise OutputError(f"the directory {root} does not exist", path=path, hint=_advice(root, marker))
     if marker and not os.path.lexists(root / marker):
         what = f"{root} is not the directory that katod wrote to"
         raise OutputError(what, path=path, hint=_advice(root, marker))
-    if not marker and dev is not None and signed(root.stat().st_dev) != dev and not os.listdir(root):
+    if not marker and dev is not None and _is_empty_elsewhere(path, root, dev):
         raise OutputError(f"{root} is empty and on another disk than before", path=path, hint="is the disk mounted?")
+
+
+def _is_empty_elsewhere(path: Path, root: Path, dev: int) -> bool:
+    try:
+        return signed(root.stat().st_dev) != dev and not os.listdir(root)
+    except OSError as error:
+        raise OutputError(f"{root} cannot be read: {error.strerror}", path=path) from error
 
 
 def _advice(root: Path, marker: str) -> str:

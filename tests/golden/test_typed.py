@@ -41,7 +41,9 @@ INJECTED: Final = re.compile(
     r"\s*(?:<(?:environment_context|user_instructions|turn_aborted|skill|recommended_plugins|codex_delegation)>"
     r"|# AGENTS.md instructions|The following is the Codex agent history)"
 )
-PASTED: Final = re.compile(r'<pasted_content id="(\w+)">(?:(?!<pasted_content).)*</pasted_content id="\1">', re.DOTALL)
+PASTED: Final = re.compile(
+    r'<pasted_content id="(\w+)">(?:(?!<pasted_content id="\1").)*</pasted_content id="\1">', re.DOTALL
+)
 REQUEST: Final = "## My request for Codex:"
 PERSONS: Final = ("typed", "queued", "suggestion_accepted", "sdk")
 NOT_PERSONS: Final = ("isMeta", "isCompactSummary", "isSidechain", "isVisibleInTranscriptOnly", "planContent")

@@ -119,7 +119,7 @@ def test_a_command_acts_by_where_the_session_stands(chat, before, command, expec
         (NOTHING, "::start ../x", {"*": "1 open live"}),
         (NOTHING, "::capture ../x", {"*": "1 open behind"}),
         (NOTHING, "::export x.exe", {"*": "1 ended behind"}),
-        (RECORDING, "::start ../x", {"a": "1 open live"}),
+        (RECORDING, "::start ../x", {"a": "1 ended live", "*": "1 open live"}),
         (RECORDING, "::capture a", {"a": "1 ended live", "*": "1 open behind"}),
         (RECORDING, "::export a", {"a": "1 open live", "*": "1 ended behind"}),
         (STOPPED, "::start ../x", {"a": "1 ended live", "*": "1 open live"}),
@@ -127,7 +127,7 @@ def test_a_command_acts_by_where_the_session_stands(chat, before, command, expec
     ],
 )
 def test_a_name_that_cannot_be_had_costs_nothing(chat, before, command, expected):
-    """The conversation goes to a generated name, or on where it is recorded already."""
+    """The conversation goes to a generated name."""
     for typed in before:
         chat.type(typed)
     chat.type(command)

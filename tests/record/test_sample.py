@@ -2,9 +2,9 @@
 
 import pytest
 
+from katod.metadata import Counts
 from katod.record import sample as sampling
 from katod.record.sample import sample
-from katod.record.stream import Counts
 from tests.support.records import Claude
 from tests.support.world import World
 

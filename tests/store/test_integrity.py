@@ -106,6 +106,15 @@ def test_an_unreleased_ledger_is_quarantined(tmp_path, version):
     assert (tmp_path / "ledger.db.unreleased-1").read_bytes()[100:] == before[100:]
 
 
+def test_a_ledger_of_earlier_tables_is_quarantined_as_unreleased(tmp_path):
+    """Its tables lack columns; it is neither damaged nor newer."""
+    database(
+        tmp_path / LEDGER_NAME, "CREATE TABLE t (x)", f"PRAGMA application_id={APPLICATION_ID}", "PRAGMA user_version=1"
+    )
+    (tmp_path / LEDGER_NAME).chmod(0o600)
+    assert opened(tmp_path) == ([], ["ledger.db.unreleased-1"])
+
+
 def test_after_an_unreleased_ledger_all_is_history(tmp_path, monkeypatch):
     """`katod status` names the file; commands typed before are ignored, and those typed from now on are obeyed."""
     world = World(tmp_path / "home", monkeypatch, seen_empty=False)

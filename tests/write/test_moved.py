@@ -96,7 +96,7 @@ def test_links_are_not_followed(shelf, tmp_path):
     assert shelf.find() is None
 
 
-@pytest.mark.parametrize(("content", "there"), [(b"", True), (INTENT[:7], True), (INTENT, True), (b"a note", False)])
+@pytest.mark.parametrize(("content", "there"), [(b"", False), (INTENT[:7], True), (INTENT, True), (b"a note", False)])
 def test_a_file_in_which_nothing_was_committed_is_found_by_inode_and_intent(shelf, content, there):
     """A new output that a kill left empty or half-written is recognised by the beginning of the intent."""
     path = shelf.place.path.rename(shelf.out / "mine.md")

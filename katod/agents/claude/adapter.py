@@ -86,7 +86,7 @@ class ClaudeAdapter(Adapter):
     @handles("user")
     def _user(self, record: Record) -> list[Event]:
         source = record.value.get("promptSource")
-        out = self._answered(record) if source == "typed" else []
+        out = self._told(self._queue.empty(), record.offset) if source == "typed" else []
         out += self._envelope(record)
         words = _prompt(record.value) if source != "typed" and self._queue.has_texts() else ""
         told = bool(words) and self._queue.meet(words, "dequeue", queued=source == "queued")

@@ -16,8 +16,8 @@ _OPENING: Final = re.compile(r'(?:\n\n|^)<pasted_content id="([0-9a-f]{1,16})">\
 def unwrap(text: str) -> Typed:
     """Return the text of a prompt without the client's tags, and what of it is pasted.
 
-    A paste ends with the last closing tag of its id before the next opening one, or with the text: if its content holds
-    a tag, too much counts as pasted rather than too little.
+    A paste ends with the last closing tag of its id before the next opening tag of that id, or with the text. Tags of
+    other ids are content: a page cannot know the id.
     """
     if "<pasted_content" not in text:
         return Typed(text)
@@ -25,8 +25,8 @@ def unwrap(text: str) -> Typed:
     pasted: list[Span] = []
     size = at = 0
     while opening := _OPENING.search(text, at):
-        following = _OPENING.search(text, opening.end())
-        end, after = _end(text, opening, following.start() if following else len(text))
+        following = text.find(f'\n\n<pasted_content id="{opening[1]}">\n', opening.end())
+        end, after = _end(text, opening, following if following >= 0 else len(text))
         before, content = text[at : opening.start()], text[opening.end() : end]
         gap = "\n\n" if before or pieces else ""
         pieces += [before, gap, content]

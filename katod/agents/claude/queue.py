@@ -89,9 +89,18 @@ class Queue:
                 self._released.remove(words)
             return told
         if any(row.operation == operation == "dequeue" for row in self._leaving):
-            self._settle("", operation)  # the record has other words than the queue
-            del self._waiting[:1]
+            self._settle("", operation)
+            self._drop_oldest()  # the record has other words than the queue
         return False
+
+    def empty(self) -> list[Item]:
+        """Return a person's texts that are still waiting when the person types a prompt: the queue is empty then."""
+        for leaving in self._leaving:
+            if leaving.operation == "dequeue":
+                self._drop_oldest()
+        self._leaving, self._ahead = [], 0
+        rest, self._waiting = self._waiting, [item for item in self._waiting if not item.text]
+        return self._release(rest)
 
     def decide(self, time: str) -> list[Item]:
         """Return the texts removed before this time, that of an answer: no record of their own will come."""
@@ -135,6 +144,11 @@ class Queue:
             self._waiting.remove(taken)
         return taken
 
+    def _drop_oldest(self) -> None:
+        oldest = next((item for item in self._waiting if item.text), None)
+        if oldest is not None:
+            self._waiting.remove(oldest)
+
     def _overflow(self) -> list[Item]:
         oldest, self._waiting = self._waiting[:-_MOST], self._waiting[-_MOST:]
         return self._release(oldest)
@@ -146,7 +160,7 @@ class Queue:
 
 
 def _hash_words(text: str) -> str:
-    return digest(" ".join(classify(text).text.split()))
+    return digest(" ".join(classify(text).text.removeprefix("! ").split()))
 
 
 def _is_task(text: str) -> bool:

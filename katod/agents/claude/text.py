@@ -5,7 +5,7 @@ from typing import Any, Final, NamedTuple
 
 from katod.agents.claude.pasted import unwrap
 from katod.agents.fields import dicts_of, text_of
-from katod.model import Span
+from katod.model import Span, Typed
 
 # Explicit marks of who sent the prompt, from about 2.1.161 on. If present, they decide.
 PERSON_SOURCES: Final = frozenset({"typed", "queued", "suggestion_accepted", "sdk"})
@@ -65,7 +65,7 @@ class Said(NamedTuple):
 def classify(text: str) -> Said:
     """Classify a text block of a user record by its form."""
     if (typed := unwrap(text)).pasted:
-        return Said(typed.text, shape=False, pasted=typed.pasted)
+        return Said(typed.text, shape=classify(_outside(typed)).shape, pasted=typed.pasted)
     head = text.lstrip()
     if head.startswith(_INTERRUPTION):
         return Said(text, plain=False, shape=False)  # longer than the client's text: shown, but not as typed
@@ -80,6 +80,12 @@ def classify(text: str) -> Said:
         if head.startswith(opening):
             return Said(text, subtype, plain=False, shape=False)
     return Said(text, shape=not _TAG.match(head))
+
+
+def _outside(typed: Typed) -> str:
+    """Return what of a text is not pasted."""
+    bounds = [0, *(at for span in typed.pasted for at in span), len(typed.text)]
+    return "".join(typed.text[begin:end] for begin, end in zip(bounds[::2], bounds[1::2], strict=True))
 
 
 def is_person(record: dict[str, Any], *, subagent: bool) -> bool | None:

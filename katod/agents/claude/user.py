@@ -14,6 +14,7 @@ from katod.agents.claude.text import (
     cut_reminder,
     is_person,
     other_sender,
+    texts_of,
 )
 from katod.agents.claude.tools import Tools
 from katod.agents.fields import dict_of, text_of
@@ -33,8 +34,8 @@ class UserRecords:
         """Translate one record."""
         self._person = is_person(record.value, subagent=bool(self._new.main.subagent))
         content = dict_of(record.value.get("message")).get("content")
-        if isinstance(record.value.get(PLAN), str):
-            return self._plan(record, record.value[PLAN], text_of(content))
+        if text_of(record.value.get(PLAN)).strip():
+            return self._plan(record, record.value[PLAN], "\n".join(texts_of(content)))
         if isinstance(content, str):
             return self._text(record, content, 0)
         if not isinstance(content, list):

@@ -16,7 +16,7 @@ _NAME: Final = r"[A-Za-z_$][\w$]{0,199}"
 # Where the text stops being ordinary code: a string, a comment, a call, a constant.
 _STOP: Final = re.compile(
     rf"""(?P<quote>["'`])|(?P<line>//)|(?P<block>/\*)"""
-    rf"""|\btools\s*\.\s*(?P<call>{_NAME})\s*\(|\bconst\s+(?P<const>{_NAME})\s*=\s*"""
+    rf"""|\btools\s*\.\s*(?P<call>{_NAME})\s*\(|\bconst\s+(?P<const>{_NAME})\s*=\s*|\b(?P<other>tools)\b"""
 )
 # Possessive, so that a string without an end is scanned once.
 _STRING: Final = {
@@ -53,6 +53,9 @@ def calls_in(script: str) -> list[ScriptCall]:
     while (stop := _STOP.search(script, at)) and len(calls) < MOST_CALLS:
         if name := stop["call"]:
             calls.append(_call(name, script, stop.end(), constants))
+            at = stop.end()
+        elif name := stop["other"]:  # called in a way that is not written out
+            calls.append(ScriptCall(name, None, plain=False))
             at = stop.end()
         elif name := stop["const"]:
             at = _keep_constant(name, script, stop.end(), constants)

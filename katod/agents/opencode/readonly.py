@@ -54,8 +54,9 @@ def reading(path: str) -> Iterator[sqlite3.Connection]:
     an owner that starts at that moment fails. A `-wal` without its `-shm` is not read until the owner opens it.
     """
     state = _state(path)
-    if _unusable.get(path, ((), ""))[0] == state:
-        raise SourceUnusable(_unusable[path][1], path=path)
+    known = _unusable.get(path)
+    if known is not None and known[0] == state:
+        raise SourceUnusable(known[1], path=path)
     connection: sqlite3.Connection | None = None
     try:
         connection = sqlite3.connect(

@@ -11,7 +11,7 @@ from katod.agents import AGENTS
 from katod.agents.opencode import readonly
 from katod.agents.opencode.readonly import reading
 from katod.agents.opencode.sweep import sessions_in
-from katod.errors import SourceError, SourceUnusable
+from katod.errors import SourceError, SourceGone, SourceUnusable
 from katod.model import Cursor
 from tests.support.records import OpenCode, says
 
@@ -108,3 +108,9 @@ def test_text_of_an_implausible_size_is_given_up(store: OpenCode, monkeypatch: p
         AGENTS["opencode"].open(f"{store.path}#{store.id}") as file,
     ):
         file.read(Cursor(), 0)
+
+
+def test_a_database_that_is_gone_is_said_to_be_gone(tmp_path: Path) -> None:
+    """Agents delete their files, so this is normal."""
+    with pytest.raises(SourceGone), reading(str(tmp_path / "gone.db")):
+        pass
