@@ -186,7 +186,7 @@ class Command:
 _NEAR_MISSES: Final = {
     "misspelt": "a misspelt ::{}",
     "indented": "::{}, indented or followed by a space",
-    "extra words": "::{} with more than one name",
+    "extra words": "::{} with words that do not belong to it",
     "unknown option": "::{} with an unknown option",
     "pasted": "::{} in pasted text",
     "delegated": "::{} in text from another session's agent",

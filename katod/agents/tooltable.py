@@ -232,8 +232,3 @@ ASKING: Final = frozenset(name for name, tool in _KNOWN.items() if tool.asks)
 def tool(name: str) -> Tool:
     """Return what is known of the tool with this name, `UNKNOWN` for any other."""
     return _KNOWN.get(name.lower(), UNKNOWN)
-
-
-def is_known(name: str) -> bool:
-    """Return whether a tool is in the table."""
-    return name.lower() in _KNOWN

@@ -4,7 +4,7 @@ from typing import Any
 
 from katod.agents import AGENTS
 from katod.agents.toolcalls import call_of, describe, family
-from katod.agents.tooltable import TOOLS, UNKNOWN, is_known, tool
+from katod.agents.tooltable import TOOLS, UNKNOWN, tool
 from tests.looping import each
 
 TODOS = [{"content": "a", "status": "pending"}, {"content": "b", "status": "done"}]
@@ -83,8 +83,6 @@ def test_a_name_means_the_same_in_all_agents() -> None:
 def test_names_are_compared_without_regard_to_case() -> None:
     """A tool is known however its name is capitalised; any other tool is unknown."""
     assert tool("bash") == tool("Bash") == tool("BASH")
-    assert is_known("StrReplace")
-    assert not is_known("my_tool")
     assert tool("my_tool") is UNKNOWN
 
 
