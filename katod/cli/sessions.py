@@ -47,7 +47,8 @@ def sessions(
     context: Context, agent: str | None, project: str | None, since: str | None, everything: bool, as_json: bool
 ) -> None:
     """List the sessions on this machine, newest first."""
-    newest_first = sorted(context.found().values(), key=lambda found: -found.changed_ns)
+    known = context.found()
+    newest_first = sorted(known.values(), key=lambda found: -found.changed_ns)
     chosen = (found for found in newest_first if everything or not found.key.subagent)
     rows = _listed(chosen, agent, project, _since(since), None if everything or as_json else _MOST)
     for folder, problem in context.problems.items():
@@ -56,7 +57,7 @@ def sessions(
         for row in rows:
             click.echo(orjson.dumps(row))
         return
-    _table(rows, short_ids(context.found()))
+    _table(rows, short_ids(known))
 
 
 def _listed(
