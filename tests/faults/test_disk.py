@@ -123,7 +123,9 @@ HINDRANCES = {
 
 
 @pytest.mark.fault("output replaced by something else")
-@pytest.mark.parametrize("hindrance", HINDRANCES, ids=lambda hindrance: hindrance.__name__)
+@pytest.mark.parametrize(
+    "hindrance", mostly((a_directory, a_fifo), HINDRANCES), ids=lambda hindrance: hindrance.__name__
+)
 def test_an_output_that_is_something_else_waits(world, hindrance):
     """The output is parked and shown while the other continues; once restored, it contains everything once."""
     pair = Pair(world)

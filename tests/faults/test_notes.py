@@ -112,7 +112,7 @@ def test_a_note_behind_a_whole_recording(quick, name, kill, end):
 @formats
 @kills
 @pytest.mark.parametrize("first", [True, False], ids=["first append", "second append"])
-@pytest.mark.parametrize("step", [pytest.param(1, marks=pytest.mark.slow), 13], ids=["any", "some"])
+@pytest.mark.parametrize("step", [pytest.param(1, marks=pytest.mark.slow), 29], ids=["any", "some"])
 def test_a_note_between_any_two_lines_of_what_a_kill_left(quick, name, kill, first, step):
     """Wherever an editor inserted a line, each event is written once.
 

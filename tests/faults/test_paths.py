@@ -266,7 +266,7 @@ def before_call(number, act):
 @pytest.mark.fault("path swapped during a write")
 @pytest.mark.parametrize("part", ["file", "folder", "folder above"])
 @pytest.mark.parametrize("first", [True, False], ids=["new file", "append"])
-@pytest.mark.parametrize("step", [pytest.param(1, marks=pytest.mark.slow), 11], ids=["any call", "some calls"])
+@pytest.mark.parametrize("step", [pytest.param(1, marks=pytest.mark.slow), 23], ids=["any call", "some calls"])
 def test_a_part_of_the_path_that_is_swapped_before_any_call_leads_nowhere(quick, monkeypatch, part, first, step):
     """Nothing is written outside; a new recording may be refused, a running one is complete in the end."""
     number = calls = 0

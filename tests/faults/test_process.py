@@ -15,6 +15,7 @@ from katod.discover.watch import Hints
 from katod.log import EventLog
 from katod.service import control
 from katod.service.control import Request
+from tests.examples import mostly
 from tests.support.inprocess import InProcess
 from tests.support.live import Live, permitted, until
 from tests.support.world import World
@@ -84,12 +85,13 @@ def tell_at(number, signals, reached):
 
 
 @pytest.mark.fault("asked to stop at any moment")
-@pytest.mark.parametrize("scene", [busy, damaged])
-def test_told_to_stop_at_any_event_it_finishes_its_step(quick, scene):
+@pytest.mark.parametrize("scene", mostly((busy,), (busy, damaged)))
+@pytest.mark.parametrize("step", [pytest.param(1, marks=pytest.mark.slow), 3], ids=["any event", "some events"])
+def test_told_to_stop_at_any_event_it_finishes_its_step(quick, scene, step):
     """It exits with 0 and leaves no pending intent; after the next run, outputs are as if it had not been stopped."""
     undisturbed = scene(quick / "undisturbed")
     undisturbed.process()
-    for number in itertools.count(1):
+    for number in itertools.count(1, step):
         world = scene(quick / str(number))
         assert stopped_at(world, number) == 0, f"event {number}"
         assert [row.path for row in world.outputs() if row.intent is not None or row.problem] == []
@@ -262,7 +264,7 @@ MOST_KB = 4_000  # a fifth of the text in the messages
 
 
 @pytest.mark.fault("hundreds of sessions")
-@pytest.mark.parametrize("many", [20, pytest.param(MANY, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("many", [8, pytest.param(MANY, marks=pytest.mark.slow)])
 def test_two_hundred_recordings_leak_nothing(world, many):
     """Once all sessions are recorded, further messages cost neither descriptors nor memory."""
     sessions = [world.session(number) for number in range(1, many + 1)]

@@ -76,6 +76,7 @@ def test_every_typed_field_is_tried() -> None:
     assert fired == TYPED_FIELDS
 
 
+_TRIED: Counter[tuple[str, str, str, bool]] = Counter()
 _SEEN: dict[str, list[tuple[tuple[int, str, str], bool, bool]]] = {}
 
 
@@ -89,7 +90,6 @@ def _trials(case: Case) -> list[tuple[tuple[int, str, str], bool, bool]]:
 def _run(case: Case) -> Iterator[tuple[tuple[int, str, str], bool, bool]]:
     lines = case.paths[0].read_bytes().split(b"\n")
     meta: dict[str, Any] = {}
-    tried: Counter[tuple[str, str, bool]] = Counter()
     before = _Reader(case)
     for at, line in enumerate(lines):
         record = _record(line)
@@ -98,7 +98,7 @@ def _run(case: Case) -> Iterator[tuple[tuple[int, str, str], bool, bool]]:
         if at == 0:
             meta["flat"] = "instructions" in record and "type" not in record
         meta["turn"] = _deep(record, ("payload", "turn_id")) or meta.get("turn", "")
-        for path in _chosen(_kind(case.agent, record), record, tried):
+        for path in _chosen(case.agent, record):
             for changed in _with_evil(record, path):
                 kind, shown = _kind(case.agent, changed), _shown(path)
                 allowed = (case.agent, kind, shown) in TYPED_FIELDS and _is_typed(case, changed, path, meta)
@@ -153,12 +153,12 @@ def _strings(value: Any, path: Path = ()) -> Iterator[Path]:
             yield from _strings(part, (*path, index))
 
 
-def _chosen(kind: str, record: dict[str, Any], tried: Counter[tuple[str, str, bool]]) -> Iterator[Path]:
-    """Yield the strings to try: all with `-m slow`, by default each field of a record kind once a fixture."""
+def _chosen(agent: str, record: dict[str, Any]) -> Iterator[Path]:
+    """Yield the strings to try: all with `-m slow`, by default each field of a record kind a few times."""
     for path in _strings(record):
-        field = kind, _shown(path), bool(INJECTED.match(_at(record, path)))
-        tried[field] += 1
-        if tried[field] <= number(1, sys.maxsize):
+        field = agent, _kind(agent, record), _shown(path), bool(INJECTED.match(_at(record, path)))
+        _TRIED[field] += 1
+        if _TRIED[field] <= number(3, sys.maxsize):
             yield path
 
 
