@@ -338,9 +338,7 @@ class Pipeline:
         """Advance the outputs that catch up on their own; return whether there is more to do now."""
         rows = self._catch_up.rows()
         for output_id in self.delivery.due(now):
-            if not self.delivery.retry(rows[output_id]):
-                with self._ledger.transaction():
-                    self._ledger.save_output(rows[output_id])
+            self._catch_up.retry(output_id)
         more = False
         for output_id, row in rows.items():
             if output_id not in self._catch_up.rows():  # dropped with a session that failed

@@ -4,8 +4,9 @@ Each has its own stream, which catches up with how far the session has been read
 ranges; no commands are carried out here.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import fields
+from functools import partial
 from typing import Any, Literal
 
 import orjson
@@ -179,8 +180,21 @@ class CatchUp:
 
     def isolated_step(self, output_id: int, budget: int) -> bool:
         """Advance one output; if katod fails, only this output waits and is retried later."""
+        return self._isolated(output_id, partial(self.step, output_id, budget))
+
+    def retry(self, output_id: int) -> None:
+        """Write what waits for a parked output; if katod fails, only this output waits longer."""
+        self._isolated(output_id, partial(self._retry, self._followers[output_id].output.row))
+
+    def _retry(self, row: OutputRow) -> bool:
+        if not self._delivery.retry(row):
+            with self._ledger.transaction():
+                self._ledger.save_output(row)
+        return False
+
+    def _isolated(self, output_id: int, act: Callable[[], bool]) -> bool:
         try:
-            return self.step(output_id, budget)
+            return act()
         except LedgerError:
             raise
         except Exception as error:  # noqa: BLE001 - whatever it is, it is shown and retried

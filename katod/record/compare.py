@@ -7,6 +7,7 @@ that is nowhere else: so a missing one is not taken for an equal one further dow
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator
+from itertools import islice
 from typing import NamedTuple
 
 
@@ -52,31 +53,62 @@ def _in_a_row(content: bytes, pieces: list[bytes]) -> list[Span] | None:
     return spans
 
 
+class _Lines:
+    """Where each line of a content begins, so that finding one takes no longer in a long content."""
+
+    def __init__(self, content: bytes) -> None:
+        self.content = content if content.endswith(b"\n") else content + b"\n"
+        self._offsets: dict[bytes, list[int]] = {}
+        at = 0
+        for line in content.split(b"\n"):
+            self._offsets.setdefault(line, []).append(at)
+            at += len(line) + 1
+
+    def only(self, line: bytes) -> int:
+        """Return where a line is that is there once, -1 for any other."""
+        offsets = self._offsets.get(line, ())
+        return offsets[0] if len(offsets) == 1 else -1
+
+    def find(self, line: bytes, at: int, limit: int) -> Iterator[int]:
+        """Yield where a line is between two offsets."""
+        offsets = self._offsets.get(line, [])
+        for offset in islice(offsets, bisect_left(offsets, at), None):
+            if offset + len(line) >= limit:
+                return
+            yield offset
+
+    def is_at(self, piece: bytes, start: int) -> bool:
+        """Return whether a piece is there, from the beginning of a line."""
+        return self.content.startswith(piece, start) and self.content[max(start - 1, 0) : start] in {b"", b"\n"}
+
+    def rarest(self, piece: bytes) -> tuple[bytes, int]:
+        """Return the line of a piece that is there least often, blank ones apart, and its place in the piece."""
+        lines = piece.split(b"\n")
+        rarity = {number: len(self._offsets.get(line, ())) for number, line in enumerate(lines) if line}
+        number = min(rarity, key=rarity.__getitem__, default=0)
+        return lines[number], sum(len(line) + 1 for line in lines[:number])
+
+
 def _between_anchors(content: bytes, pieces: list[bytes]) -> list[Span | None]:
-    content += b"" if content.endswith(b"\n") else b"\n"
-    anchors = _anchors(content, pieces)
+    lines = _Lines(content)
+    anchors = _anchors(lines, pieces)
     spans: list[Span | None] = []
     at = passed = 0
     for number, piece in enumerate(pieces):
         while passed < len(anchors) and anchors[passed][0] <= number:
             passed += 1
-        limit = anchors[passed][1] if passed < len(anchors) else len(content)
-        span = _find(content, piece, at, limit)
+        limit = anchors[passed][1] if passed < len(anchors) else len(lines.content)
+        span = _find(lines, piece, at, limit)
         spans.append(span)
         at = span.end if span else at
     return spans
 
 
-def _anchors(content: bytes, pieces: list[bytes]) -> list[tuple[int, int]]:
+def _anchors(lines: _Lines, pieces: list[bytes]) -> list[tuple[int, int]]:
     """Return pieces with a line that is in no other piece and once in the content: number and offset, both rising."""
     longest = [max(piece.split(b"\n"), key=len) for piece in pieces]
-    owners, offsets, at = Counter(longest), dict[bytes, int](), 0
-    for line in content.split(b"\n"):
-        offsets[line] = -1 if line in offsets else at
-        at += len(line) + 1
-    unique = [
-        (number, offsets.get(line, -1)) for number, line in enumerate(longest) if line.strip() and owners[line] == 1
-    ]
+    owners = Counter(longest)
+    unique = [(number, lines.only(line)) for number, line in enumerate(longest) if line.strip() and owners[line] == 1]
     return _rising([pair for pair in unique if pair[1] >= 0])
 
 
@@ -96,26 +128,20 @@ def _rising(pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:
     return found[::-1]
 
 
-def _find(content: bytes, piece: bytes, at: int, limit: int) -> Span | None:
+def _find(lines: _Lines, piece: bytes, at: int, limit: int) -> Span | None:
     """Find a piece as a whole, or line by line."""
-    whole = content.find(piece, at, limit)
-    if whole >= 0 and (not whole or not piece or content[whole - 1 : whole] == b"\n"):
-        return Span(whole, whole + len(piece))
+    line, before = lines.rarest(piece)
+    for found in lines.find(line, at + before, limit):
+        start = found - before
+        if start + len(piece) <= limit and lines.is_at(piece, start):
+            return Span(start, start + len(piece))
     start = -1
     for line in filter(None, piece.split(b"\n")):
-        found = _find_line(content, line, at, limit)
-        if found < 0:
+        offset = next(lines.find(line, at, limit), -1)
+        if offset < 0:
             return None
-        start, at = start if start >= 0 else found, found + len(line) + 1
+        start, at = start if start >= 0 else offset, offset + len(line) + 1
     return Span(start, at) if start >= 0 else None
-
-
-def _find_line(content: bytes, line: bytes, at: int, limit: int) -> int:
-    """Return where a complete line begins, -1 if it is not there."""
-    found = content.find(line + b"\n", at, limit)
-    while found > 0 and content[found - 1 : found] != b"\n":
-        found = content.find(line + b"\n", found + 1, limit)
-    return found
 
 
 def _without(content: bytes, spans: list[Span]) -> bytes:

@@ -7,6 +7,7 @@ import pytest
 from katod.errors import OutputError, SourceError
 from katod.events import Event, SessionRef
 from katod.model import Range, SessionKey
+from katod.record import delivery
 from katod.record.catchup import CatchUp, Follower, PassedByPosition, SeenByFollower
 from katod.record.delivery import Delivery
 from katod.record.resync import resync
@@ -268,6 +269,27 @@ def test_a_failure_of_katod_makes_only_this_output_wait(behind, monkeypatch):
     assert behind.row.problem == "internal error: ValueError"
     assert behind.delivery.is_parked(behind.row.id)
     behind.delivery.retry(behind.row)
+    behind.follow()
+    assert behind.words() == ALL
+
+
+def test_a_failure_of_katod_in_a_retry_makes_only_this_output_wait_longer(behind, monkeypatch):
+    """The retry of a parked output raises nothing; it is parked again, and complete after the next one."""
+
+    def full(*_):
+        raise OutputError("cannot be written: No space left on device")
+
+    def fail(*_):
+        raise ValueError("private")
+
+    for name, broken in (("append", full), ("complete", fail)):
+        monkeypatch.setattr(delivery, name, broken)
+    behind.follow()
+    behind.catch_up.retry(behind.row.id)
+    monkeypatch.undo()
+    assert behind.row.problem == "internal error: ValueError"
+    assert behind.delivery.is_parked(behind.row.id)
+    behind.catch_up.retry(behind.row.id)
     behind.follow()
     assert behind.words() == ALL
 
