@@ -5,6 +5,7 @@ closed at its end. Code is never changed. Pure.
 """
 
 import re
+from collections.abc import Mapping
 from typing import Final
 
 from katod.formats.mdhtml import TAG, Tags
@@ -31,6 +32,7 @@ _UNDERLINE: Final = re.compile(r"(?:=+|-+)[ \t]*")
 _RULE: Final = re.compile(r"(?:(?:\*[ \t]*){3,}|(?:-[ \t]*){3,}|(?:_[ \t]*){3,})")
 _FENCE: Final = re.compile(r"(`{3,}(?=[^`]*$)|~{3,})")
 _ITEM: Final = re.compile(r"(?:[-*+]|([0-9]{1,9})[.)])(?= |$)")
+_NUMBERED: Final = re.compile(r"[ \t>]*[0-9]{1,9}[.)](?=[ \t]|$)")
 # A label may continue in the next line.
 _DEFINITION: Final = re.compile(r"\[(?:[^\]\\]|\\.?+)++(?:\]:|$)")
 _MARKERS: Final = re.compile(r"(?:[ \t]|>|(?:[-*+]|[0-9]{1,9}[.)])(?=[ \t]))*")
@@ -39,6 +41,7 @@ _MARKUP: Final = re.compile(r"<|\]\(")  # tags, links
 _WORDS: Final = re.compile(r"[^\s#`~<*_+>=\[0-9-]|\*\*(?=[^\W_])|`(?=[^`])")
 _PLAIN_ITEM: Final = re.compile(rf"(?:[-*+]|([0-9]{{1,9}})[.)]) (?={_WORDS.pattern})")
 _DEEPEST: Final = 100
+_FLOWING: Final = ("paragraph", "table")  # of these a line may be the continuation
 # This makes the line before it the head of a table.
 _DELIMITER: Final = re.compile(r"^(?=[^\n]*-)[ \t>*+|:0-9.)-]++$", re.MULTILINE)
 
@@ -58,19 +61,20 @@ def neutral(text: str) -> str:
     """Return a message's text for use below a level-2 heading."""
     if not _STRUCTURE.search(text):
         return text
-    tags = Tags(tables=_DELIMITER.search(text) is not None, ends=text.count(">")) if "<" in text else None
-    return _Blocks(tags, defines="]:" in text).run(text)
+    may_have = {"table": _DELIMITER.search(text) is not None, "definition": "]:" in text}
+    tags = Tags(tables=may_have["table"], ends=text.count(">")) if "<" in text else None
+    return _Blocks(tags, may_have).run(text)
 
 
 class _Blocks:
     """Processes the lines of one message."""
 
-    def __init__(self, tags: Tags | None, *, defines: bool) -> None:
+    def __init__(self, tags: Tags | None, may_have: Mapping[str, bool]) -> None:
         self._tags = tags
-        self._defines = defines  # the text may contain the target of a link
+        self._may_have = may_have  # a table, a definition (the target of a link)
         self._out: list[str] = []
         self._containers: list[int] = []  # for a list item, the column of its content; for a quotation, 0
-        self._leaf = ""  # "", "paragraph", "fence", "html" or "code"
+        self._leaf = ""  # "", "paragraph", "table" (or a paragraph that looks like one), "fence", "html" or "code"
         self._end = ""  # what ends a fence or a block of HTML; empty: a blank line
         self._reached = 0  # how many containers the previous line continued
         self._bare = False  # the innermost list item has no content yet
@@ -88,6 +92,8 @@ class _Blocks:
         return "\n".join(self._out)
 
     def _line(self, line: str) -> None:
+        if self._may_have["table"] and self._leaf in _FLOWING:
+            self._look_for_table(line)
         if not self._bare and self._is_plain(line):
             if self._tags and "`" in line and self._leaf != "fence":
                 self._tags.pass_by(line)
@@ -99,6 +105,14 @@ class _Blocks:
             self._out.append(self._inside(line, flat[at:]))
         else:
             self._begin(line, flat, at, depth)
+
+    def _look_for_table(self, line: str) -> None:
+        """Notice the second line of a table, and end the table before a list item that a paragraph would contain."""
+        if self._leaf == "table" and _NUMBERED.match(line):
+            self._separate()
+            self._end_leaf()
+        elif _DELIMITER.match(line):
+            self._leaf = "table"
 
     def _continue(self, flat: str) -> tuple[int, int]:
         """Enter the containers that a line continues, and end the leaf of the others; return as `_enter` does."""
@@ -133,11 +147,11 @@ class _Blocks:
         """Handle a line that is plainly words, an item of words, code or blank: most are, and full parsing is slow."""
         if self._leaf == "fence":
             return self._is_plain_code(line)
-        if self._leaf not in ("", "paragraph") or _MARKUP.search(line):
+        if self._leaf not in ("", *_FLOWING) or _MARKUP.search(line):
             return False
         if not line:
             return self._take_blank()
-        if self._leaf == "paragraph" and _WORDS.match(line.lstrip()):
+        if self._leaf in _FLOWING and _WORDS.match(line.lstrip()):
             self._reached = self._enter(line.expandtabs(4))[1] if self._containers else 0
             return True
         if _WORDS.match(line):
@@ -204,7 +218,7 @@ class _Blocks:
         if not rest:
             self._blank(depth)
         elif len(flat) - at - len(rest) > 3:
-            if self._leaf != "paragraph":
+            if self._leaf not in _FLOWING:
                 self._leave(depth, "code")
         elif self._is_underline(rest, depth):
             self._underline(line)
@@ -254,7 +268,7 @@ class _Blocks:
             self._end_leaf()
 
     def _paragraph(self, depth: int) -> None:
-        if self._leaf != "paragraph":
+        if self._leaf not in _FLOWING:
             self._leave(depth, "paragraph")
 
     def _enter_item(self, flat: str, at: int) -> int:
@@ -268,13 +282,13 @@ class _Blocks:
 
     def _may_begin(self, item: re.Match[str], rest: str, depth: int) -> bool:
         """Return whether a list item may begin here: within a paragraph it needs content, and a number must be 1."""
-        if self._leaf != "paragraph" or depth < len(self._containers):
+        if self._leaf not in _FLOWING or depth < len(self._containers):
             return True
         return bool(rest[item.end() :].strip()) and item[1] in (None, "1")
 
     def _is_underline(self, rest: str, depth: int) -> bool:
         """Return whether a line makes the paragraph before it a heading."""
-        if self._leaf != "paragraph":
+        if self._leaf not in _FLOWING:
             return False
         within = depth == len(self._containers) or (rest[0] == "=" and self._reached < len(self._containers))
         return within and _UNDERLINE.fullmatch(rest) is not None
@@ -304,7 +318,7 @@ class _Blocks:
     def _opens_html(self, rest: str, depth: int) -> bool:
         if self._tags is None or not self._tags.opens(rest):
             return False
-        alone = self._leaf != "paragraph" and _ALONE.match(rest) is not None
+        alone = self._leaf not in _FLOWING and _ALONE.match(rest) is not None
         if not (alone or rest.startswith("<!--") or _PREFORMATTED.match(rest) or _TO_BLANK.match(rest)):
             return False
         self._end = "-->" if rest.startswith("<!--") else "</pre>" if _PREFORMATTED.match(rest) else ""
@@ -321,7 +335,7 @@ class _Blocks:
             line = line.replace("|", "&#124;")
         if self._leaf in ("fence", "code"):
             return line
-        if rest[:1] == "[" and self._defines and _DEFINITION.match(rest):
+        if rest[:1] == "[" and self._may_have["definition"] and _DEFINITION.match(rest):
             line = line.replace("[", "\\[", 1)  # it would apply to the whole page
         if not self._containers and _POSING.match(rest):
             line = line.replace(rest[0], f"\\{rest[0]}", 1)  # only katod may say so

@@ -30,6 +30,7 @@ FOUND = [
     "<div\n## FAKE", "<div id=x onclick=y>\n## FAKE", "<pre onclick=x>\n## FAKE\n\n## FAKE\n</pre>", "<h2\n## FAKE\n===", "</div\n## FAKE",
     "<pre>\n</pre >\n## FAKE", '<a title="`"> `<h1>FAKE</h1>`', "~~~ a | b\n|---|---|\n", "<div>a | b\n|---|---|\n## FAKE",
     "> > ===\n    ## FAKE\nFAKE\n---", ">\t    <h1>a | b\n|---|---|\n", "> <summary>\n\t><h2>FAKE</h2>", "[x\ny]: z", "<b><table>\n</b>",
+    "| FAKE |\n|---|\n10. ## FAKE", "> | FAKE |\n> |---|\n> 2) # FAKE", "- | FAKE |\n  |---|\n  2.\t# FAKE",
 ]  # fmt: skip
 
 
