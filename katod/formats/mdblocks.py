@@ -6,6 +6,7 @@ closed at its end. Code is never changed. Pure.
 
 import re
 from collections.abc import Mapping
+from itertools import islice, takewhile
 from typing import Final
 
 from katod.formats.mdhtml import TAG, Tags
@@ -41,6 +42,7 @@ _MARKUP: Final = re.compile(r"<|\]\(")  # tags, links
 _WORDS: Final = re.compile(r"[^\s#`~<*_+>=\[0-9-]|\*\*(?=[^\W_])|`(?=[^`])")
 _PLAIN_ITEM: Final = re.compile(rf"(?:[-*+]|([0-9]{{1,9}})[.)]) (?={_WORDS.pattern})")
 _DEEPEST: Final = 100
+_FAR: Final = 50  # lines that are searched for the beginning of a code span; behind more, one may have begun
 _FLOWING: Final = ("paragraph", "table")  # of these a line may be the continuation
 # This makes the line before it the head of a table.
 _DELIMITER: Final = re.compile(r"^(?=[^\n]*-)[ \t>*+|:0-9.)-]++$", re.MULTILINE)
@@ -258,8 +260,13 @@ class _Blocks:
 
     def _inline(self, line: str) -> str:
         """Return a line of text or HTML with its tags as they are printed."""
-        line = disarmed(line)
+        line = disarmed(line, is_continued=self._may_be_in_code)
         return self._tags.line(line, is_html=self._leaf == "html") if self._tags else line
+
+    def _may_be_in_code(self) -> bool:
+        """Return whether a code span of the lines before may end in the next line."""
+        before = takewhile(str.strip, reversed(self._out))
+        return any("`" in line or number == _FAR for number, line in enumerate(islice(before, _FAR + 1)))
 
     def _blank(self, depth: int) -> None:
         if 0 in self._containers[depth:]:

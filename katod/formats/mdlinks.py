@@ -1,6 +1,8 @@
 """Links that would run or embed something when they are clicked are shown as text. Pure."""
 
 import re
+from bisect import bisect_right
+from collections.abc import Callable
 from html import unescape
 from typing import Final
 
@@ -8,31 +10,67 @@ from typing import Final
 SUSPECT: Final = r"\](?:\([ \t]*$|\([ \t]*<?[^\s)/]{0,400}?(?i:script|data|&|\\))|<(?i:javascript|vbscript|data):"
 _LINK: Final = re.compile(r"(?<!\\)\](?=\([ \t]*(?:<?([^\s)>]{1,400})|$))")
 _AUTOLINK: Final = re.compile(r"<(?=(?i:javascript|vbscript|data):)")
+_TICKS: Final = re.compile("`+")
 _ESCAPE: Final = re.compile(r"\\([!-/:-@\[-`{-~])")
 _ACTIVE: Final = ("javascript:", "vbscript:", "data:")
 
 
-def disarmed(line: str) -> str:
-    """Return a line of text, outside code, with its active links as text; code spans are left alone."""
+def disarmed(line: str, *, is_continued: Callable[[], bool] = bool) -> str:
+    """Return a line of text, outside code, with its active links as text; code spans of the line are left alone.
+
+    `is_continued` tells whether a code span of the lines before may end in this one: then nothing in it is certain.
+    """
     if "](" in line:
-        line = _without_active_links(line)
+        line = _without_active_links(line, is_continued)
     return _AUTOLINK.sub("&lt;", line) if "<" in line else line
 
 
-def _without_active_links(line: str) -> str:
-    """Go through the ends of link texts once, knowing whether each is in code and whether it is of a picture."""
+def _without_active_links(line: str, is_continued: Callable[[], bool]) -> str:
+    """Go through the ends of link texts once, knowing whether each is of a picture."""
     pieces: list[str] = []
-    at = ticks = 0
+    at = 0
     picture = False
+    spans: list[tuple[int, int]] | None = None
     for match in _LINK.finditer(line):
         before = line[at : match.start()]
-        ticks += before.count("`")
         opened, closed = before.rfind("!["), before.rfind("]")
         picture = opened > closed if max(opened, closed) >= 0 else picture
-        active = ticks % 2 == 0 and _is_active(match[1], picture=picture)
+        active = _is_active(match[1], picture=picture)
+        if active and "`" in line:
+            spans = ([] if is_continued() else _code_spans(line)) if spans is None else spans
+            active = not _is_within(match.start(), spans)
         pieces += before, "\\]" if active else "]"
         at, picture = match.end(), False
     return "".join([*pieces, line[at:]])
+
+
+def _code_spans(line: str) -> list[tuple[int, int]]:
+    """Return where the code spans of a line certainly are: from a run of backticks to the next one of the same length.
+
+    An escaped backtick, or one within a tag, begins none; a line that may have one is taken to have no code.
+    """
+    if "\\`" in line or "<" in line:
+        return []
+    runs = [(run.start(), run.end()) for run in _TICKS.finditer(line)]
+    later: dict[int, list[int]] = {}
+    for number in reversed(range(len(runs))):
+        later.setdefault(runs[number][1] - runs[number][0], []).append(number)
+    spans, number = [], 0
+    while number < len(runs):
+        start, end = runs[number]
+        same = later[end - start]
+        while same and same[-1] <= number:
+            same.pop()
+        if same:
+            spans.append((start, runs[same[-1]][1]))
+            number = same[-1]
+        number += 1
+    return spans
+
+
+def _is_within(at: int, spans: list[tuple[int, int]]) -> bool:
+    number = bisect_right(spans, at, key=lambda span: span[0]) - 1
+    return number >= 0 and at < spans[number][1]
 
 
 def _is_active(target: str | None, *, picture: bool) -> bool:

@@ -30,6 +30,8 @@ def targets(text):
         "[x](\njavascript:a)", "[x](vbscript:a)", "[x](data:text/html,<script>)", "<javascript:alert(1)>", "<DATA:x>",
         "[ok](b) and [x](javascript:a)", "> [x](javascript:a)", "- [x](javascript:a)", "# [x](javascript:a)",
         "![x](data:text/html;base64,AA)", "[![x](data:image/png;base64,AA)](javascript:a)",
+        "`[x](javascript:a)", "``[x](javascript:a)`", "`\n`[x](javascript:a)`", "\\``a` [x](javascript:a) `b",
+        '<a title="`"> [x](javascript:a) `',
     ],
 )  # fmt: skip
 def test_a_link_that_runs_something_is_text(text):

@@ -90,7 +90,8 @@ class Queue:
             return told
         if any(row.operation == operation == "dequeue" for row in self._leaving):
             self._settle("", operation)
-            self._drop_oldest()  # the record has other words than the queue
+            if not _is_task(text):  # otherwise its place in the queue was taken for that of another task
+                self._drop_oldest()  # the record has other words than the queue
         return False
 
     def empty(self) -> list[Item]:

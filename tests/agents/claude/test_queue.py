@@ -231,6 +231,21 @@ def test_a_prompt_typed_at_the_prompt_shows_that_the_queue_is_empty(session: Ses
     assert session.commands == ["::stop"]
 
 
+def test_a_task_whose_place_was_given_up_does_not_drop_a_text(session: Session) -> None:
+    """Of equal tasks, one may be taken for another; what is left then is a task without a place, and no lost text."""
+    session.operation("enqueue", TASK)
+    session.operation("enqueue", TASK)
+    session.operation("remove")
+    session.answer()
+    session.operation("enqueue", "go on")
+    session.operation("remove")
+    session.attachment(TASK, "task-notification")
+    session.operation("dequeue")
+    session.prompt(TASK, "system")
+    session.end()
+    assert session.texts == ["go on"]
+
+
 def test_a_shell_command_is_matched_as_it_was_typed(session: Session) -> None:
     """A task that never leaves is not dropped in its place."""
     session.operation("enqueue", TASK)
