@@ -21,13 +21,12 @@ class Forgetful(Gemini):
     forgets = True
 
 
-@pytest.mark.parametrize(("form", "suffix"), [("jsonl", "jsonl"), ("markdown", "md")])
-def test_a_live_recording_holds_what_the_model_heard_and_said(play, form, suffix):
+def test_a_live_recording_holds_what_the_model_heard_and_said(play):
     """Every turn between a typed start and stop is written once, nothing else is; the client's files are unchanged."""
-    notes, later = f"notes.{suffix}", f"later.{suffix}"
+    notes, later = "notes.jsonl", "later.jsonl"
     play.client.begin(f"::start {notes}\n\nsaid before katod was there")
     heard = len(play.log())
-    with play.katod(form) as katod:
+    with play.katod("jsonl") as katod:
         play.hold_conversation(katod, notes, later)
     judge.assert_outputs(katod, play.log()[heard:])
 
@@ -56,12 +55,11 @@ def next_minute(session):
     )
 
 
-@pytest.mark.parametrize(("form", "suffix"), [("jsonl", "jsonl"), ("markdown", "md")])
-def test_a_recording_outlives_the_session_file_that_the_client_deletes(stage, form, suffix):
+def test_a_recording_outlives_the_session_file_that_the_client_deletes(stage):
     """A recording survives if a resume in a later minute adds a stray file and the next start deletes the session."""
     play = stage(Forgetful)
-    notes, later = f"notes.{suffix}", f"later.{suffix}"
-    with play.katod(form) as katod:
+    notes, later = "notes.jsonl", "later.jsonl"
+    with play.katod("jsonl") as katod:
         early_in_a_minute()
         play.client.begin("hello one")
         play.record(katod, f"::start {notes}\n\nfirst recorded prompt", notes)

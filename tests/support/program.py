@@ -25,7 +25,7 @@ import katod.cli.verify
 import katod.daemon  # noqa: F401 - likewise
 from katod import cli
 
-PATIENCE = 60  # seconds until a command that does not end is killed
+PATIENCE = 20  # seconds until a command that does not end is killed
 
 
 def run(*arguments: str, environment: Mapping[str, str]) -> "subprocess.CompletedProcess[bytes]":
