@@ -22,6 +22,7 @@ class SessionStart(NamedTuple):
     version: str = ""
     parent: str = ""
     origin: str = ""
+    draft: str = ""  # a title of words that nobody is known to have typed here, such as those that a fork copied
 
 
 class SessionMetadata:
@@ -50,12 +51,21 @@ class SessionMetadata:
         """The session's first working directory."""
         return self.start.cwd
 
+    @property
+    def best_title(self) -> str:
+        """The title, or a draft of it."""
+        return self.title or self.start.draft
+
     def set_title(self, words: str, event: Event) -> None:
         """Set the title, if there is none, to the first line a person typed (`words`: a message before it is split)."""
         if self.title or event.payload.get("subtype") in _SUBTYPES_WITHOUT_TITLE:
             return
         line = next((line.strip() for line in words.splitlines() if line.strip()), "")
-        self.title = line if len(line) <= _TITLE_LENGTH else line[: _TITLE_LENGTH - 1].rstrip() + "…"
+        title = line if len(line) <= _TITLE_LENGTH else line[: _TITLE_LENGTH - 1].rstrip() + "…"
+        if event.typed or self.key.subagent or self.start.origin:
+            self.title = title
+        elif not self.start.draft:
+            self.start = self.start._replace(draft=title)
 
     def observe(self, event: Event) -> None:
         """Update the metadata with one event; events come in the order of the conversation."""
@@ -105,7 +115,7 @@ class SessionMetadata:
         payload = event.payload
         given = SessionStart(
             payload.get("cwd", ""), payload.get("branch", ""), payload.get("cliVersion", ""), event.session.parent,
-            payload.get("origin", ""),
+            payload.get("origin", ""), "",
         )  # fmt: skip
         self.start = SessionStart(*(known or new for known, new in zip(self.start, given, strict=True)))
 

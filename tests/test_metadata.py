@@ -17,6 +17,7 @@ KEY = SessionKey("claude", "s")
 
 def event(kind=ev.USER_MESSAGE, number=1, subagent="", parent="", **more):
     payload = more.pop("payload", {"text": "hi"})
+    more.setdefault("typed", kind == ev.USER_MESSAGE)
     return Event(f"claude:s:{number}", kind, SessionRef("claude", "s", subagent, parent), payload, {}, **more)
 
 
@@ -135,6 +136,16 @@ def test_title_is_the_first_line_of_the_first_words(words, title):
     metadata = SessionMetadata(KEY)
     metadata.set_title(words, event())
     assert metadata.title == title
+
+
+def test_words_that_nobody_typed_here_are_a_draft():
+    """What a fork copied from its original names it only as long as nothing was typed in it."""
+    metadata = SessionMetadata(KEY)
+    metadata.set_title("copied", event(typed=False))
+    assert (metadata.title, metadata.best_title) == ("", "copied")
+    metadata.set_title("typed", event())
+    assert metadata.best_title == "typed"
+    assert SessionMetadata(KEY, metadata.state()).best_title == "typed"
 
 
 def test_title_stays():

@@ -76,7 +76,7 @@ def describe_session(found: Found) -> dict[str, Any]:
         "agent": found.key.agent,
         "session": found.key.id,
         "subagent": found.key.subagent,
-        "title": one_line(metadata.title, 80),
+        "title": one_line(metadata.best_title, 80),
         "project": metadata.cwd,
         "bytes": found.size,
         "changed": datetime.fromtimestamp(found.changed_ns / 1e9, UTC).isoformat(timespec="seconds"),

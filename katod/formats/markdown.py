@@ -69,7 +69,9 @@ class Markdown:
         """Return the front matter and the title."""
         self._heading = self._heading._replace(day=self._when.day(time))
         agent = AGENTS[metadata.key.agent]
-        title = one_line(" ".join(self._redact(metadata.title).split()), TITLE) or f"Conversation with {agent.label}"
+        title = (
+            one_line(" ".join(self._redact(metadata.best_title).split()), TITLE) or f"Conversation with {agent.label}"
+        )
         rows = {
             "title": title,
             "agent": f"{agent.product} {metadata.start.version}".strip(),

@@ -101,7 +101,7 @@ class Controller:
         if session.recording is not None:
             row.auto = "no"  # a command was typed before, and one recording of a session is enough
             return
-        if not metadata.title or not metadata.cwd:
+        if not metadata.best_title or not metadata.cwd:
             return
         target = self._auto_target(session)
         row.auto = "no" if target is None else "yes"

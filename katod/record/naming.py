@@ -20,7 +20,7 @@ from katod.write.output import Known, Place
 from katod.write.safe import examine
 
 _MOST_NUMBERS: Final = 1000
-_IN_HEAD: Final = frozenset({"title", "cwd", "branch", "version", "model", "parent"})
+_IN_HEAD: Final = frozenset({"title", "cwd", "branch", "version", "model", "parent", "draft"})
 
 
 class OutputNaming:
@@ -118,6 +118,6 @@ class OutputNaming:
         key = metadata.key
         short = key.subagent or key.id
         return {
-            "date": day, "title": slug(metadata.title) or "untitled", "session": slug(short, 200),
+            "date": day, "title": slug(metadata.best_title) or "untitled", "session": slug(short, 200),
             "session8": slug(AGENTS[key.agent].short_id(short))[:8], "agent": key.agent,
         }  # fmt: skip
