@@ -6,6 +6,7 @@ import subprocess
 from pathlib import Path
 
 from .processes import end
+from .terminal import Terminal
 
 NODE = Path(shutil.which("node") or "/usr/bin/node")
 
@@ -32,6 +33,10 @@ class Client:
 
     agent = ""  # its name in katod
     folder = ""  # where the client keeps its files, relative to the home
+    interactive = ()  # arguments of its interactive form
+    keeps_halves = True  # whether it keeps the first part of an answer that a person interrupts
+    farewell = "/exit"
+    ready = busy = ""  # what the screen shows while it accepts a prompt, and while it works
 
     def __init__(self, command, namespace, port, place):
         self.home, self.project = place / "home", place / "project"
@@ -71,6 +76,24 @@ class Client:
     def assert_untouched(self):
         """Assert that nothing changed the client's files while it was not running."""
         assert self.kept() == self.left
+
+    def terminal(self):
+        """Return a terminal for the client."""
+        return Terminal(self._namespace, {**self.environment, **self._variables})
+
+    def open(self, terminal, *arguments):
+        """Start the interactive form."""
+        self.assert_untouched()
+        terminal.start([*map(str, self._command), *self.interactive, *arguments], self.project)
+        terminal.wait_for(self.ready)
+        terminal.wait_quiet(self.busy)
+
+    def leave(self, terminal):
+        """End the interactive form."""
+        terminal.submit(self.farewell)
+        terminal.wait_ended()
+        terminal.close()
+        self.left = self.kept()
 
     def run(self, *arguments):
         """Run the client once, until it exits."""

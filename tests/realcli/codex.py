@@ -35,6 +35,9 @@ class Codex(Client):
     """A Codex client."""
 
     agent, folder = "codex", ".codex"
+    interactive = ("--no-daemon",)  # else a server that outlives the terminal writes the files
+    ready, busy, farewell = "for shortcuts|context left", "esc to interrupt", "/quit"
+    keeps_halves = False
 
     @staticmethod
     def installed(folder):

@@ -20,6 +20,9 @@ class Gemini(Client):
     """A Gemini CLI client. It keeps all sessions unless it `forgets`, as it does by default."""
 
     agent, folder = "gemini", ".gemini"
+    interactive = ("-y", "-m", "gemini-2.5-pro")
+    ready, busy, farewell = "Type your message", "esc to cancel", "/quit"
+    keeps_halves = False
     forgets = False
 
     @staticmethod

@@ -38,6 +38,7 @@ class OpenCode(Client):
     """An OpenCode client."""
 
     agent, folder = "opencode", ".local/share/opencode"
+    ready, busy = "Ask anything", "esc interrupt"
 
     @staticmethod
     def installed(folder):
