@@ -35,6 +35,8 @@ class Client:
     folder = ""  # where the client keeps its files, relative to the home
     interactive = ()  # arguments of its interactive form
     keeps_halves = True  # whether it keeps the first part of an answer that a person interrupts
+    stop_keys = ("Escape",)  # interrupt an answer
+    queue_key = "Enter"  # sends a prompt while the client is busy, to be heard after the answer
     farewell = "/exit"
     ready = busy = ""  # what the screen shows while it accepts a prompt, and while it works
 

@@ -38,6 +38,7 @@ class Codex(Client):
     interactive = ("--no-daemon",)  # else a server that outlives the terminal writes the files
     ready, busy, farewell = "for shortcuts|context left", "esc to interrupt", "/quit"
     keeps_halves = False
+    queue_key = "Tab"  # Enter interrupts the answer
 
     @staticmethod
     def installed(folder):

@@ -39,6 +39,7 @@ class OpenCode(Client):
 
     agent, folder = "opencode", ".local/share/opencode"
     ready, busy = "Ask anything", "esc interrupt"
+    stop_keys = ("Escape", "Escape")
 
     @staticmethod
     def installed(folder):

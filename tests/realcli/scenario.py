@@ -50,7 +50,7 @@ class Person:
         """Send a prompt, and press Esc in the middle of its answer."""
         aborted = self._count("aborted")
         self._slowly(prompt)
-        self.terminal.press("Escape")
+        self.terminal.press(*self.client.stop_keys)
         self._until(lambda: self._count("aborted") > aborted, "the end of the answer")
         self.terminal.wait_quiet(self.client.busy)
 
@@ -58,7 +58,7 @@ class Person:
         """Send a prompt, and another one in the middle of its answer; wait for both answers."""
         heard = self._count("answer")
         self._slowly(prompt)
-        self.terminal.submit(queued)
+        self.terminal.submit(queued, self.client.queue_key)
         self._play.release()
         self.answered(heard + 2)
 

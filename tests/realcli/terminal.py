@@ -65,13 +65,13 @@ class Terminal:
             self._run(self._tmux("send-keys", key))
             time.sleep(SETTLE)
 
-    def submit(self, text):
-        """Type or paste a text, and press Enter."""
+    def submit(self, text, key="Enter"):
+        """Type or paste a text, and press Enter or another key."""
         if "\n" in text:
             self.paste(text)
         else:
             self.type(text)
-        self.press("Enter")
+        self.press(key)
 
     # -- what a person sees ---------------------------------------------------------------------------
 
