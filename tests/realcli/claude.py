@@ -13,7 +13,6 @@ class Claude(Client):
     """A Claude Code client. It asks before every tool call that may change something."""
 
     agent, folder = "claude", ".claude"
-    ready, busy = r"\? for shortcuts", "esc to interrupt"
 
     @staticmethod
     def installed(folder):

@@ -5,6 +5,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
+from .manners import MANNERS
 from .processes import end
 from .terminal import Terminal
 
@@ -34,11 +35,6 @@ class Client:
     agent = ""  # its name in katod
     folder = ""  # where the client keeps its files, relative to the home
     interactive = ()  # arguments of its interactive form
-    keeps_halves = True  # whether it keeps the first part of an answer that a person interrupts
-    stop_keys = ("Escape",)  # interrupt an answer
-    queue_key = "Enter"  # sends a prompt while the client is busy, to be heard after the answer
-    farewell = "/exit"
-    ready = busy = ""  # what the screen shows while it accepts a prompt, and while it works
 
     def __init__(self, command, namespace, port, place):
         self.home, self.project = place / "home", place / "project"
@@ -54,6 +50,11 @@ class Client:
     def environment(self):
         """The complete environment of a program run by this person."""
         return {"HOME": str(self.home), "PATH": f"{NODE.parent}:/usr/local/bin:/usr/bin:/bin", "LANG": "C.UTF-8"}
+
+    @property
+    def manner(self):
+        """How its interactive form behaves."""
+        return MANNERS[self.agent]
 
     def configure(self, port):
         """Write the client's settings, with the model at `port`; return environment variables for the client alone."""
@@ -87,12 +88,12 @@ class Client:
         """Start the interactive form."""
         self.assert_untouched()
         terminal.start([*map(str, self._command), *self.interactive, *arguments], self.project)
-        terminal.wait_for(self.ready)
-        terminal.wait_quiet(self.busy)
+        terminal.wait_for(self.manner.ready)
+        terminal.wait_quiet(self.manner.busy)
 
     def leave(self, terminal):
         """End the interactive form."""
-        terminal.submit(self.farewell)
+        terminal.submit(self.manner.farewell)
         terminal.wait_ended()
         terminal.close()
         self.left = self.kept()

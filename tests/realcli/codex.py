@@ -36,9 +36,6 @@ class Codex(Client):
 
     agent, folder = "codex", ".codex"
     interactive = ("--no-daemon",)  # else a server that outlives the terminal writes the files
-    ready, busy, farewell = "for shortcuts|context left", "esc to interrupt", "/quit"
-    keeps_halves = False
-    queue_key = "Tab"  # Enter interrupts the answer
 
     @staticmethod
     def installed(folder):

@@ -13,7 +13,6 @@ class Copilot(Client):
 
     agent, folder = "copilot", ".copilot"
     interactive = ("--no-auto-update", "--allow-all-tools", "--allow-all-paths")
-    ready, busy = "/ commands", "[Ee]sc to (cancel|interrupt)"
 
     @staticmethod
     def installed(folder):

@@ -13,6 +13,7 @@ SETTINGS = {
     "privacy": {"usageStatisticsEnabled": False},
     "telemetry": {"enabled": False},
     "ide": {"enabled": False},
+    "tools": {"shell": {"enableInteractiveShell": False}},  # in a terminal of its own, it may miss a short output
 }
 
 
@@ -21,8 +22,6 @@ class Gemini(Client):
 
     agent, folder = "gemini", ".gemini"
     interactive = ("-y", "-m", "gemini-2.5-pro")
-    ready, busy, farewell = "Type your message", "esc to cancel", "/quit"
-    keeps_halves = False
     forgets = False
 
     @staticmethod

@@ -29,6 +29,7 @@ import fcntl
 import itertools
 import json
 import os
+import re
 import select
 import socket
 import struct
@@ -54,6 +55,7 @@ INJECTED = (
     "[Request interrupted",
     "This session is being continued",
 )  # prefixes of texts that a client adds in the person's role
+DATE = re.compile(r"<current_datetime>[^<]*</current_datetime>\s*")  # before each prompt of Copilot CLI
 PIECE = 16
 LONGEST = 1500  # characters: a longer prompt is the client's own, for a summary
 POLL = 0.02
@@ -71,7 +73,8 @@ def loopback_up():
 
 def said(content):
     """Return the person's text in a message, whose content is a string or a list of parts."""
-    parts = [content] if isinstance(content, str) else [part.get("text", "") for part in content or []]
+    texts = [content] if isinstance(content, str) else [part.get("text", "") for part in content or []]
+    parts = [DATE.sub("", text) for text in texts]
     return "\n".join(part for part in parts if part and not part.startswith(INJECTED))
 
 

@@ -38,8 +38,6 @@ class OpenCode(Client):
     """An OpenCode client."""
 
     agent, folder = "opencode", ".local/share/opencode"
-    ready, busy = "Ask anything", "esc interrupt"
-    stop_keys = ("Escape", "Escape")
 
     @staticmethod
     def installed(folder):

@@ -22,7 +22,6 @@ class Pi(Client):
 
     agent, folder = "pi", ".pi/agent"
     interactive = ("--provider", "local", "--model", "scripted")
-    ready, busy, farewell = "scripted", "Working", "/quit"
 
     @staticmethod
     def installed(folder):

@@ -36,7 +36,7 @@ class Play:
 
     def kept_log(self):
         """Return the log without the parts of answers that the client does not keep."""
-        return [entry for entry in self.log() if self.client.keeps_halves or entry["event"] != "aborted"]
+        return [entry for entry in self.log() if self.client.manner.keeps_halves or entry["event"] != "aborted"]
 
     def note(self, prompt):
         """Add a prompt to the log that the model is not told."""

@@ -1,9 +1,10 @@
 """A conversation typed in a terminal, and recorded: the same for every client."""
 
+import time
 from contextlib import contextmanager
 
 from . import judge
-
+from .terminal import SETTLE
 
 PASTE = """\
 Look at this page:
@@ -32,8 +33,9 @@ class Person:
     def command(self, command, words=""):
         """Give a command to the client itself, and wait for some words on the screen."""
         self.terminal.submit(command)
+        time.sleep(SETTLE)
         self.terminal.wait_for(words)
-        self.terminal.wait_quiet(self.client.busy)
+        self.terminal.wait_quiet(self.client.manner.busy)
 
     def ask(self, prompt):
         """Send a prompt, and wait for the end of the turn."""
@@ -44,23 +46,31 @@ class Person:
     def answered(self, number):
         """Wait until the model has given so many answers, and the client waits for the next prompt."""
         self._until(lambda: self._count("answer") >= number, f"answer {number}")
-        self.terminal.wait_quiet(self.client.busy)
+        self.terminal.wait_quiet(self.client.manner.busy)
 
     def interrupt(self, prompt):
         """Send a prompt, and press Esc in the middle of its answer."""
         aborted = self._count("aborted")
         self._slowly(prompt)
-        self.terminal.press(*self.client.stop_keys)
+        self.terminal.press(*self.client.manner.stop)
         self._until(lambda: self._count("aborted") > aborted, "the end of the answer")
-        self.terminal.wait_quiet(self.client.busy)
+        self.terminal.wait_quiet(self.client.manner.busy)
 
     def queue(self, prompt, queued):
         """Send a prompt, and another one in the middle of its answer; wait for both answers."""
         heard = self._count("answer")
         self._slowly(prompt)
-        self.terminal.submit(queued, self.client.queue_key)
+        self.terminal.submit(queued, self.client.manner.queue)
+        time.sleep(SETTLE)  # until it is in the queue, which not every screen shows
         self._play.release()
         self.answered(heard + 2)
+
+    def overtake(self, prompt, next_prompt):
+        """Send a prompt, and another one that ends its answer in the middle."""
+        heard = self._count("answer")
+        self._slowly(prompt)
+        self.terminal.submit(next_prompt)
+        self.answered(heard + 1)
 
     def _slowly(self, prompt):
         waiting = self._count("waiting")
@@ -93,6 +103,7 @@ def hold_in_terminal(play, form):
         katod.until_written(play.last_answer(), f"later.{suffix}")
         person.leave()
         judge.assert_outputs(katod, play.kept_log())
+        assert (f"stolen.{suffix}" in katod.world.written()) != play.client.manner.marks_pastes
         assert_reproducible(katod)
 
 

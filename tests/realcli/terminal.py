@@ -12,6 +12,7 @@ import pytest
 from tests.support.live import until
 
 SETTLE = 0.6  # seconds between a text and Enter: clients take faster keys for a paste
+BETWEEN = 0.25  # seconds after a key: a second Esc counts only soon after the first
 QUIET = 0.5  # seconds without any change on the screen, after which a client waits for its user
 SLOWEST = 40.0
 SETTINGS = "set -g remain-on-exit on\nset -g escape-time 0\nset -g default-terminal tmux-256color\n"
@@ -24,13 +25,14 @@ class Terminal:
         if not shutil.which("tmux"):
             pytest.skip("no tmux here to run interactive clients in")
         self._place = Path(tempfile.mkdtemp(prefix="tmux"))  # the name of a socket has at most 107 bytes
-        self._namespace = namespace
+        self._namespace, self._starts = namespace, 0
         self._environment = {**environment, "TERM": "xterm-256color", "TMPDIR": str(self._place)}
         (self._place / "conf").write_text(SETTINGS)
 
     def start(self, argv, folder):
         """Start a client in place of the previous one."""
         self.close()
+        self._starts += 1  # the previous server may not have ended yet
         argv = self._tmux("new-session", "-d", "-x", "160", "-y", "60", "-c", str(folder), *argv)
         self._run(self._namespace.enter(argv))
 
@@ -63,7 +65,7 @@ class Terminal:
         """Press keys, by the names that tmux has for them, one after the other."""
         for key in keys:
             self._run(self._tmux("send-keys", key))
-            time.sleep(SETTLE)
+            time.sleep(BETWEEN)
 
     def submit(self, text, key="Enter"):
         """Type or paste a text, and press Enter or another key."""
@@ -110,7 +112,7 @@ class Terminal:
     # -- tmux -----------------------------------------------------------------------------------------
 
     def _tmux(self, *arguments):
-        return ["tmux", "-S", str(self._place / "socket"), "-f", str(self._place / "conf"), *arguments]
+        return ["tmux", "-S", str(self._place / f"{self._starts}"), "-f", str(self._place / "conf"), *arguments]
 
     def _run(self, argv, text=None):
         run = subprocess.run(argv, input=text, env=self._environment, capture_output=True, text=True, check=False)

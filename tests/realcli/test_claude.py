@@ -58,8 +58,8 @@ def test_what_the_client_repeats_does_not_act_again(play):
         person.ask("::start later.jsonl\nthe last words")
         katod.until_written(play.last_answer(), "later.jsonl")
         person.leave()
-    judge.assert_outputs(katod, play.log())
-    assert_reproducible(katod)
+        judge.assert_outputs(katod, play.log())
+        assert_reproducible(katod)
 
 
 def test_the_reason_of_a_refusal_is_recorded(play):
@@ -74,8 +74,8 @@ def test_the_reason_of_a_refusal_is_recorded(play):
         person.answered(3)
         katod.until_written(play.last_answer(), "notes.md")
         person.leave()
+        assert_reproducible(katod)
     call, reason, *_ = [line for line in katod.world.written()["notes.md"].splitlines() if line.lstrip()[:2] == "- "]
     assert "cat note.txt > copy.txt" in call
     assert reason == "  - declined: leave the note alone"
     assert not (play.client.project / "copy.txt").exists()
-    assert_reproducible(katod)
