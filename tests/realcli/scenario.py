@@ -45,7 +45,7 @@ class Person:
 
     def answered(self, number):
         """Wait until the model has given so many answers, and the client waits for the next prompt."""
-        self._until(lambda: self._count("answer") >= number, f"answer {number}")
+        self.terminal.until(lambda: self._count("answer") >= number, f"answer {number}")
         self.terminal.wait_quiet(self.client.manner.busy)
 
     def interrupt(self, prompt):
@@ -53,7 +53,7 @@ class Person:
         aborted = self._count("aborted")
         self._slowly(prompt)
         self.terminal.press(*self.client.manner.stop)
-        self._until(lambda: self._count("aborted") > aborted, "the end of the answer")
+        self.terminal.until(lambda: self._count("aborted") > aborted, "the end of the answer")
         self.terminal.wait_quiet(self.client.manner.busy)
 
     def queue(self, prompt, queued):
@@ -75,13 +75,10 @@ class Person:
     def _slowly(self, prompt):
         waiting = self._count("waiting")
         self.terminal.submit(prompt)
-        self._until(lambda: self._count("waiting") > waiting, "the first half of the answer")
+        self.terminal.until(lambda: self._count("waiting") > waiting, "the first half of the answer")
 
     def _count(self, event):
         return sum(entry["event"] == event for entry in self._play.log())
-
-    def _until(self, probe, what):
-        self.terminal.until(probe, what)
 
 
 @contextmanager
@@ -103,8 +100,15 @@ def hold_in_terminal(play, form):
         katod.until_written(play.last_answer(), f"later.{suffix}")
         person.leave()
         judge.assert_outputs(katod, play.kept_log())
-        assert (f"stolen.{suffix}" in katod.world.written()) != play.client.manner.marks_pastes
+        assert pasted_commands_acted(katod.world, suffix) != play.client.manner.marks_pastes
         assert_reproducible(katod)
+
+
+def pasted_commands_acted(world, suffix):
+    """Return whether the pasted commands acted; if not, `katod status` must say that they did not."""
+    acted = f"stolen.{suffix}" in world.written()
+    assert acted == (not world.status()["nearMisses"])
+    return acted
 
 
 def converse(person, suffix):

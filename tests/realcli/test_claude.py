@@ -44,6 +44,7 @@ def test_what_the_client_repeats_does_not_act_again(play):
     """No command acts again after a summary, in a fork, or after /clear, and nothing is recorded twice."""
     with play.katod("jsonl") as katod, talk(play) as person:
         person.open()
+        person.ask("hello")
         person.ask("::start notes.jsonl\nthe first recorded words")
         person.command("/compact", "Compacted")
         play.note("/compact")
@@ -66,12 +67,13 @@ def test_the_reason_of_a_refusal_is_recorded(play):
     """What a person answers to the question whether a tool may run is in the transcript."""
     with play.katod("markdown") as katod, talk(play) as person:
         person.open()
+        person.ask("hello")
         person.ask("::start notes.md\nthe first recorded words")
         person.terminal.submit("copy the note (write)")
         person.terminal.wait_for("Do you want to proceed")
         person.terminal.press("Down", "Down", "Tab")  # No, and tell Claude what to do differently
         person.terminal.submit("leave the note alone")
-        person.answered(3)
+        person.answered(4)
         katod.until_written(play.last_answer(), "notes.md")
         person.leave()
         assert_reproducible(katod)

@@ -31,6 +31,7 @@ def test_a_prompt_that_interrupts_an_answer_is_recorded_once(play):
     """A prompt sent with Enter while the client works is recorded once; a command in it acts once."""
     with play.katod("jsonl") as katod, talk(play) as person:
         person.open()
+        person.ask("hello")
         person.ask("::start notes.jsonl\nthe first recorded words")
         person.overtake("a long one (slow)", "said while it was busy\n::stop\nsaid after the stop")
         person.ask("not recorded")
