@@ -13,6 +13,8 @@ line 1
 line 2
 ::capture stolen.{suffix}
 the last line of the page"""
+PATIENCE = 3.0  # seconds after which keys are pressed again
+POLL = 0.05
 QUEUED = "said while it was busy\n::stop\nsaid after the stop"
 
 
@@ -49,11 +51,15 @@ class Person:
         self.terminal.wait_quiet(self.client.manner.busy)
 
     def interrupt(self, prompt):
-        """Send a prompt, and press Esc in the middle of its answer."""
+        """Send a prompt, and press Esc in the middle of its answer, again if the client did not notice."""
         aborted = self._count("aborted")
+
+        def has_stopped():
+            self.terminal.press(*self.client.manner.stop)
+            return self._soon(lambda: self._count("aborted") > aborted)
+
         self._slowly(prompt)
-        self.terminal.press(*self.client.manner.stop)
-        self.terminal.until(lambda: self._count("aborted") > aborted, "the end of the answer")
+        self.terminal.until(has_stopped, "the end of the answer")
         self.terminal.wait_quiet(self.client.manner.busy)
 
     def queue(self, prompt, queued):
@@ -76,6 +82,13 @@ class Person:
         waiting = self._count("waiting")
         self.terminal.submit(prompt)
         self.terminal.until(lambda: self._count("waiting") > waiting, "the first half of the answer")
+
+    @staticmethod
+    def _soon(probe):
+        deadline = time.monotonic() + PATIENCE
+        while not (found := probe()) and time.monotonic() < deadline:
+            time.sleep(POLL)
+        return found
 
     def _count(self, event):
         return sum(entry["event"] == event for entry in self._play.log())
@@ -120,6 +133,7 @@ def converse(person, suffix):
     person.queue("a long one (slow)", QUEUED)
     person.ask("not recorded")
     person.ask(f"::start later.{suffix}\nrecorded again")
+    person.queue("another long one (slow)", "said while it was busy again")
     person.interrupt("to be interrupted (slow)")
     person.ask("after the interruption")
 
