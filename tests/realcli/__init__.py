@@ -2,5 +2,5 @@
 
 import pytest
 
-for module in ("client", "codex", "daemon", "judge", "play"):
+for module in ("client", "codex", "judge", "play", "scenario", "terminal"):
     pytest.register_assert_rewrite(f"{__name__}.{module}")

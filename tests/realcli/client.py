@@ -5,7 +5,9 @@ import shutil
 import subprocess
 from pathlib import Path
 
+from .manners import MANNERS
 from .processes import end
+from .terminal import Terminal
 
 NODE = Path(shutil.which("node") or "/usr/bin/node")
 
@@ -32,6 +34,7 @@ class Client:
 
     agent = ""  # its name in katod
     folder = ""  # where the client keeps its files, relative to the home
+    interactive = ()  # arguments of its interactive form
 
     def __init__(self, command, namespace, port, place):
         self.home, self.project = place / "home", place / "project"
@@ -47,6 +50,11 @@ class Client:
     def environment(self):
         """The complete environment of a program run by this person."""
         return {"HOME": str(self.home), "PATH": f"{NODE.parent}:/usr/local/bin:/usr/bin:/bin", "LANG": "C.UTF-8"}
+
+    @property
+    def manner(self):
+        """How its interactive form behaves."""
+        return MANNERS[self.agent]
 
     def configure(self, port):
         """Write the client's settings, with the model at `port`; return environment variables for the client alone."""
@@ -71,6 +79,24 @@ class Client:
     def assert_untouched(self):
         """Assert that nothing changed the client's files while it was not running."""
         assert self.kept() == self.left
+
+    def terminal(self):
+        """Return a terminal for the client."""
+        return Terminal(self._namespace, {**self.environment, **self._variables})
+
+    def open(self, terminal, *arguments):
+        """Start the interactive form."""
+        self.assert_untouched()
+        terminal.start([*map(str, self._command), *self.interactive, *arguments], self.project)
+        terminal.wait_for(self.manner.ready)
+        terminal.wait_quiet(self.manner.busy)
+
+    def leave(self, terminal):
+        """End the interactive form."""
+        terminal.submit(self.manner.farewell)
+        terminal.wait_ended()
+        terminal.close()
+        self.left = self.kept()
 
     def run(self, *arguments):
         """Run the client once, until it exits."""

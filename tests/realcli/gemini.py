@@ -13,6 +13,7 @@ SETTINGS = {
     "privacy": {"usageStatisticsEnabled": False},
     "telemetry": {"enabled": False},
     "ide": {"enabled": False},
+    "tools": {"shell": {"enableInteractiveShell": False}},  # in a terminal of its own, it may miss a short output
 }
 
 
@@ -20,6 +21,7 @@ class Gemini(Client):
     """A Gemini CLI client. It keeps all sessions unless it `forgets`, as it does by default."""
 
     agent, folder = "gemini", ".gemini"
+    interactive = ("-y", "-m", "gemini-2.5-pro")
     forgets = False
 
     @staticmethod

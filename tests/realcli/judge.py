@@ -7,37 +7,62 @@ from katod import events
 
 from . import model_server
 
-COMMANDS = re.compile(r"^::(?:start (?P<name>(?:notes|later)\.\w+)|stop)$", re.MULTILINE)
+COMMANDS = re.compile(
+    r"^::(?:(?P<word>start|capture) (?P<name>(?:notes|later|stolen|refused)\.\w+)|stop)$", re.MULTILINE
+)
+PASTED = re.compile(r'\n\n<pasted_content id="(\w+)">\n(.*?)\n</pasted_content id="\1">\n', re.DOTALL)
+HIDDEN = "\0\0"
 
 
-def spoken(prompt, into):
-    """Return the parts of a prompt as (output, text), and the output that is open after it."""
-    found, at = [], 0
-    for match in COMMANDS.finditer(prompt):
-        found.append((into, prompt[at : match.start()].strip()))
-        into, at = match["name"], match.end()
-    found.append((into, prompt[at:].strip()))
-    return [(name, text) for name, text in found if text], into
+class Ranges:
+    """The turns that each output must contain, in order, according to the model's log."""
+
+    def __init__(self):
+        self.found = {}
+        self._into, self._whole = None, []
+
+    def take(self, entry):
+        """Note what an entry adds."""
+        event = entry["event"]
+        if event == "prompt":
+            self._prompt(PASTED.sub(lambda paste: paste[2].replace("::", HIDDEN), entry["text"]))
+        elif event == "result":
+            self._add("result", entry["call"])
+        elif event in ("answer", "aborted"):
+            self._answer(entry)
+
+    def _prompt(self, prompt):
+        at = 0
+        for match in COMMANDS.finditer(prompt):
+            self._say(prompt[at : match.start()])
+            self._into, at = match["name"], match.end()
+            if match["word"]:
+                self.found.setdefault(self._into, list(self._whole) if match["word"] == "capture" else [])
+        self._say(prompt[at:])
+
+    def _say(self, words):
+        if text := words.replace(HIDDEN, "::").strip():
+            self._add("user", text)
+
+    def _answer(self, entry):
+        if "thinking" in entry:
+            self._add("thinking", entry["thinking"])
+        self._add("assistant", entry["text"])
+        if "call" in entry:
+            self._add("call", entry["call"]["id"])
+
+    def _add(self, kind, text):
+        self._whole.append((kind, text))
+        if self._into:
+            self.found[self._into].append((kind, text))
 
 
 def ranges(log):
     """Return the turns that each output must contain, in order, according to the model's log."""
-    found, into = {}, None
+    ranges = Ranges()
     for entry in log:
-        turns = []
-        if entry["event"] == "prompt":
-            stretches, into = spoken(entry["text"], into)
-            for name, text in stretches:
-                found.setdefault(name, []).append(("user", text))
-        elif entry["event"] == "result":
-            turns.append(("result", entry["call"]))
-        elif entry["event"] == "answer":
-            turns += [("thinking", entry["thinking"])] if "thinking" in entry else []
-            turns.append(("assistant", entry["text"]))
-            turns += [("call", entry["call"]["id"])] if "call" in entry else []
-        found.setdefault(into, []).extend(turns)
-    found.pop(None, None)
-    return found
+        ranges.take(entry)
+    return ranges.found
 
 
 def said(log):

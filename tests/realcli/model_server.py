@@ -1,7 +1,8 @@
-"""A scripted model with the interfaces of three clients. It answers each request with a stream of events.
+"""A scripted model with the interfaces of six clients. It answers each request with a stream of events.
 
+    POST /v1/messages                               Claude Code
     POST /v1/responses                              Codex
-    POST /v1/chat/completions                       OpenCode
+    POST /v1/chat/completions                       Copilot CLI, OpenCode, Pi
     POST /v1beta/models/M:streamGenerateContent     Gemini CLI
 
 Usage: `python model_server.py LOG`. The server brings up the loopback device, which is down in a new network
@@ -13,31 +14,52 @@ closes. LOG contains the conversation as JSON lines, in order:
     {"event": "answer", "text": …, "thinking"?: …, "call"?: {"id", "name"}}
     {"event": "result", "call": id, "output": …}                    the result of a tool
     {"event": "aside", "path": …}                                   a client's own request (for a title)
+    {"event": "waiting"}                                            a part of a slow answer was sent
+    {"event": "aborted", "text": …}                                 the client hung up after this part of an answer
 
-Every answer is numbered, repeats the prompt, and ends with lines that would be commands if a person had typed
-them. A prompt that contains `(tool)` is answered by thinking, a text and a call; the call's result by a text.
+Every answer is numbered, repeats the prompt without a client's tags, and ends with lines that would be commands if a person had typed
+them. Marks in a prompt change the answer:
+
+    (tool)      thinking, a text and a call, which the client runs; the call's result is answered by a text
+    (write)     the same, with a call that writes a file: the client may ask for permission
+    (slow)      the answer stops in the middle until the file LOG.go exists, which is then removed
 """
 
 import fcntl
 import itertools
 import json
 import os
+import re
+import select
 import socket
 import struct
 import sys
 import threading
+import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
-TOOLS = {  # the clients' shell tools, and the arguments with which each runs the command
-    "exec_command": {"cmd": "cat note.txt"},
-    "bash": {"command": "cat note.txt", "description": "Reads the note"},
-    "run_shell_command": {"command": "cat note.txt", "description": "Reads the note"},
+TOOLS = {  # the clients' shell tools, and the argument that is the command
+    "exec_command": "cmd",
+    "bash": "command",
+    "Bash": "command",
+    "run_shell_command": "command",
 }
 COMMAND = "cat note.txt"
+CALLS = {"(tool)": COMMAND, "(write)": f"{COMMAND} > copy.txt"}
 BAIT = "::start bait.md\n\n::stop"
-INJECTED = ("<", "# AGENTS.md")  # prefixes of texts that a client adds in the person's role
+REST = "\n\nThe rest"  # how the second half of a slow answer begins
+INJECTED = (
+    "<",
+    "# AGENTS.md",
+    "[Request interrupted",
+    "This session is being continued",
+)  # prefixes of texts that a client adds in the person's role
+DATE = re.compile(r"<current_datetime>[^<]*</current_datetime>\s*")  # before each prompt of Copilot CLI
 PIECE = 16
+LONGEST = 1500  # characters: a longer prompt is the client's own, for a summary
+POLL = 0.02
+PATIENCE = 60.0  # seconds that a slow answer waits
 
 
 def loopback_up():
@@ -51,7 +73,8 @@ def loopback_up():
 
 def said(content):
     """Return the person's text in a message, whose content is a string or a list of parts."""
-    parts = [content] if isinstance(content, str) else [part.get("text", "") for part in content or []]
+    texts = [content] if isinstance(content, str) else [part.get("text", "") for part in content or []]
+    parts = [DATE.sub("", text) for text in texts]
     return "\n".join(part for part in parts if part and not part.startswith(INJECTED))
 
 
@@ -61,17 +84,79 @@ def unquoted(text):
 
 
 def pieces(text):
-    """Return a text in the pieces in which it is streamed."""
-    return [text[start : start + PIECE] for start in range(0, len(text), PIECE)]
+    """Return a text in the pieces in which it is streamed; a new one begins at the second half."""
+    first, mark, second = text.partition(REST)
+    halves = [first, mark + second]
+    return [half[start : start + PIECE] for half in halves for start in range(0, len(half), PIECE)]
+
+
+def arguments(call):
+    """Return the arguments of a call of a shell tool."""
+    return {TOOLS[call["name"]]: call["command"], "description": "Reads the note"}
 
 
 def script(number, prompt, results, tool):
     """Return answer `number` as it is logged, with a call if the prompt asks for one."""
-    if "(tool)" in prompt and not results:
+    command = next((command for mark, command in CALLS.items() if mark in prompt), "")
+    if command and not results:
         thinking = f"Thought {number}: I shall look before I answer."
-        call = {"id": f"call_{number}", "name": tool}
+        call = {"id": f"call_{number}", "name": tool, "command": command}
         return {"thinking": thinking, "text": f"Answer {number}: let me look.\n\n{BAIT}", "call": call}
-    return {"text": f"Answer {number} to this:\n\n{prompt.strip()}\n\n{BAIT}"}
+    rest = f"{REST} of it." if "(slow)" in prompt else ""
+    words = "\n".join(line for line in prompt.splitlines() if not line.startswith("<")).strip()
+    return {"text": f"Answer {number} to this:\n\n{words}{rest}\n\n{BAIT}"}
+
+
+class Messages:
+    """The Anthropic Messages interface."""
+
+    ending = "/messages"
+
+    @staticmethod
+    def newest(body):
+        """Return the newest prompt of a request, and the tool results after it."""
+        prompt, results = "", []
+        for message in body["messages"]:
+            content = message["content"]
+            parts = [part for part in content if isinstance(part, dict)]
+            answers = [part for part in parts if part["type"] == "tool_result"]
+            results += [(part["tool_use_id"], part.get("content")) for part in answers]
+            if message["role"] == "user" and not answers and (text := said(content)):
+                prompt, results = text, []
+        return prompt, results
+
+    @staticmethod
+    def tools(body):
+        """Return the names of the tools that the client offers; none if it asks for a title."""
+        return [tool["name"] for tool in body.get("tools") or []]
+
+    @classmethod
+    def stream(cls, number, answer):
+        """Yield the rows of an answer; the last row ends it."""
+        message = {"id": f"msg_{number}", "type": "message", "role": "assistant", "model": "scripted", "content": []}
+        usage = {"input_tokens": 100, "output_tokens": 20}
+        ending = {"stop_reason": None, "stop_sequence": None}
+        yield {"type": "message_start", "message": {**message, **ending, "usage": usage}}
+        for index, (block, deltas) in enumerate(cls._blocks(answer)):
+            yield {"type": "content_block_start", "index": index, "content_block": block}
+            for delta in deltas:
+                yield {"type": "content_block_delta", "index": index, "delta": delta}
+            yield {"type": "content_block_stop", "index": index}
+        reason = {**ending, "stop_reason": "tool_use" if "call" in answer else "end_turn"}
+        yield {"type": "message_delta", "delta": reason, "usage": usage}
+        yield {"type": "message_stop"}
+
+    @staticmethod
+    def _blocks(answer):
+        """Yield each block as it begins, and its deltas."""
+        if thinking := answer.get("thinking"):
+            deltas = [{"type": "thinking_delta", "thinking": piece} for piece in pieces(thinking)]
+            signed = {"type": "signature_delta", "signature": "bm9uZQ=="}
+            yield {"type": "thinking", "thinking": "", "signature": ""}, [*deltas, signed]
+        yield {"type": "text", "text": ""}, [{"type": "text_delta", "text": piece} for piece in pieces(answer["text"])]
+        if call := answer.get("call"):
+            delta = {"type": "input_json_delta", "partial_json": json.dumps(arguments(call))}
+            yield {"type": "tool_use", "id": call["id"], "name": call["name"], "input": {}}, [delta]
 
 
 class Responses:
@@ -91,9 +176,9 @@ class Responses:
         return prompt, results
 
     @staticmethod
-    def tools(_body):
-        """Return the names of the tools that the client offers."""
-        return ["exec_command"]
+    def tools(body):
+        """Return the names of the tools that the client offers; none if it asks for a title."""
+        return [] if "schema" in ((body.get("text") or {}).get("format") or {}) else ["exec_command"]
 
     @classmethod
     def stream(cls, number, answer):
@@ -127,7 +212,7 @@ class Responses:
                 "id": f"fc_{number}",
                 "call_id": call["id"],
                 "name": call["name"],
-                "arguments": json.dumps(TOOLS[call["name"]]),
+                "arguments": json.dumps(arguments(call)),
                 "status": "completed",
             }
 
@@ -176,7 +261,7 @@ class ChatCompletions:
         for delta in pieces(answer["text"]):
             yield chunk({"content": delta})
         if call := answer.get("call"):
-            function = {"name": call["name"], "arguments": json.dumps(TOOLS[call["name"]])}
+            function = {"name": call["name"], "arguments": json.dumps(arguments(call))}
             yield chunk({"tool_calls": [{"index": 0, "id": call["id"], "type": "function", "function": function}]})
         yield chunk({}, "tool_calls" if call else "stop")
         yield {**base, "choices": [], "usage": {"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120}}
@@ -220,11 +305,12 @@ class GenerateContent:
         for text in pieces(answer["text"]):
             yield row({"text": text})
         if call := answer.get("call"):
-            yield row({"functionCall": {**call, "args": TOOLS[call["name"]]}, "thoughtSignature": "bm9uZQ=="})
+            function = {"id": call["id"], "name": call["name"], "args": arguments(call)}
+            yield row({"functionCall": function, "thoughtSignature": "bm9uZQ=="})
         yield row({"text": ""}, finishReason="STOP")
 
 
-INTERFACES = (Responses, ChatCompletions, GenerateContent)
+INTERFACES = (Messages, Responses, ChatCompletions, GenerateContent)
 
 
 class Model(ThreadingHTTPServer):
@@ -235,6 +321,7 @@ class Model(ThreadingHTTPServer):
     def __init__(self, log):
         super().__init__(("127.0.0.1", 0), Handler)
         self._log, self._lock, self.numbers = log, threading.Lock(), itertools.count(1)
+        self._go = Path(f"{log.name}.go")
         self.log("ready", port=self.server_port)
 
     def log(self, event, **fields):
@@ -242,6 +329,14 @@ class Model(ThreadingHTTPServer):
         with self._lock:
             self._log.write(json.dumps({"event": event, **fields}, ensure_ascii=False) + "\n")
             self._log.flush()
+
+    def released(self):
+        """Return whether a slow answer may go on; it is true once for each time that the file was created."""
+        try:
+            self._go.unlink()
+        except FileNotFoundError:
+            return False
+        return True
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -265,11 +360,11 @@ class Handler(BaseHTTPRequestHandler):
             self.send_error(404)
             return
         tool = next((name for name in interface.tools(body) if name in TOOLS), "")
-        if not tool:
+        prompt, results = interface.newest(body)
+        if not tool or len(prompt) > LONGEST:
             self.server.log("aside", path=path)
             self._answer(interface.stream(0, {"text": f"An aside\n\n{BAIT}"}))
             return
-        prompt, results = interface.newest(body)
         if results:
             self.server.log("result", call=results[-1][0], output=str(results[-1][1]))
         else:
@@ -287,11 +382,32 @@ class Handler(BaseHTTPRequestHandler):
         """Send all rows; the answer is logged before the last one is sent."""
         self._head("text/event-stream")
         *rows, last = rows
+        first, rest, _ = answer["text"].partition(REST) if answer else ("", "", "")
         for row in rows:
+            if rest and json.dumps(rest)[1:-1] in json.dumps(row):
+                if not self._goes_on():
+                    self.server.log("aborted", text=first)
+                    return
+                rest = ""
             self._send(row)
         if answer:
             self.server.log("answer", **answer)
         self._send(last)
+
+    def _goes_on(self):
+        """Wait until the answer may go on; return false if the client hung up before."""
+        self.server.log("waiting")
+        deadline = time.monotonic() + PATIENCE
+        while time.monotonic() < deadline and not self.server.released():
+            if select.select([self.connection], [], [], POLL)[0] and self._has_hung_up():
+                return False
+        return True
+
+    def _has_hung_up(self):
+        try:
+            return not self.connection.recv(1, socket.MSG_PEEK)
+        except ConnectionResetError:
+            return True
 
     def _send(self, row):
         kind = f"event: {row['type']}\n" if "type" in row else ""

@@ -1,10 +1,14 @@
 """Installs the clients from npm: each version once, atomically, and without its scripts."""
 
 import os
+import platform
 import shutil
 import subprocess
 
 import pytest
+
+NODE_22 = "22.23.3"
+PROCESSORS = {"x86_64": "x64", "aarch64": "arm64"}  # npm's names for them
 
 
 def install(folder, name, package):
@@ -22,6 +26,16 @@ def install(folder, name, package):
         except OSError:
             shutil.rmtree(fresh)
     return prefix
+
+
+def node22(folder):
+    """Return a Node of at least version 22: the machine's own, or one installed below `folder`."""
+    node = shutil.which("node")
+    said = subprocess.run([node, "--version"], capture_output=True, text=True, check=True).stdout if node else "v0"
+    if int(said.strip()[1:].partition(".")[0]) >= 22:
+        return node
+    package = f"node-linux-{PROCESSORS.get(platform.machine(), platform.machine())}"
+    return install(folder, package, f"{package}@{NODE_22}") / "node_modules" / package / "bin/node"
 
 
 def _npm_install(prefix, package):

@@ -2,6 +2,7 @@
 
 import json
 from contextlib import contextmanager
+from pathlib import Path
 
 from tests.support.live import Live, until
 from tests.support.world import World
@@ -32,6 +33,19 @@ class Play:
         """Return the complete lines of the model's log."""
         whole = self._log.read_text().rpartition("\n")[0] if self._log.exists() else ""
         return [json.loads(line) for line in whole.splitlines()]
+
+    def kept_log(self):
+        """Return the log without the parts of answers that the client does not keep."""
+        return [entry for entry in self.log() if self.client.manner.keeps_halves or entry["event"] != "aborted"]
+
+    def note(self, prompt):
+        """Add a prompt to the log that the model is not told."""
+        with self._log.open("a") as log:
+            log.write(json.dumps({"event": "prompt", "text": prompt}) + "\n")
+
+    def release(self):
+        """Let a slow answer go on."""
+        Path(f"{self._log}.go").touch()
 
     def last_answer(self):
         """Return the first line of the newest answer, which appears in no other text."""

@@ -5,6 +5,7 @@ import pytest
 from . import judge
 from .codex import Codex
 from .play import SEVERAL_LINES
+from .scenario import assert_reproducible, hold_in_terminal, talk
 
 pytestmark = pytest.mark.slow
 CLIENT = Codex
@@ -19,6 +20,26 @@ def test_a_live_recording_holds_what_the_model_heard_and_said(play, form, suffix
     with play.katod(form) as katod:
         play.hold_conversation(katod, notes, later)
     judge.assert_outputs(katod, play.log()[heard:])
+
+
+def test_a_conversation_in_a_terminal_is_recorded_as_it_was_typed(play):
+    """Only typed and pasted commands act, each once, and none again after an interruption."""
+    hold_in_terminal(play, "jsonl")
+
+
+def test_a_prompt_that_interrupts_an_answer_is_recorded_once(play):
+    """A prompt sent with Enter while the client works is recorded once; a command in it acts once."""
+    with play.katod("jsonl") as katod, talk(play) as person:
+        person.open()
+        person.ask("hello")
+        person.ask("::start notes.jsonl\nthe first recorded words")
+        person.overtake("a long one (slow)", "said while it was busy\n::stop\nsaid after the stop")
+        person.ask("not recorded")
+        person.ask("::start later.jsonl\nrecorded again")
+        katod.until_written(play.last_answer(), "later.jsonl")
+        person.leave()
+        judge.assert_outputs(katod, play.kept_log())
+        assert_reproducible(katod)
 
 
 def test_the_log_of_the_model_tells_what_the_client_keeps(play):

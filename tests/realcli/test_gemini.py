@@ -9,6 +9,7 @@ from tests.support.live import until
 from . import judge
 from .gemini import Gemini
 from .play import SEVERAL_LINES
+from .scenario import hold_in_terminal
 
 pytestmark = pytest.mark.slow
 CLIENT = Gemini
@@ -29,6 +30,11 @@ def test_a_live_recording_holds_what_the_model_heard_and_said(play):
     with play.katod("jsonl") as katod:
         play.hold_conversation(katod, notes, later)
     judge.assert_outputs(katod, play.log()[heard:])
+
+
+def test_a_conversation_in_a_terminal_is_recorded_as_it_was_typed(play):
+    """Only typed and pasted commands act, each once, and none again after an interruption."""
+    hold_in_terminal(play, "jsonl")
 
 
 def test_the_log_of_the_model_tells_what_the_client_keeps(play):

@@ -1,0 +1,28 @@
+"""How the interactive forms of the clients differ, as far as the conversation in a terminal depends on it."""
+
+from typing import NamedTuple
+
+
+class Manner(NamedTuple):
+    """What a person sees and presses, and what the client's files say of it."""
+
+    ready: str  # on the screen as soon as the client accepts a prompt
+    busy: str  # on the screen while it works
+    queue: str = "Enter"  # the key that sends a prompt while it works, to be heard after the answer
+    stop: tuple[str, ...] = ("Escape",)  # the keys that interrupt an answer
+    farewell: str = "/exit"
+    marks_pastes: bool = False  # if not, nothing tells a pasted command from a typed one: it acts
+    keeps_halves: bool = True  # whether the first part of an interrupted answer is in its files
+
+
+TWICE = ("Escape", "Escape")  # the first one only asks
+MANNERS = {
+    "claude": Manner(r"\? for shortcuts", "esc to interrupt", marks_pastes=True),
+    "codex": Manner(  # Enter does not queue a prompt: it interrupts the answer
+        r"\? for shortcuts", "esc to interrupt", queue="Tab", farewell="/quit", keeps_halves=False
+    ),
+    "copilot": Manner("/ commands", "esc interrupt", stop=TWICE, keeps_halves=False),
+    "gemini": Manner("Type your message", "esc to cancel", farewell="/quit", keeps_halves=False),
+    "opencode": Manner("Ask anything", "esc interrupt", stop=TWICE),
+    "pi": Manner("scripted", "Working", farewell="/quit"),
+}

@@ -1,0 +1,83 @@
+"""The real Claude Code, recorded live: a recording contains exactly what the model's own log has for that range."""
+
+import pytest
+
+from . import judge
+from .claude import Claude
+from .play import SEVERAL_LINES
+from .scenario import assert_reproducible, hold_in_terminal, talk
+
+pytestmark = pytest.mark.slow
+CLIENT = Claude
+
+
+@pytest.mark.parametrize(("form", "suffix"), [("jsonl", "jsonl"), ("markdown", "md")])
+def test_a_live_recording_holds_what_the_model_heard_and_said(play, form, suffix):
+    """Every turn between a typed start and stop is written once, nothing else is; the client's files are unchanged."""
+    notes, later = f"notes.{suffix}", f"later.{suffix}"
+    play.client.begin(f"::start {notes}\n\nsaid before katod was there")
+    heard = len(play.log())
+    with play.katod(form) as katod:
+        play.hold_conversation(katod, notes, later)
+    judge.assert_outputs(katod, play.log()[heard:])
+
+
+def test_the_log_of_the_model_tells_what_the_client_keeps(play):
+    """Without katod, the model's log has the same messages as the client's own files, so it can serve as reference."""
+    prompts = ["::start notes.md\n\nfirst prompt", "look into it (tool)", SEVERAL_LINES]
+    play.client.begin(prompts[0])
+    for prompt in prompts[1:]:
+        play.client.say(prompt)
+    said = judge.said(play.log())
+    assert play.client.messages() == said
+    assert [text for role, text in said if role == "user"] == prompts
+    assert len(said) == 7
+
+
+@pytest.mark.parametrize("form", ["jsonl", "markdown"])
+def test_a_conversation_in_a_terminal_is_recorded_as_it_was_typed(play, form):
+    """Only typed commands act, each once: no pasted one, and none again after an interruption."""
+    hold_in_terminal(play, form)
+
+
+def test_what_the_client_repeats_does_not_act_again(play):
+    """No command acts again after a summary, in a fork, or after /clear, and nothing is recorded twice."""
+    with play.katod("jsonl") as katod, talk(play) as person:
+        person.open()
+        person.ask("hello")
+        person.ask("::start notes.jsonl\nthe first recorded words")
+        person.command("/compact", "Compacted")
+        play.note("/compact")
+        person.ask("after the summary")
+        katod.until_written(play.last_answer(), "notes.jsonl")
+        person.leave()
+        play.note("::stop")  # a fork is another session, which is not recorded
+        person.open("--continue", "--fork-session")
+        person.ask("in the fork")
+        person.command("/clear")
+        person.ask("after the fork")
+        person.ask("::start later.jsonl\nthe last words")
+        katod.until_written(play.last_answer(), "later.jsonl")
+        person.leave()
+        judge.assert_outputs(katod, play.log())
+        assert_reproducible(katod)
+
+
+def test_the_reason_of_a_refusal_is_recorded(play):
+    """What a person answers to the question whether a tool may run is in the transcript."""
+    with play.katod("markdown") as katod, talk(play) as person:
+        person.open()
+        person.ask("hello")
+        person.ask("::start notes.md\nthe first recorded words")
+        person.terminal.submit("copy the note (write)")
+        person.terminal.wait_for("Do you want to proceed")
+        person.terminal.press("Down", "Down", "Tab")  # No, and tell Claude what to do differently
+        person.terminal.submit("leave the note alone")
+        person.answered(4)
+        katod.until_written(play.last_answer(), "notes.md")
+        person.leave()
+        assert_reproducible(katod)
+    call, reason, *_ = [line for line in katod.world.written()["notes.md"].splitlines() if line.lstrip()[:2] == "- "]
+    assert "cat note.txt > copy.txt" in call
+    assert reason == "  - declined: leave the note alone"
+    assert not (play.client.project / "copy.txt").exists()
