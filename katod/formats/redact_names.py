@@ -57,8 +57,10 @@ QUOTE: Final = r"\\{0,3}[\"'`]"
 BLANK: Final = r"[ \t]"
 SPACE: Final = r"(?:\s|\\{1,3}[nrt])"  # in the text of a command, line ends may be escaped
 _SEPARATOR: Final = rf"(?::{BLANK}?&?[A-Za-z_.]{{2,16}}{BLANK}{{0,2}})?={{1,3}}>?|:=?"
-# Of `name: X` and `value: Y` on the next line, of which X is the name.
-_LISTED: Final = rf"(?:{QUOTE})?,?{SPACE}{{0,16}}(?:{QUOTE}|{BLANK})?value(?:{QUOTE})?{BLANK}?[:=]"
+# Of `name: X` and `value: Y` on the next line, of which X is the name; of a variable of Terraform.
+_LISTED: Final = (
+    rf"(?:{QUOTE})?(?:,|{BLANK}\{{)?{SPACE}{{0,16}}(?:{QUOTE}|{BLANK})?(?:value|default)(?:{QUOTE})?{BLANK}?[:=]"
+)
 # In a table, in bold, in a sentence, with a default, of a property of C#, of `gh secret set`.
 _OTHER: Final = (
     rf"(?:{QUOTE})?{BLANK}{{0,40}}(?:\||│|\\u2502)|\*\*:|:\*\*|{BLANK}(?:is{BLANK}|\()|:-"
@@ -162,7 +164,7 @@ def _value_after(text: str, low: bytes, word: bytes, at: int) -> tuple[int, Span
 def _is_secret_key(low: bytes, at: int) -> bool:
     """Return whether a `key` at this position is not one of a cache or a table: `api_key`, `?key=`."""
     before = low[max(at - 16, 0) : at]
-    return before[-1:] in {b"?", b"&"} or before.rstrip(b" ._-").endswith(_AFTER)
+    return (before[-1:] in {b"?", b"&"} and low[at + 3 : at + 4] == b"=") or before.rstrip(b" ._-").endswith(_AFTER)
 
 
 def _spaced(text: str, word: bytes, at: int, end: int) -> re.Match[str] | None:
@@ -293,7 +295,7 @@ def _is_varied(value: str) -> bool:
 
 def _is_word(part: str) -> bool:
     """Return whether a part is a word like `refreshTokenV2`, not random letters: those change case more often."""
-    return _WORD.fullmatch(part) is not None and len(re.findall("[A-Z]+", part)) * 4 <= max(len(part) + 3, 12)
+    return _WORD.fullmatch(part) is not None and len(re.findall("[A-Z]+", part)) * 4 <= max(len(part) - 1, 12)
 
 
 def _entropy(value: str) -> float:
