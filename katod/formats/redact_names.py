@@ -32,19 +32,20 @@ WORDS: Final = {
 PASSWORDS: Final = ("pass", "pwd", "psk")
 # A key is a secret only after one of these.
 KEYS: Final = (
-    "api app access account admin aes auth client consumer crypt deploy encryption fal fernet function hmac ingest"
-    " integration jwt license master openai preshared private record recovery root routing salt seal secret server service"
-    " session shared signing ssh storage subscription tls unseal webhook write"
+    "access account admin aes api app auth client consumer crypt deploy encryption fal fernet function hmac"
+    " ingest integration jwt license master openai preshared private record recovery root routing salt seal"
+    " secret server service session shared signing ssh storage subscription tls unseal webhook write"
 )
 # After these names, a random-looking value is a secret even if no word says so: `datadog = …`, `HEROKU_ID=…`.
 VENDORS: Final = (
-    "adafruit adobe airtable algolia alibaba azdo aliyun asana assemblyai atlassian confluence jira beamer bitbucket bittrex"
-    " cloudflare codeclimate codecov cohere coinbase confluent contentful contribsys__com datadog deepgram deepseek discord dnkey"
-    " droneci dropbox elevenlabs etsy exa facebook fastly finicity finnhub flickr freshbooks gitter gocardless heroku"
-    " devops hubspot intercom jfrog artifactory bintray xray kraken kucoin launchdarkly linear linked_in linkedin lob looker"
-    " mailchimp mailgun mapbox mattermost meraki message_bird messagebird mistral netlify new_relic new-relic newrelic"
-    " nytimes okta pinecone plaid postmark private_ai privateai rapidapi sendbird sentry snyk sonar squarespace sumo"
-    " telegr telegram test_reporter travis twitch twitter typeform yandex zendesk"
+    "adafruit adobe airtable algolia alibaba aliyun artifactory asana assemblyai atlassian azdo beamer bintray"
+    " bitbucket bittrex cloudflare codeclimate codecov cohere coinbase confluence confluent contentful"
+    " contribsys__com datadog deepgram deepseek devops discord dnkey droneci dropbox elevenlabs etsy exa facebook"
+    " fastly finicity finnhub flickr freshbooks gitter gocardless heroku hubspot intercom jfrog jira kraken"
+    " kucoin launchdarkly linear linked_in linkedin lob looker mailchimp mailgun mapbox mattermost meraki"
+    " message_bird messagebird mistral netlify new-relic new_relic newrelic nytimes okta pinecone plaid postmark"
+    " private_ai privateai rapidapi sendbird sentry snyk sonar squarespace sumo telegr telegram test_reporter"
+    " travis twitch twitter typeform xray yandex zendesk"
 )
 SUFFIX: Final = (
     r"(?:[ _.-]{0,2}(?:aio|api|access|auth|oauth|bearer|client|app|application|browser|bot|consumer|db|delivery|deploy"
@@ -77,7 +78,9 @@ PREFIX: Final = "[bfruN@$]{0,2}"  # of a string in quotes
 IN_QUOTES: Final = r"[^\s\"'`\\]"
 BARE: Final = r"[^\s\"'`\\,;&<>(){}\[\]|]"
 _LOOSE: Final = r"[^\s\"'`\\;|<>()]"  # a word of a shell
-_VALUE: Final = rf"(?:{PREFIX}{QUOTE}(?!\[REDACTED:)({IN_QUOTES}{{4,}}+)|({BARE}{{4,}}+)|(?!\[REDACTED:)({_LOOSE}{{5,128}}))"
+_VALUE: Final = (
+    rf"(?:{PREFIX}{QUOTE}(?!\[REDACTED:)({IN_QUOTES}{{4,}}+)|({BARE}{{4,}}+)|(?!\[REDACTED:)({_LOOSE}{{5,128}}))"
+)
 SCHEMES: Final = "bearer|basic|token|bot|api-?key|key|ssws|geniekey|splunk"
 
 VARIABLE: Final = r"(?:ENV|ARG|setx|setenv|set -[a-zA-Z]{1,3}|#define|loaded)[ \t]+\w*"
@@ -92,23 +95,28 @@ _HEADER: Final = re.compile(
 _NEW_WORD: Final = "(?-i:(?<![A-Za-z])|(?<=[a-z])(?=[A-Z]))"
 _VENDOR: Final = re.compile(f"{_NEW_WORD}{any_of(VENDORS.split())}{SUFFIX}{SIGN}{_VALUE}", _flags)
 _VENDOR_NAME: Final = re.compile(any_of(VENDORS.split()).encode())
-_SIGNED: Final = re.compile(rb"[=:,]")
+_SIGNED: Final = re.compile(rb"[=:,|?(]|is |or |body ")  # `?` for what is not ASCII
 _OPTION: Final = re.compile(r"(?:^|[\s\"'`=\[(,])--?[\w-]*\Z")
 _VARIABLE: Final = re.compile(rf"{VARIABLE}\Z")
 # Before a name in a shell, whose values are words up to a blank: an option, a variable, a part of a connection string.
 _SHELL: Final = re.compile(
-    r"(?:^|[\s\"'`:])(?:--?[\w.-]*|[A-Z][A-Z0-9_]*|(?:host|user|port|dbname)=[^\s\"'`]{1,64}[ \t]+)\Z"
+    r"(?:^|[\s\"'`:+])(?:--?[\w.-]*|[A-Z][A-Z0-9_]*|--?[\w-]{1,32}[ \t]+[\"']?[\w.]*"
+    r"|(?:host|user|port|dbname)=[^\s\"'`]{1,64}[ \t]+)\Z"
 )
-_SHELL_WORD: Final = re.compile(rf"(?:(?![,&][\w.]+=){_LOOSE}){{1,128}}")
+_SHELL_WORD: Final = re.compile(rf"(?:(?![,&][\w.]{{1,32}}=){_LOOSE}|[()](?=[^\s;|&)\"'`\\])){{1,128}}")
 _TAG: Final = re.compile(r"<[\w:.-]*\Z")
 
 _EXAMPLE: Final = re.compile(r"(?i)example|placeholder|your[_-]|xxxx|\*{4}|change[_-]?me|dummy|\.{3}|…|^<")
-_CODE: Final = re.compile(r"\w\([\w.,]*\)|[${]\{|\{[\w.]*\}|^\$[A-Za-z_]|^%\w+%$|://|^(?:[.~]{0,2}/|[A-Z]:\\)[^/]{0,30}/")
+_CODE: Final = re.compile(
+    r"\w\([\w.,]*\)|[${]\{|\{[\w.]*\}|^\$[A-Za-z_]|^%\w+%$|://|^(?:[.~]{0,2}/|[A-Z]:\\)[^/]{0,30}/"
+)
 _WORD: Final = re.compile(r"[A-Za-z]{2,}[0-9]{0,3}|[A-Za-z]?[0-9]{0,4}")
 _TIME: Final = re.compile(r"[0-9TZ:.+-]+")
 _HEXADECIMAL: Final = re.compile(r"(?:0x)?(?=[0-9:-]*[a-fA-F])[0-9a-fA-F:-]{16,}")
 STRONG: Final = "!@#$%^&*?~+"
 _MIXED: Final = re.compile(rf"(?=[^A-Za-z]*[A-Za-z])(?=[^0-9{STRONG}]*[0-9{STRONG}])")
+_IN_LIST: Final = re.compile(r",[\w.]{1,32}=")  # of options: `user=x,password=y,vers=3`
+_USER_BEFORE: Final = re.compile(r"(?i)user|login|mail")
 _IN_CODE: Final = frozenset(",)]}(")
 _ENDS_LINE: Final = frozenset(("", "\n", "\r", "\\"))
 
@@ -146,7 +154,9 @@ def _values(text: str, low: bytes, word: bytes, at: int) -> Iterator[Span]:
 def _value_after(text: str, low: bytes, word: bytes, at: int) -> tuple[int, Span | None]:
     """Return where to continue after a word, and the value after it if it is a secret."""
     end = at + len(word)
-    if (word == b"key" and not _is_secret_key(low, at)) or (word == b"secret" and _ARN.search(low, max(at - 14, 0), at)):
+    if (word == b"key" and not _is_secret_key(low, at)) or (
+        word == b"secret" and _ARN.search(low, max(at - 14, 0), at)
+    ):
         return end, None
     if word == b"auth" and (match := _HEADER.match(text, end)):
         value = match[1].rstrip(".:")
@@ -213,7 +223,9 @@ def _judged(text: str, word: bytes, match: re.Match[str], at: int, *, literal: b
 def _is_in_shell(text: str, match: re.Match[str], at: int, *, literal: bool) -> bool:
     """Return whether this is a word of a shell, in which only blanks and few other characters end a value."""
     sign = text[match.start() : match.start(match.lastindex or 0)]
-    return (literal or (sign[-1:] == "=" and "=" not in sign[:-1])) and _SHELL.search(text, max(at - 96, 0), at) is not None
+    return (literal or (sign[-1:] == "=" and "=" not in sign[:-1])) and _SHELL.search(
+        text, max(at - 96, 0), at
+    ) is not None
 
 
 def _is_literal(text: str, match: re.Match[str], at: int) -> bool:
@@ -227,6 +239,8 @@ def _is_literal(text: str, match: re.Match[str], at: int) -> bool:
     if end - start < 6 or "==" in sign:
         return False
     after = text[end : end + 1]
+    if _IN_LIST.match(text, end) and "(" not in text[max(at - 64, 0) : at]:
+        return sign == "="
     return (
         after not in _IN_CODE if sign.endswith("=") and " " not in sign else sign.endswith(": ") and after in _ENDS_LINE
     )
@@ -235,7 +249,11 @@ def _is_literal(text: str, match: re.Match[str], at: int) -> bool:
 def _is_other_pass(text: str, sign: str, at: int) -> bool:
     """Return whether this is a `pass` alone, which may be one of a compiler or a test."""
     return (
-        text[at : at + 4].lower() == "pass" and not sign[:1].isalpha() and text[max(at - 1, 0) : at] not in {"_", "-"}
+        text[at : at + 4].lower() == "pass"
+        and not sign[:1].isalpha()
+        and text[max(at - 1, 0) : at] not in {"_", "-"}
+        and not (text[at] == "P" and text[max(at - 1, 0) : at].isupper())
+        and not _USER_BEFORE.search(text, max(at - 80, 0), at)
     )
 
 

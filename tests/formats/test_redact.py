@@ -223,14 +223,14 @@ def test_authorization_without_credential_stays(text):
         ("https://user:hunter2@host", "https://user:{}@host"),
         ("https://user:hunter2@host.example/path?q=a@b", "https://user:{}@host.example/path?q=a@b"),
         ("postgres://app:p@ss@localhost:5432/db", "postgres://app:{}@localhost:5432/db"),
-        ("DATABASE_URL=postgresql://postgres:postgres@db/x", "DATABASE_URL=postgresql://postgres:{}@db/x"),
+        ("DATABASE_URL=postgresql://postgres:postgres1@db/x", "DATABASE_URL=postgresql://postgres:{}@db/x"),
         ("redis://:s3cret@10.0.0.1:6379/0.", "redis://:{}@10.0.0.1:6379/0."),
         ('"url": "mongodb+srv://a:b1c2@c0.example.net"', '"url": "mongodb+srv://a:{}@c0.example.net"'),
         (
             "git clone https://oauth2:abc123@gitlab.com/x/y.git",
             "git clone https://oauth2:{}@gitlab.com/x/y.git",
         ),
-        ("(amqp://guest:guest@[::1]:5672)", "(amqp://guest:{}@[::1]:5672)"),
+        ("(amqp://guest:quests@[::1]:5672)", "(amqp://guest:{}@[::1]:5672)"),
     ],
 )
 def test_passwords_in_urls(text, done):
@@ -254,10 +254,12 @@ def test_passwords_in_urls(text, done):
         "postgres://<user>:<password>@host/db",
         "https://user:****@host",
         "https://user:%s@host",
+        "postgres://user:password@localhost:5432/mydb",
+        "amqp://guest:guest@localhost:5672",
     ],
 )
 def test_urls_without_credentials_stay(text):
-    """Ports, paths, user names without a password, and templates are not credentials."""
+    """Ports, paths, user names without a password, templates, and defaults like guest:guest are not credentials."""
     assert redact(text) is text
 
 
