@@ -180,10 +180,11 @@ def _is_secret_key(low: bytes, at: int) -> bool:
 def _spaced(text: str, word: bytes, at: int, end: int) -> re.Match[str] | None:
     """Match the value of an option, of a variable of a shell or a Dockerfile, or of an element of XML."""
     before = text[max(at - 48, 0) : at]
-    if _TAG.search(before):
+    if "<" in before and _TAG.search(before):
         return _TAGGED.match(text, end)
-    if word == b"bearer" or _OPTION.search(before) or _VARIABLE.search(before):
-        return _SPACED.match(text, end)
+    match = _SPACED.match(text, end)
+    if match is None or word == b"bearer" or ("-" in before and _OPTION.search(before)) or _VARIABLE.search(before):
+        return match
     return None
 
 
