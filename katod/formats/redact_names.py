@@ -70,7 +70,7 @@ _OTHER: Final = (
 )
 # After a name: a closing quote or subscript, a type, and one of = : := == => , or an attribute of XML.
 SIGN: Final = (
-    rf"(?:{QUOTE}\]?{BLANK}{{0,8}}(?:{_SEPARATOR}|,|value=)|{BLANK}{{0,8}}(?:{_SEPARATOR})|{_LISTED}|{_OTHER})"
+    rf"(?:{_LISTED}|{QUOTE}\]?{BLANK}{{0,8}}(?:{_SEPARATOR}|,|value=)|{BLANK}{{0,8}}(?:{_SEPARATOR})|{_OTHER})"
     rf"{BLANK}{{0,8}}"
 )
 REST: Final = r"(?:word|wort|wd|phrase|code|orization)?(?:[_-]?(?:base|data|value|prod|dev|test|staging|[0-9]{1,3}))?"
@@ -241,7 +241,7 @@ def _is_literal(text: str, match: re.Match[str], at: int) -> bool:
         return False
     after = text[end : end + 1]
     if _IN_LIST.match(text, end) and "(" not in text[max(at - 64, 0) : at]:
-        return sign == "="
+        return sign.endswith("=") and " " not in sign
     return (
         after not in _IN_CODE if sign.endswith("=") and " " not in sign else sign.endswith(": ") and after in _ENDS_LINE
     )
