@@ -71,6 +71,7 @@ _SHOWN: Final = (
     rf"{_LINE}(?:{_LINE})?"
 )
 _SEED: Final = rf"(?i:mnemonic|seed[ _-]?phrase){_NAMED}"
+_SOCKET: Final = r"@(?:tcp|unix)\("
 _TO_END: Final = r"(?=[\"'`\\\r]|$)"
 
 # What these commands and files look like is described in their manuals.
@@ -114,7 +115,7 @@ FORMS: Final = (
     _written("Redis", "pass ,auth ,AUTH ", rf"(?:requirepass|masterauth|AUTH(?: default)?){_B}{_OPEN}", end=_TO_END),
     _written("`.login(user, …)`, `auth=(user, …)`", "login(,auth", rf"(?:\.login|auth ?=) ?\({_STRING}{QUOTE}"),
     _written("PDO", "PDO(", rf"PDO\({_STRING}{_STRING}{QUOTE}"),
-    _written("`user:…@tcp(`", "@tcp(,@unix(", r"[\"'`=]\w{1,64}:", r"@(?:tcp|unix)\("),
+    _written("`user:…@tcp(`", "@tcp(,@unix(", r"[\"'`=]\w{1,64}:", _SOCKET)._replace(marker=_SOCKET),
     _written("expect", "send ", rf"assword[^\n]{{0,24}}{SPACE}{{1,4}}send{_B}(?:--{_B})?{QUOTE}"),
     _written("browser tests", "assword", rf"assword[^\n]{{0,12}}\)\.(?:type|fill|sendKeys|send_keys)\({QUOTE}"),
     _written("the password for … is …", "assword ", rf"assword (?:for|of) [^\n]{{1,64}} (?:is|was){_B}{_OPEN}"),

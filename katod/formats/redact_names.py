@@ -115,6 +115,7 @@ _TIME: Final = re.compile(r"[0-9TZ:.+-]+")
 _HEXADECIMAL: Final = re.compile(r"(?:0x)?(?=[0-9:-]*[a-fA-F])[0-9a-fA-F:-]{16,}")
 STRONG: Final = "!@#$%^&*?~+"
 _MIXED: Final = re.compile(rf"(?=[^A-Za-z]*[A-Za-z])(?=[^0-9{STRONG}]*[0-9{STRONG}])")
+_ASSIGNS: Final = re.compile("[^ =]*=")
 _IN_LIST: Final = re.compile(r",[\w.]{1,32}=")  # of options: `user=x,password=y,vers=3`
 _USER_BEFORE: Final = re.compile(r"(?i)user|login|mail")
 _IN_CODE: Final = frozenset(",)]}(")
@@ -123,6 +124,8 @@ _ENDS_LINE: Final = frozenset(("", "\n", "\r", "\\"))
 _ENDS: Final = {word: (word.encode(), re.compile(end.encode())) for word, end in WORDS.items()}
 _AFTER: Final = tuple(word.encode() for word in KEYS.split())
 _ARN: Final = re.compile(rb"[0-9]:\Z")  # of a secret; what follows is its name
+_RULES: Final = {b"bearer": AUTHORIZATION}
+_PASSWORDS: Final = frozenset(word.encode() for word in PASSWORDS)
 _LONG: Final = b"a" * 14
 _CONTEXT: Final = 64
 
@@ -154,9 +157,7 @@ def _values(text: str, low: bytes, word: bytes, at: int) -> Iterator[Span]:
 def _value_after(text: str, low: bytes, word: bytes, at: int) -> tuple[int, Span | None]:
     """Return where to continue after a word, and the value after it if it is a secret."""
     end = at + len(word)
-    if (word == b"key" and not _is_secret_key(low, at)) or (
-        word == b"secret" and _ARN.search(low, max(at - 14, 0), at)
-    ):
+    if _is_other(low, word, at):
         return end, None
     if word == b"auth" and (match := _HEADER.match(text, end)):
         value = match[1].rstrip(".:")
@@ -171,10 +172,13 @@ def _value_after(text: str, low: bytes, word: bytes, at: int) -> tuple[int, Span
     return (end if match.end() - match.start() < 48 and span_or_none is None else match.end()), span_or_none
 
 
-def _is_secret_key(low: bytes, at: int) -> bool:
-    """Return whether a `key` at this position is not one of a cache or a table: `api_key`, `?key=`."""
+def _is_other(low: bytes, word: bytes, at: int) -> bool:
+    """Return whether this is a key of a cache or a table, not `api_key` or `?key=`; or the ARN of a secret, a name."""
+    if word == b"secret":
+        return _ARN.search(low, max(at - 14, 0), at) is not None
     before = low[max(at - 16, 0) : at]
-    return (before[-1:] in {b"?", b"&"} and low[at + 3 : at + 4] == b"=") or before.rstrip(b" ._-").endswith(_AFTER)
+    in_url = before[-1:] in {b"?", b"&"} and low[at + 3 : at + 4] == b"="
+    return word == b"key" and not in_url and not before.rstrip(b" ._-").endswith(_AFTER)
 
 
 def _spaced(text: str, word: bytes, at: int, end: int) -> re.Match[str] | None:
@@ -189,7 +193,7 @@ def _spaced(text: str, word: bytes, at: int, end: int) -> re.Match[str] | None:
 
 
 class _Value(NamedTuple):
-    """Where the value of a match begins; all of it, and without punctuation; whether it is in quotes, or called."""
+    """Where the value of a match begins; all of it, and without punctuation; whether it is in quotes, or is code."""
 
     start: int
     whole: str
@@ -204,19 +208,20 @@ def _value_of(text: str, match: re.Match[str], *, shell: bool = False) -> _Value
     if shell and not quoted and (word := _SHELL_WORD.match(text, start)):
         end = max(end, word.end())
     value = text[start:end] if quoted else text[start:end].rstrip(".:!?*~")
-    return _Value(start, text[start:end], value, quoted, not quoted and text[end : end + 1] in {"(", "[", "{"})
+    called = not quoted and (text[end : end + 1] in {"(", "[", "{"} or (match.lastindex == 3 and not shell))
+    return _Value(start, text[start:end], value, quoted, called)
 
 
 def _judged(text: str, word: bytes, match: re.Match[str], at: int, *, literal: bool) -> Span | None:
     """Return the span of the value if it is a secret; `literal` if it cannot be code."""
     shell = _is_in_shell(text, match, at, literal=literal)
     value = _value_of(text, match, shell=shell)
-    phrase = value.quoted and word == b"pass" and "," not in text[match.pos : value.start]
-    if value.called or (match.lastindex == 3 and not shell) or _EXAMPLE.search(value.whole):
+    if value.called or _EXAMPLE.search(value.whole):
         return None
+    phrase = value.quoted and word == b"pass" and "," not in text[match.pos : value.start]
     if is_secret(value.text, phrase=phrase):
-        return value.start, value.start + len(value.text), AUTHORIZATION if word == b"bearer" else NAMED
-    if word.decode() in PASSWORDS and is_password(value.whole) and (shell or literal or _is_literal(text, match, at)):
+        return value.start, value.start + len(value.text), _RULES.get(word, NAMED)
+    if word in _PASSWORDS and is_password(value.whole) and (shell or _is_literal(text, match, at, literal=literal)):
         return value.start, value.start + len(value.whole), NAMED
     return None
 
@@ -229,22 +234,24 @@ def _is_in_shell(text: str, match: re.Match[str], at: int, *, literal: bool) -> 
     ) is not None
 
 
-def _is_literal(text: str, match: re.Match[str], at: int) -> bool:
+def _is_literal(text: str, match: re.Match[str], at: int, *, literal: bool) -> bool:
     """Return whether the value after a password's name is certainly no variable of a program."""
+    if literal:
+        return True
     start, end = match.span(match.lastindex or 0)
     sign = text[match.start() : start]
     if _is_other_pass(text, sign, at):
         return False
-    if match[1] is not None:
-        return True
-    if end - start < 6 or "==" in sign:
-        return False
-    after = text[end : end + 1]
-    if _IN_LIST.match(text, end) and "(" not in text[max(at - 64, 0) : at]:
-        return sign.endswith("=") and " " not in sign
-    return (
-        after not in _IN_CODE if sign.endswith("=") and " " not in sign else sign.endswith(": ") and after in _ENDS_LINE
-    )
+    if match[1] is not None or end - start < 6:
+        return match[1] is not None
+    if not _ASSIGNS.fullmatch(sign):
+        return sign.endswith(": ") and text[end : end + 1] in _ENDS_LINE
+    return text[end : end + 1] not in _IN_CODE or _is_listed(text, end, at)
+
+
+def _is_listed(text: str, end: int, at: int) -> bool:
+    """Return whether a value is one of a list of options: `user=x,password=y,vers=3`."""
+    return _IN_LIST.match(text, end) is not None and "(" not in text[max(at - 64, 0) : at]
 
 
 def _is_other_pass(text: str, sign: str, at: int) -> bool:
