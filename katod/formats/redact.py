@@ -52,8 +52,9 @@ def redact(text: str) -> str:
     Colours, control characters and characters of no width may be inside a secret but vanish on display. If a secret is
     found only without them, the text is returned without them.
     """
-    while (done := _once(text)) is not text:
-        text = done
+    hits = search(text.encode("utf-8", "surrogatepass"))
+    while hits is not NOTHING and (done := _once(text, hits)) is not text:
+        text, hits = done, search(done.encode("utf-8", "surrogatepass"))  # a replacement may uncover a match
     return text
 
 
@@ -62,11 +63,8 @@ def may_contain_secret(line: bytes) -> bool:
     return search(line) is not NOTHING
 
 
-def _once(text: str) -> str:
-    """Apply all rules once; `redact` repeats it, because a replacement may uncover a match."""
-    hits = search(text.encode("utf-8", "surrogatepass"))
-    if hits is NOTHING:
-        return text
+def _once(text: str, hits: Hits) -> str:
+    """Apply the rules that were found, each once."""
     shaped = _shaped(text, hits.rules) if hits.rules else text
     done = _spanned(shaped, hits if shaped is text else ANYTHING)
     return _unveiled(text, done) if hits.hidden and _is_veiled(text) else done
@@ -129,7 +127,8 @@ def _is_veiled(text: str) -> bool:
 def _unveiled(text: str, done: str) -> str:
     """Return a redacted text, or its visible characters if the rules find more in those."""
     seen = _UNSEEN.sub("", clean(text))
-    if seen == text or (shown := _once(seen)) is seen or shown == _UNSEEN.sub("", clean(done)):
+    hits = NOTHING if seen == text else search(seen.encode("utf-8", "surrogatepass"))
+    if hits is NOTHING or (shown := _once(seen, hits)) is seen or shown == _UNSEEN.sub("", clean(done)):
         return done
     return shown
 

@@ -18,6 +18,7 @@ from katod.formats.redact_names import (
     BLANK,
     KEYS,
     PASSWORDS,
+    PREFIX,
     QUOTE,
     REST,
     SCHEMES,
@@ -41,7 +42,7 @@ _MEMORY: Final = 16 << 20  # bytes; when they are full, the engine forgets its s
 _SOME: Final = r"[^\s\"'`\\]"
 # What no word has: see `is_secret`.
 _RANDOM: Final = rf"(?:(?:{_SOME}*[A-Z]){{4}}|{_SOME}*[0-9\x80-\xff])"
-_OPEN: Final = rf"[bfru]{{0,2}}(?:{QUOTE})?"
+_OPEN: Final = rf"{PREFIX}(?:{QUOTE})?"
 # Invisible characters in UTF-8 and as JSON escapes: controls, directions, no width.
 _HIDDEN: Final = (
     r"[\x00-\x08\x0b-\x1f\x7f]|\\u00|\\[bfr]|\xc2[\x80-\x9f\xad]|\xe2\x80[\x8b-\x8f\xaa-\xae]|\xe2\x81[\xa0-\xa9]"
@@ -108,7 +109,7 @@ def _loosened(pattern: str) -> str:
 
 def _named(word: str) -> str:
     """Return a pattern of a name with this word, and the value after it."""
-    name = f"(?i:(?:{'|'.join(KEYS.split())})[ ._-]*key{REST})" if word == "key" else f"(?i:{word}{REST})"
+    name = f"(?i:(?:[?&]|(?:{'|'.join(KEYS.split())})[ ._-]*)key{REST})" if word == "key" else f"(?i:{word}{REST})"
     value = f"{_OPEN}(?:{_SOME}{{12}}|{_SOME}*[0-9{STRONG}])" if word in PASSWORDS else f"{_OPEN}{_RANDOM}"
     patterns = [
         f"{name}(?i:{SIGN}){value}",

@@ -27,27 +27,29 @@ FACTS: Final = {
 # The words in names, in lower case, each with an ending of it that starts with a rare letter.
 WORDS: Final = {
     "pass": "pass", "pwd": "pwd", "secret": "cret", "token": "ken", "key": "key", "auth": "uth", "creds": "creds",
-    "credential": "dential", "bearer": "earer",
+    "credential": "dential", "bearer": "earer", "psk": "psk",
 }  # fmt: skip
-PASSWORDS: Final = ("pass", "pwd")
+PASSWORDS: Final = ("pass", "pwd", "psk")
 # A key is a secret only after one of these.
 KEYS: Final = (
-    "api app access account admin aes auth client consumer crypt deploy encryption hmac jwt license master private root"
-    " secret server service session shared signing storage subscription tls webhook"
+    "access account admin aes api app auth client consumer crypt deploy encryption fal fernet function hmac"
+    " ingest integration jwt license master openai preshared private record recovery root routing salt seal"
+    " secret server service session shared signing ssh storage subscription tls unseal webhook write"
 )
 # After these names, a random-looking value is a secret even if no word says so: `datadog = …`, `HEROKU_ID=…`.
 VENDORS: Final = (
-    "adafruit adobe airtable algolia alibaba aliyun asana assemblyai atlassian confluence jira beamer bitbucket bittrex"
-    " cloudflare codecov cohere coinbase confluent contentful contribsys__com datadog deepgram deepseek discord dnkey"
-    " droneci dropbox elevenlabs etsy exa facebook fastly finicity finnhub flickr freshbooks gitter gocardless heroku"
-    " hubspot intercom jfrog artifactory bintray xray kraken kucoin launchdarkly linear linked_in linkedin lob looker"
-    " mailchimp mailgun mapbox mattermost meraki message_bird messagebird mistral netlify new_relic new-relic newrelic"
-    " nytimes okta pinecone plaid postmark private_ai privateai rapidapi sendbird sentry snyk sonar squarespace sumo"
-    " telegr telegram travis twitch twitter typeform yandex zendesk"
+    "adafruit adobe airtable algolia alibaba aliyun artifactory asana assemblyai atlassian azdo beamer bintray"
+    " bitbucket bittrex cloudflare codeclimate codecov cohere coinbase confluence confluent contentful"
+    " contribsys__com datadog deepgram deepseek devops discord dnkey droneci dropbox elevenlabs etsy exa facebook"
+    " fastly finicity finnhub flickr freshbooks gitter gocardless heroku hubspot intercom jfrog jira kraken"
+    " kucoin launchdarkly linear linked_in linkedin lob looker mailchimp mailgun mapbox mattermost meraki"
+    " message_bird messagebird mistral netlify new-relic new_relic newrelic nytimes okta pinecone plaid postmark"
+    " private_ai privateai rapidapi sendbird sentry snyk sonar squarespace sumo telegr telegram test_reporter"
+    " travis twitch twitter typeform xray yandex zendesk"
 )
 SUFFIX: Final = (
-    r"(?:[ _.-]{0,2}(?:api|access|auth|oauth|bearer|client|app|application|browser|bot|consumer|db|delivery|deploy"
-    r"|encryption|identity|ingest|insert|integration|license|live|logic|login|oauth2?|org|personal|pat|priv|private|prod"
+    r"(?:[ _.-]{0,2}(?:aio|api|access|auth|oauth|bearer|client|app|application|browser|bot|consumer|db|delivery|deploy"
+    r"|encryption|ext|hapikey|io|keystring|identity|ingest|insert|integration|license|live|logic|login|oauth2?|org|personal|pat|priv|private|prod"
     r"|public|pub|rest|sdk|secret|service|signing|test|token|user|webhook|write|key|password|pw|v?[0-9])){0,5}"
     r"(?:[ _.-]?(?:access|application|app|api|client|key)[_-]?id)?"
 )
@@ -56,43 +58,74 @@ QUOTE: Final = r"\\{0,3}[\"'`]"
 BLANK: Final = r"[ \t]"
 SPACE: Final = r"(?:\s|\\{1,3}[nrt])"  # in the text of a command, line ends may be escaped
 _SEPARATOR: Final = rf"(?::{BLANK}?&?[A-Za-z_.]{{2,16}}{BLANK}{{0,2}})?={{1,3}}>?|:=?"
+# Of `name: X` and `value: Y` on the next line, of which X is the name; of a variable of Terraform.
+_LISTED: Final = (
+    rf"(?:{QUOTE})?(?:,|{BLANK}\{{)?{SPACE}{{0,16}}(?:{QUOTE}|{BLANK})?(?:value|default)(?:{QUOTE})?{BLANK}?[:=]"
+)
+# In a table, in bold, in a sentence, with a default, of a property of C#, of `gh secret set`.
+_OTHER: Final = (
+    rf"(?:{QUOTE})?{BLANK}{{0,40}}(?:\||│|\\u2502)|\*\*:|:\*\*|{BLANK}(?:is{BLANK}|\()|:-"
+    rf"|(?:{QUOTE}\))?{BLANK}{{0,8}}(?:\|\||\?\?|{BLANK}or{BLANK})"
+    rf"|{BLANK}?\{{{BLANK}?get;{BLANK}?(?:set|init);{BLANK}?\}}{BLANK}?=|{BLANK}--body[ =]"
+)
 # After a name: a closing quote or subscript, a type, and one of = : := == => , or an attribute of XML.
-SIGN: Final = rf"(?:{QUOTE}\]?{BLANK}{{0,8}}(?:{_SEPARATOR}|,|value=)|{BLANK}{{0,8}}(?:{_SEPARATOR})){BLANK}{{0,8}}"
-REST: Final = r"(?:word|wort|wd|phrase|code|orization)?(?:[_-]?(?:base|value|prod|dev|test|staging|[0-9]{1,3}))?"
+SIGN: Final = (
+    rf"(?:{_LISTED}|{QUOTE}\]?{BLANK}{{0,8}}(?:{_SEPARATOR}|,|value=)|{BLANK}{{0,8}}(?:{_SEPARATOR})|{_OTHER})"
+    rf"{BLANK}{{0,8}}"
+)
+REST: Final = r"(?:word|wort|wd|phrase|code|orization)?(?:[_-]?(?:base|data|value|prod|dev|test|staging|[0-9]{1,3}))?"
+PREFIX: Final = "[bfruN@$]{0,2}"  # of a string in quotes
 IN_QUOTES: Final = r"[^\s\"'`\\]"
 BARE: Final = r"[^\s\"'`\\,;&<>(){}\[\]|]"
-_VALUE: Final = rf"(?:[bfru]{{0,2}}{QUOTE}(?!\[REDACTED:)({IN_QUOTES}{{4,}}+)|({BARE}{{4,}}+))"
+_LOOSE: Final = r"[^\s\"'`\\;|<>()]"  # a word of a shell
+_VALUE: Final = (
+    rf"(?:{PREFIX}{QUOTE}(?!\[REDACTED:)({IN_QUOTES}{{4,}}+)|({BARE}{{4,}}+)|(?!\[REDACTED:)({_LOOSE}{{5,128}}))"
+)
 SCHEMES: Final = "bearer|basic|token|bot|api-?key|key|ssws|geniekey|splunk"
 
-VARIABLE: Final = r"(?:ENV|ARG|setx|setenv|set -[a-zA-Z]{1,3})[ \t]+\w*"
+VARIABLE: Final = r"(?:ENV|ARG|setx|setenv|set -[a-zA-Z]{1,3}|#define|loaded)[ \t]+\w*"
 
 _flags: Final = re.ASCII | re.IGNORECASE
 _ASSIGNED: Final = re.compile(rf"{REST}{SIGN}{_VALUE}", _flags)
 _SPACED: Final = re.compile(rf"{REST}{BLANK}{{1,8}}{_VALUE}", _flags)
 _TAGGED: Final = re.compile(rf"{REST}(?:{BLANK}[^<>\n]{{0,80}})?>()([^\s<>\"'`\\\[\]]{{4,}}+)<", _flags)
 _HEADER: Final = re.compile(
-    rf"orization{SIGN}[bfru]{{0,2}}(?:{QUOTE})?(?:{SCHEMES}){BLANK}{{1,4}}([\w.~+/=:|-]{{8,}}+)", _flags
+    rf"orization{SIGN}{PREFIX}(?:{QUOTE})?(?:{SCHEMES}){BLANK}{{1,4}}([\w.~+/=:|-]{{8,}}+)", _flags
 )
 _NEW_WORD: Final = "(?-i:(?<![A-Za-z])|(?<=[a-z])(?=[A-Z]))"
 _VENDOR: Final = re.compile(f"{_NEW_WORD}{any_of(VENDORS.split())}{SUFFIX}{SIGN}{_VALUE}", _flags)
 _VENDOR_NAME: Final = re.compile(any_of(VENDORS.split()).encode())
-_SIGNED: Final = re.compile(rb"[=:,]")
+_SIGNED: Final = re.compile(rb"[=:,|?(]|is |or |body ")  # `?` for what is not ASCII
 _OPTION: Final = re.compile(r"(?:^|[\s\"'`=\[(,])--?[\w-]*\Z")
 _VARIABLE: Final = re.compile(rf"{VARIABLE}\Z")
+# Before a name in a shell, whose values are words up to a blank: an option, a variable, a part of a connection string.
+_SHELL: Final = re.compile(
+    r"(?:^|[\s\"'`:+])(?:--?[\w.-]*|[A-Z][A-Z0-9_]*|--?[\w-]{1,32}[ \t]+[\"']?[\w.]*"
+    r"|(?:host|user|port|dbname)=[^\s\"'`]{1,64}[ \t]+)\Z"
+)
+_SHELL_WORD: Final = re.compile(rf"(?:(?![,&][\w.]{{1,32}}=){_LOOSE}|[()](?=[^\s;|&)\"'`\\])){{1,128}}")
 _TAG: Final = re.compile(r"<[\w:.-]*\Z")
 
 _EXAMPLE: Final = re.compile(r"(?i)example|placeholder|your[_-]|xxxx|\*{4}|change[_-]?me|dummy|\.{3}|…|^<")
-_CODE: Final = re.compile(r"\w\(|[${]\{|\{[\w.]*\}|^\$[A-Za-z_]|^%\w+%$|://|^(?:[.~]{0,2}/|[A-Z]:\\)[^/]{0,30}/")
+_CODE: Final = re.compile(
+    r"\w\([\w.,]*\)|[${]\{|\{[\w.]*\}|^\$[A-Za-z_]|^%\w+%$|://|^(?:[.~]{0,2}/|[A-Z]:\\)[^/]{0,30}/"
+)
 _WORD: Final = re.compile(r"[A-Za-z]{2,}[0-9]{0,3}|[A-Za-z]?[0-9]{0,4}")
 _TIME: Final = re.compile(r"[0-9TZ:.+-]+")
 _HEXADECIMAL: Final = re.compile(r"(?:0x)?(?=[0-9:-]*[a-fA-F])[0-9a-fA-F:-]{16,}")
 STRONG: Final = "!@#$%^&*?~+"
 _MIXED: Final = re.compile(rf"(?=[^A-Za-z]*[A-Za-z])(?=[^0-9{STRONG}]*[0-9{STRONG}])")
+_ASSIGNS: Final = re.compile("[^ =]*=")
+_IN_LIST: Final = re.compile(r",[\w.]{1,32}=")  # of options: `user=x,password=y,vers=3`
+_USER_BEFORE: Final = re.compile(r"(?i)user|login|mail")
 _IN_CODE: Final = frozenset(",)]}(")
 _ENDS_LINE: Final = frozenset(("", "\n", "\r", "\\"))
 
 _ENDS: Final = {word: (word.encode(), re.compile(end.encode())) for word, end in WORDS.items()}
 _AFTER: Final = tuple(word.encode() for word in KEYS.split())
+_ARN: Final = re.compile(rb"[0-9]:\Z")  # of a secret; what follows is its name
+_RULES: Final = {b"bearer": AUTHORIZATION}
+_PASSWORDS: Final = frozenset(word.encode() for word in PASSWORDS)
 _LONG: Final = b"a" * 14
 _CONTEXT: Final = 64
 
@@ -124,7 +157,7 @@ def _values(text: str, low: bytes, word: bytes, at: int) -> Iterator[Span]:
 def _value_after(text: str, low: bytes, word: bytes, at: int) -> tuple[int, Span | None]:
     """Return where to continue after a word, and the value after it if it is a secret."""
     end = at + len(word)
-    if word == b"key" and not low[max(at - 16, 0) : at].rstrip(b" ._-").endswith(_AFTER):
+    if _is_other(low, word, at):
         return end, None
     if word == b"auth" and (match := _HEADER.match(text, end)):
         value = match[1].rstrip(".:")
@@ -139,18 +172,28 @@ def _value_after(text: str, low: bytes, word: bytes, at: int) -> tuple[int, Span
     return (end if match.end() - match.start() < 48 and span_or_none is None else match.end()), span_or_none
 
 
+def _is_other(low: bytes, word: bytes, at: int) -> bool:
+    """Return whether this is a key of a cache or a table, not `api_key` or `?key=`; or the ARN of a secret, a name."""
+    if word == b"secret":
+        return _ARN.search(low, max(at - 14, 0), at) is not None
+    before = low[max(at - 16, 0) : at]
+    in_url = before[-1:] in {b"?", b"&"} and low[at + 3 : at + 4] == b"="
+    return word == b"key" and not in_url and not before.rstrip(b" ._-").endswith(_AFTER)
+
+
 def _spaced(text: str, word: bytes, at: int, end: int) -> re.Match[str] | None:
     """Match the value of an option, of a variable of a shell or a Dockerfile, or of an element of XML."""
     before = text[max(at - 48, 0) : at]
-    if _TAG.search(before):
+    if "<" in before and _TAG.search(before):
         return _TAGGED.match(text, end)
-    if word == b"bearer" or _OPTION.search(before) or _VARIABLE.search(before):
-        return _SPACED.match(text, end)
+    match = _SPACED.match(text, end)
+    if match is None or word == b"bearer" or ("-" in before and _OPTION.search(before)) or _VARIABLE.search(before):
+        return match
     return None
 
 
 class _Value(NamedTuple):
-    """Where the value of a match begins; all of it, and without punctuation; whether it is in quotes, or called."""
+    """Where the value of a match begins; all of it, and without punctuation; whether it is in quotes, or is code."""
 
     start: int
     whole: str
@@ -159,46 +202,66 @@ class _Value(NamedTuple):
     called: bool
 
 
-def _value_of(text: str, match: re.Match[str]) -> _Value:
+def _value_of(text: str, match: re.Match[str], *, shell: bool = False) -> _Value:
     start, end = match.span(match.lastindex or 0)
     quoted = match[1] is not None
+    if shell and not quoted and (word := _SHELL_WORD.match(text, start)):
+        end = max(end, word.end())
     value = text[start:end] if quoted else text[start:end].rstrip(".:!?*~")
-    return _Value(start, text[start:end], value, quoted, not quoted and text[end : end + 1] in {"(", "[", "{"})
+    called = not quoted and (text[end : end + 1] in {"(", "[", "{"} or (match.lastindex == 3 and not shell))
+    return _Value(start, text[start:end], value, quoted, called)
 
 
 def _judged(text: str, word: bytes, match: re.Match[str], at: int, *, literal: bool) -> Span | None:
     """Return the span of the value if it is a secret; `literal` if it cannot be code."""
-    value = _value_of(text, match)
-    phrase = value.quoted and word == b"pass" and "," not in text[match.pos : value.start]
-    if value.called:
+    shell = _is_in_shell(text, match, at, literal=literal)
+    value = _value_of(text, match, shell=shell)
+    if value.called or _EXAMPLE.search(value.whole):
         return None
+    phrase = value.quoted and word == b"pass" and "," not in text[match.pos : value.start]
     if is_secret(value.text, phrase=phrase):
-        return value.start, value.start + len(value.text), AUTHORIZATION if word == b"bearer" else NAMED
-    if word.decode() in PASSWORDS and is_password(value.whole) and (literal or _is_literal(text, match, at)):
+        return value.start, value.start + len(value.text), _RULES.get(word, NAMED)
+    if word in _PASSWORDS and is_password(value.whole) and (shell or _is_literal(text, match, at, literal=literal)):
         return value.start, value.start + len(value.whole), NAMED
     return None
 
 
-def _is_literal(text: str, match: re.Match[str], at: int) -> bool:
+def _is_in_shell(text: str, match: re.Match[str], at: int, *, literal: bool) -> bool:
+    """Return whether this is a word of a shell, in which only blanks and few other characters end a value."""
+    sign = text[match.start() : match.start(match.lastindex or 0)]
+    return (literal or (sign[-1:] == "=" and "=" not in sign[:-1])) and _SHELL.search(
+        text, max(at - 96, 0), at
+    ) is not None
+
+
+def _is_literal(text: str, match: re.Match[str], at: int, *, literal: bool) -> bool:
     """Return whether the value after a password's name is certainly no variable of a program."""
+    if literal:
+        return True
     start, end = match.span(match.lastindex or 0)
     sign = text[match.start() : start]
     if _is_other_pass(text, sign, at):
         return False
-    if match[1] is not None:
-        return True
-    if end - start < 6 or "==" in sign:
-        return False
-    after = text[end : end + 1]
-    return (
-        after not in _IN_CODE if sign.endswith("=") and " " not in sign else sign.endswith(": ") and after in _ENDS_LINE
-    )
+    if match[1] is not None or end - start < 6:
+        return match[1] is not None
+    if not _ASSIGNS.fullmatch(sign):
+        return sign.endswith(": ") and text[end : end + 1] in _ENDS_LINE
+    return text[end : end + 1] not in _IN_CODE or _is_listed(text, end, at)
+
+
+def _is_listed(text: str, end: int, at: int) -> bool:
+    """Return whether a value is one of a list of options: `user=x,password=y,vers=3`."""
+    return _IN_LIST.match(text, end) is not None and "(" not in text[max(at - 64, 0) : at]
 
 
 def _is_other_pass(text: str, sign: str, at: int) -> bool:
     """Return whether this is a `pass` alone, which may be one of a compiler or a test."""
     return (
-        text[at : at + 4].lower() == "pass" and not sign[:1].isalpha() and text[max(at - 1, 0) : at] not in {"_", "-"}
+        text[at : at + 4].lower() == "pass"
+        and not sign[:1].isalpha()
+        and text[max(at - 1, 0) : at] not in {"_", "-"}
+        and not (text[at] == "P" and text[max(at - 1, 0) : at].isupper())
+        and not _USER_BEFORE.search(text, max(at - 80, 0), at)
     )
 
 
@@ -258,7 +321,7 @@ def _is_varied(value: str) -> bool:
 
 def _is_word(part: str) -> bool:
     """Return whether a part is a word like `refreshTokenV2`, not random letters: those change case more often."""
-    return _WORD.fullmatch(part) is not None and len(re.findall("[A-Z]+", part)) * 4 <= max(len(part) + 3, 12)
+    return _WORD.fullmatch(part) is not None and len(re.findall("[A-Z]+", part)) * 4 <= max(len(part) - 1, 12)
 
 
 def _entropy(value: str) -> float:

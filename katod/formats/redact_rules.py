@@ -20,6 +20,7 @@ ANYHEX: Final = "[A-Fa-f0-9]"
 LOWER: Final = "[a-z0-9]"
 UPPER: Final = "[A-Z0-9]"
 GROUPS: Final = "[a-f0-9-]"  # a UUID
+NO_EXAMPLE: Final = r"(?![xX]{8}|[A-Z0-9]{0,16}EXAMPLE)"
 
 
 class Rule(NamedTuple):
@@ -56,7 +57,7 @@ class Token(NamedTuple):
             length = f"{{{self.least - 1},}}{PADDED}"
         enough = min(self.least, 8) if all(map(_is_distinct, prefixes)) else self.least
         marker = f"{any_of(prefixes)}{self.alphabet}{{{enough}}}"
-        return Rule(self.name, marker, f"(?:{starts}){self.alphabet}{length}", self.fact,
+        return Rule(self.name, marker, f"(?:{starts}){NO_EXAMPLE}{self.alphabet}{length}", self.fact,
                     tuple(prefixes), "/" in self.alphabet)  # fmt: skip
 
 
@@ -109,6 +110,9 @@ TOKENS: Final = (
     Token("e2b-key", "e2b_", HEX, 40, "E2B: 40 hex"),
     Token("runpod-key", "rpa_", ALNUM, 40, "RunPod"),
     Token("wandb-key", "wandb_v1_", WORD, 40, "Weights & Biases"),
+    Token("browserbase-key", "bb_live_ bb_test_", URLSAFE, 20, "Browserbase: 27 characters"),
+    Token("context7-key", "ctx7sk-", GROUPS, 36, "Context7: a UUID"),
+    Token("apify-token", "apify_api_", ALNUM, 32, "Apify: 36 letters and digits"),
     # forges, packages, builds
     Token("github-token", "ghp_ gho_ ghu_ ghs_ ghr_", WORD, 36, "GitHub: personal, OAuth, app"),
     Token("github-token", "github_pat_", WORD, 22, "GitHub: fine-grained, 22 _ 59"),
@@ -136,6 +140,9 @@ TOKENS: Final = (
     Token("snyk-token", "snyk_uat. snyk_sat.", DOTTED, 40, "Snyk: user and service tokens"),
     Token("postman-key", "PMAK-", URLSAFE, 59, "Postman: 24 hex - 34 hex"),
     Token("readme-key", "rdme_", LOWER, 70, "ReadMe: 70 letters and digits"),
+    Token("trigger-key", "tr_prod_ tr_dev_ tr_stg_ tr_preview_", ALNUM, 20, "Trigger.dev: 20 letters and digits"),
+    Token("inngest-key", "signkey-prod- signkey-test- signkey-branch-", HEX, 32, "Inngest: signing key, hex"),
+    Token("dbt-token", "dbtu_ dbtc_", URLSAFE, 40, "dbt Cloud: 52 characters"),
     # clouds and hosts
     Token("aws-key-id", "AKIA ASIA ABIA ACCA", UPPER, 16, "AWS: long-term and temporary key ids", exact=True),
     Token("aws-bedrock-key", "ABSK", BASE64, 109, "AWS Bedrock: long-lived key"),
@@ -160,7 +167,13 @@ TOKENS: Final = (
     Token("doppler-token", "dp.pt. dp.ct. dp.sa. dp.scim. dp.audit.", ALNUM, 40, "Doppler: 40 to 44 characters"),
     Token("doppler-token", "dp.st.", DOTTED, 40, "Doppler: service token, its environment . 40"),
     Token("vault-token", "hvs. hvb. hvr.", URLSAFE, 24, "HashiCorp Vault: service and batch tokens"),
-    Token("tailscale-key", "tskey-", URLSAFE, 16, "Tailscale: auth, API and OAuth keys"),
+    Token(
+        "tailscale-key",
+        "tskey-auth- tskey-api- tskey-client- tskey-scim- tskey-webhook-",
+        URLSAFE,
+        16,
+        "Tailscale: auth, API and OAuth keys",
+    ),
     Token("infracost-key", "ico-", ALNUM, 32, "Infracost: 32 letters and digits", exact=True),
     Token("prefect-key", "pnu_ pnb_", ALNUM, 36, "Prefect: 36 letters and digits"),
     Token("1password-token", "ops_eyJ", BASE64, 100, "1Password: service account"),
@@ -173,7 +186,14 @@ TOKENS: Final = (
     Token("cloudflare-token", "v1.0-", GROUPS, 171, "Cloudflare: origin CA key, 24 hex - 146 hex"),
     Token("openshift-token", "sha256~", URLSAFE, 43, "OpenShift: 43 characters", exact=True),
     Token("defined-networking-key", "dnkey-", PADDED, 79, "Defined Networking: 26 - 52 characters"),
+    Token("vercel-token", "vercel_blob_rw_", WORD, 40, "Vercel: blob store, 16 _ 30"),
+    Token("turnstile-key", "0x4AAAAAAA", URLSAFE, 24, "Cloudflare Turnstile: secret key"),
+    Token("mongodb-secret", "mdb_sa_sk_", URLSAFE, 32, "MongoDB Atlas: service account, 40 characters"),
+    Token("aws-mws-token", "amzn.mws.", GROUPS, 36, "Amazon MWS: a UUID"),
+    Token("wallet-key", "xprv yprv zprv", ALNUM, 100, "extended private key, 107 letters and digits"),
     # money and shops
+    Token("paddle-key", "pdl_live_apikey_ pdl_sdbx_apikey_", WORD, 40, "Paddle: 26 _ 22 _ 3"),
+    Token("polar-token", "polar_oat_ polar_pat_", ALNUM, 40, "Polar: 43 letters and digits"),
     Token("stripe-key", "sk_live_ rk_live_ sk_test_ rk_test_ sk_prod_ rk_prod_", ALNUM, 10, "Stripe: secret keys"),
     Token("stripe-key", "whsec_", BASE64, 20, "Stripe: webhook signing secret"),
     Token("shopify-token", "shpat_ shpca_ shppa_ shpss_ shpua_", ANYHEX, 32, "Shopify: 32 hex"),
@@ -206,7 +226,13 @@ TOKENS: Final = (
     Token("facebook-token", "EAAM EAAC EAAB EAAG", ALNUM, 80, "Facebook: page and user tokens"),
     Token("intra42-secret", "s-s4t2ud- s-s4t2af-", HEX, 64, "42: 64 hex"),
     Token("settlemint-token", "sm_aat_ sm_pat_ sm_sat_", ALNUM, 16, "SettleMint: 16 letters and digits"),
+    Token("mailersend-token", "mlsn.", HEX, 64, "MailerSend: 64 hex"),
+    Token("trello-token", "ATTA", ANYHEX, 64, "Trello: 72 hex"),
+    Token("sanity-token", "sk", ALNUM, 150, "Sanity: 178 letters and digits"),
     # observability and features
+    Token("honeycomb-key", "hcaik_ hcbik_ hcxik_", LOWER, 50, "Honeycomb: 58 letters and digits"),
+    Token("axiom-token", "xaat- xapt-", GROUPS, 36, "Axiom: a UUID"),
+    Token("statsig-key", "secret-", ALNUM, 43, "Statsig: 43 letters and digits", exact=True),
     Token("grafana-token", "glc_", BASE64, 32, "Grafana Cloud"),
     Token("grafana-token", "glsa_", WORD, 41, "Grafana: service account, 32 _ 8 hex"),
     Token("newrelic-key", "NRAK- NRII- NRRA- NRJS-", URLSAFE, 19, "New Relic: user, insert, REST, browser"),
@@ -232,6 +258,47 @@ SHAPES: Final = (
     Rule("authress-key", r"\.acc[_-][A-Za-z0-9-]{10}", r"\b(?:sc|ext|scauth|authress)_[A-Za-z0-9]{5,30}"
          r"\.[A-Za-z0-9]{4,6}\.acc[_-][A-Za-z0-9-]{10,32}\.[A-Za-z0-9+/_=-]{30,}",
          "Authress: service client", (".acc",), broken=True),
+    Rule("azure-key", r"(?:JQQJ99|AzFu)[\w-]{6}",
+         r"(?<!\w)(?:[A-Za-z0-9]{52}JQQJ99[A-Za-z0-9]{22,26}|[\w-]{44}AzFu[\w-]{6}==)",
+         "Azure: 52 JQQJ99 26, or 44 AzFu 6", ("JQQJ99", "AzFu")),
+    Rule("braintree-token", "access_token[$][a-z]",
+         r"(?<!\w)access_token[$](?:production|sandbox)[$][a-z0-9]{16}[$][a-f0-9]{32}",
+         "Braintree: access_token $ 16 $ 32 hex", ("access_token$",), broken=True),
+    Rule("adyen-key", "AQE[A-Za-z0-9+/]{16}",
+         fresh("AQE") + r"[A-Za-z0-9+/]{90,}-[A-Za-z0-9+/]{40,50}=?=?-[A-Za-z0-9]{16}",
+         "Adyen: two parts in base64 and 16", ("AQE",), broken=True),
+    Rule("newrelic-key", "NRAL",
+         r"(?<!\w)[a-z0-9]{6}[a-fA-F0-9]{26,34}NRAL(?!\w)",
+         "New Relic: licence key, 36 and NRAL", ("NRAL",)),
+    Rule("google-oauth", r"1(?://|%2F%2F)0[\w-]{20}", r"(?<![\w/])1(?://|%2F%2F)0[\w-]{40,}", "Google: refresh token",
+         ("1//0", "1%2F%2F0"), broken=True),
+    Rule("firebase-key", "APA91b[A-Za-z0-9_-]{20}", r"(?<!\w)[\w-]{11,40}(?::|%3A)APA91b[\w-]{100,}",
+         "Firebase: server key, :APA91b", ("APA91b",)),
+    Rule("infisical-token", r"\.[a-f0-9]{32}\.[a-f0-9]{32}",
+         fresh("st[.]") + r"[a-f0-9]{24}\.[a-f0-9]{32}\.[a-f0-9]{32}",
+         "Infisical: 24 . 32 . 32 hex", ("st.",), broken=True),
+    Rule("bitwarden-token", r"0\.[a-f0-9]{8}-[a-f0-9]{4}-",
+         fresh("0[.]") + r"[a-f0-9-]{36}\.[A-Za-z0-9]{30}:[A-Za-z0-9+/]{22}==",
+         "Bitwarden: 0 . a UUID . 30 : 24", ("0.",), broken=True),
+    Rule("asana-token", "[0-9](?::|%3A)[a-f0-9]{32}",
+         r"(?<![\w/])(?:2(?:/|%2F)[0-9]{15,17}|[01])(?:/|%2F)[0-9]{15,17}"
+         r"(?::|%3A)[a-f0-9]{32}(?!\w)", "Asana: the user's id and 32 hex", ("/", "%2F")),
+    Rule("clickup-token", "pk_[0-9]{6,10}_[A-Z0-9]{32}", fresh("pk_") + "[0-9]{6,10}_[A-Z0-9]{32}(?!\\w)",
+         "ClickUp: id _ 32",
+         ("pk_",)),
+    Rule("k3s-token", "K10[a-f0-9]{64}::", fresh("K10") + "[a-f0-9]{64}::[a-z]{3,10}:[a-f0-9.]{16,}",
+         "K3s: 64 hex :: user : 32 hex",
+         ("K10",)),
+    Rule("laravel-key", "base64:[A-Za-z0-9+/]{12}", r"(?<![\w;,])base64:[A-Za-z0-9+/]{43}=(?![\w=])",
+         "Laravel: 32 bytes in base64",
+         ("base64:",), broken=True),
+    Rule("hash-pair", "[a-fA-F0-9]:[a-fA-F0-9]{32}", r"(?<![\w-])[a-fA-F0-9]{32}:[a-fA-F0-9]{32}(?!\w)",
+         "LM and NT hash of a password",
+         (":",)),
+    Rule("password-hash", r"\$(?:[156y]|apr1|2[aby])\$[\w./$=]{12}",
+         r"\$(?:[156y]|apr1|2[aby])\$(?=[^$\s]{0,64}[$./0-9A-Z])[\w./$=,]{20,}",
+         "crypt: $6$ salt $ hash, $2b$, $apr1$, …",
+         ("$6$", "$5$", "$1$", "$y$", "$apr1$", "$2a$", "$2b$", "$2y$"), broken=True),
     Rule("azure-secret", r"[0-9]Q~[\w~.-]{12}", r"(?<![\w~.-])[\w~.]{3}[0-9]Q~[\w~.-]{31,34}(?![\w~-])",
          "Azure AD: 3 characters, digit, Q~ and 31 to 34", ("Q~",), broken=True),
     Rule("terraform-token", r"\.atlasv1\.", r"(?<!\w)[A-Za-z0-9]{14}\.atlasv1\.[\w=-]{60,}",
@@ -265,11 +332,22 @@ SHAPES: Final = (
 
 # Kinds that are recognised by a URL around them.
 _URL: Final = (
-    r"(://[^\s/:@\[\"'`<>\\]*+:)(?!\[REDACTED:|\{|\$[A-Za-z_{(]|%[sd(]|(?:\*{1,64}|x{1,64}|\.{3})@)"
+    r"(://([^\s/:@\[\"'`<>\\]*+):)(?!\[REDACTED:|\{|\$[A-Za-z_{(]|%[sd(]|(?:\*{1,64}|x{1,64}|\.{3}|\2"
+    r"|[pP]ass(?:w(?:or)?d)?|PASS(?:W(?:OR)?D)?|secret|pwd?|changeme)@)"
     r"[^\s/?#\"'`<>\\]+(?=@[\w\[{$%.-])"
 )
+_HOOKS: Final = (
+    r"(?:hooks\.zapier\.com/hooks/catch/[0-9]{4,12}/|open\.(?:feishu\.cn|larksuite\.com)/open-apis/bot/v2/hook/"
+    r"|qyapi\.weixin\.qq\.com/cgi-bin/webhook/send\?key=)"
+)
+_SIGNED: Final = "(?:[?&;](?:X-Amz-Signature|X-Goog-Signature|[sS]ignature|sig)=)"
 IN_URLS: Final = (
-    Rule("slack-webhook", r"hooks\.slack\.com/\w+/", r"(hooks\.slack\.com/\w+/)[\w/+-]{20,}",
+    Rule("webhook", _HOOKS, rf"({_HOOKS})[\w-]{{6,}}", "Zapier, Feishu, Lark, WeCom: incoming webhook URL",
+         ("hooks.zapier.com", "open.feishu.cn", "open.larksuite.com", "qyapi.weixin.qq.com"), broken=True),
+    Rule("url-signature", _SIGNED, rf"({_SIGNED})(?!\[REDACTED:)[\w%.~+/-]{{20,}}",
+         "signed URL: `sig=`, `X-Amz-Signature=`, …",
+         ("ignature=", "&sig=", "?sig="), broken=True),
+    Rule("slack-webhook", r"hooks\.slack\.com/\w+/", r"(hooks\.slack\.com/\w+/)(?![\w/]{0,24}[xX]{16})[\w/+-]{20,}",
          "Slack: incoming webhook URL", ("hooks.slack.com",), broken=True),
     Rule("teams-webhook", r"webhook\.office\.com/", r"(webhook\.office\.com/webhookb2/)[\w@/-]{60,}",
          "Microsoft Teams: incoming webhook URL", ("webhook.office.com",), broken=True),

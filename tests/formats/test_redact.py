@@ -223,14 +223,14 @@ def test_authorization_without_credential_stays(text):
         ("https://user:hunter2@host", "https://user:{}@host"),
         ("https://user:hunter2@host.example/path?q=a@b", "https://user:{}@host.example/path?q=a@b"),
         ("postgres://app:p@ss@localhost:5432/db", "postgres://app:{}@localhost:5432/db"),
-        ("DATABASE_URL=postgresql://postgres:postgres@db/x", "DATABASE_URL=postgresql://postgres:{}@db/x"),
+        ("DATABASE_URL=postgresql://postgres:postgres1@db/x", "DATABASE_URL=postgresql://postgres:{}@db/x"),
         ("redis://:s3cret@10.0.0.1:6379/0.", "redis://:{}@10.0.0.1:6379/0."),
         ('"url": "mongodb+srv://a:b1c2@c0.example.net"', '"url": "mongodb+srv://a:{}@c0.example.net"'),
         (
             "git clone https://oauth2:abc123@gitlab.com/x/y.git",
             "git clone https://oauth2:{}@gitlab.com/x/y.git",
         ),
-        ("(amqp://guest:guest@[::1]:5672)", "(amqp://guest:{}@[::1]:5672)"),
+        ("(amqp://guest:quests@[::1]:5672)", "(amqp://guest:{}@[::1]:5672)"),
     ],
 )
 def test_passwords_in_urls(text, done):
@@ -254,10 +254,12 @@ def test_passwords_in_urls(text, done):
         "postgres://<user>:<password>@host/db",
         "https://user:****@host",
         "https://user:%s@host",
+        "postgres://user:password@localhost:5432/mydb",
+        "amqp://guest:guest@localhost:5672",
     ],
 )
 def test_urls_without_credentials_stay(text):
-    """Ports, paths, user names without a password, and templates are not credentials."""
+    """Ports, paths, user names without a password, templates, and defaults like guest:guest are not credentials."""
     assert redact(text) is text
 
 
@@ -303,6 +305,22 @@ NAMED = [
     "| token: {} |",
     "**Password:** x, secret={}!",
     "Authorization: {}",
+    "my API_KEY is {}",
+    "The api_key (`{}`) no longer works.",
+    "| API_KEY | `{}` |",
+    "│ API_KEY │ {} │",
+    "- **API_KEY**: `{}`",
+    "- name: API_KEY\n  value: {}",
+    '{"name": "API_KEY", "value": "{}"}',
+    'variable "api_token" {\n  default = "{}"',
+    "process.env.API_KEY || '{}'",
+    "apiKey: process.env.API_KEY ?? '{}',",
+    'os.getenv("API_KEY", "{}")',
+    'string apiKey { get; set; } = "{}";',
+    '@"apiKey": @"{}"',
+    '#define API_KEY "{}"',
+    "gh secret set API_KEY --body {}",
+    "https://example.org/?key={}&q=1",
 ]
 
 
@@ -437,6 +455,17 @@ FORMED = [
     "<password>{}</password>",
     "datadog_app: '{}'",
     "Bearer {}",
+    "CREATE USER 'a'@'%' IDENTIFIED BY '{}';",
+    "echo '{}' | sudo -S id",
+    "echo app:{} | chpasswd",
+    "plink -pw {} host",
+    "xfreerdp /u:me /p:{} /cert:ignore",
+    "ssh-keygen -f id -N '{}'",
+    "mc alias set local http://localhost:9000 me {}\n",
+    'smtp.login("me@example.org", "{}")',
+    "requirepass {}\n",
+    'ConvertTo-SecureString "{}" -AsPlainText',
+    "the password for me is {}\n",
 ]
 
 
@@ -462,6 +491,10 @@ def test_passwords_in_commands_and_files(place):
         '{"password": "hunter2!"}',
         "Uid=app;Pwd=hunter22;",
         "mysql -phunter22 shop",
+        "PGPASSWORD=1,hunter22 psql -h db",
+        "tool --password hunter2,hunter2! --force",
+        "mount -o username=me,password=hunter22,vers=3.0",
+        "auth: { user: 'me', pass: 'hunter22' }",
     ],
 )
 def test_short_passwords_where_a_value_is_literal(text):
@@ -564,6 +597,15 @@ UNITS = [
         "--password ",
         "ENV A_PASSWORD ",
         "bearer ",
+        "PASS=1,",
+        "echo a:",
+        "mnemonic abc ",
+        "password for ",
+        "identified with a",
+        "password) ",
+        "PDO('a','",
+        "net use /user:a ",
+        "name: token\nvalue: ",
         "pwd=1a",
         "pass: ",
         "datadog_api_key_token=",

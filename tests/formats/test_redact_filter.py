@@ -14,13 +14,14 @@ from katod.formats.redact import may_contain_secret, redact, redact_json
 from katod.formats.redact_filter import ANYTHING, NOTHING, search
 from tests.looping import each
 
-from .secrets import harmless, secrets
+from .foreign import cases, harmless
 from .test_redact import HIDING, PIECES, VALUE
 
 pytest.importorskip("re2", reason="google-re2 is not installed")
 
 # One of each kind, and what separates or hides: in texts made of these, every rule is met, and missed by a little.
-KINDS = sorted({sample.kind: sample.text for sample in (*secrets(), *harmless())}.values())
+CASES = tuple(cases(per_kind=1))
+KINDS = sorted({sample.kind: sample.text for sample in (*CASES, *harmless())}.values())
 
 
 def one_of(texts):
@@ -78,7 +79,7 @@ def is_text(value):
         return False
 
 
-@each("sample", list({sample.kind: sample for sample in secrets()}.values())[::5], ids=lambda sample: sample.kind)
+@each("sample", CASES[::5], ids=lambda case: case.kind)
 def test_every_secret_is_seen_in_text_and_in_json(sample):
     """The search finds a secret in its text and in a line of JSON, however often the text was escaped before."""
     text = sample.text
