@@ -185,8 +185,8 @@ class Command:
 
 _NEAR_MISSES: Final = {
     "misspelt": "a misspelt ::{}",
-    "indented": "::{}, indented or followed by a space",
-    "extra words": "::{} with words that do not belong to it",
+    "indented": "::{}, indented or with a space after `::`",
+    "extra words": "::{} with extra words",
     "unknown option": "::{} with an unknown option",
     "pasted": "::{} in pasted text",
     "delegated": "::{} in text from another session's agent",

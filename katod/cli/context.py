@@ -109,13 +109,17 @@ class Context:
         some = ", ".join(str(session.key) for session in chosen[:3]) + (", …" if len(chosen) > 3 else "")
         raise SelectionError(f"{len(chosen)} sessions match {text!r}: {some}", hint="type more of the id")
 
-    def select_recorded(self, text: str) -> SessionKey:
-        """Return what `select` does, or a session that is being recorded although its files no longer exist."""
+    def select_recorded(self, text: str, *, to_stop: bool) -> SessionKey:
+        """Return what `select` does, or a session that is being recorded although its files no longer exist.
+
+        Of several that match, the only one that is being recorded is the one `to_stop`.
+        """
         try:
             return self.select(text).key
         except SelectionError:
             recorded = [key for key in self._recorded() if _matches(key, text)]
-            if len(recorded) != 1:
+            is_meant = to_stop or not any(_matches(key, text) for key in self.found())
+            if len(recorded) != 1 or not is_meant:
                 raise
             return recorded[0]
 

@@ -55,7 +55,7 @@ def capture(context: Context, session: str, name: str) -> None:
 
 
 def _ask(context: Context, session: str, word: Word, name: str) -> None:
-    key = context.select_recorded(session)
+    key = context.select_recorded(session, to_stop=word == "stop")
     aside = quarantined(context.state, LEDGER_NAME)
     recorded = context.is_recorded(key)
     request = ask_daemon(context, key, word, name)

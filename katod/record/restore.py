@@ -42,6 +42,7 @@ class Missing:
         if self._row.options.redact and self._row.options.rules != RULES_VERSION:
             raise SourceError("its secrets were redacted by an older set of rules", path=self._row.path)
         wanted, printer = frozenset(self.numbers), RangePrinter.of(self._row, None)
+        printer.headed = True  # front matter is for the beginning of a file
         follows = False
         for number, (event, metadata) in enumerate(replay(self.key, self._stretches, self._log)):
             if number in wanted and not follows:

@@ -47,6 +47,15 @@ def test_an_ambiguous_prefix_names_who_is_meant(context):
     assert f"claude:{TWO}" in str(caught.value)
 
 
+def test_an_ambiguous_prefix_means_the_recorded_session_only_to_stop_it(context, monkeypatch):
+    """To stop, the only recorded one of several matches is meant; to start, it has to be typed which one."""
+    recorded = context.select(ONE).key
+    monkeypatch.setattr(context, "_recorded", lambda: [recorded])
+    assert context.select_recorded("6f1c", to_stop=True) == recorded
+    with pytest.raises(SelectionError, match="2 sessions match"):
+        context.select_recorded("6f1c", to_stop=False)
+
+
 @pytest.mark.parametrize("text", ["nothing", "codex:6f1c2", "6f1c2/x", "opencode:"])
 def test_an_unknown_session_is_an_error(context, text):
     """The error repeats what was typed and names the command that lists the sessions."""

@@ -73,6 +73,14 @@ def test_each_missing_message_is_printed_under_its_speaker(recorded):
     assert (output.row.restored, output.row.reverted) == (2, False)
 
 
+def test_what_is_missing_from_the_beginning_is_printed_without_front_matter(recorded):
+    """Front matter in the middle of a file would be a heading: only the words are printed again."""
+    recorded.path.write_text("# emptied\n")
+    shown = "".join(recorded.missing().texts())
+    assert [shown.count(word) for word in ("one", "two", "three", "four")] == [1, 1, 1, 1]
+    assert "---" not in shown
+
+
 def test_what_is_printed_next_has_a_heading(recorded):
     """The events after the appended ones are not taken for the words of their last speaker."""
     recorded.cut("two")

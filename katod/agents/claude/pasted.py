@@ -10,7 +10,8 @@ from typing import Final
 
 from katod.model import Span, Typed
 
-_OPENING: Final = re.compile(r'(?:\n\n|^)<pasted_content id="([0-9a-f]{1,16})">\n')
+# The client puts two line breaks before a paste; without them it still counts as one, as nothing in it may command.
+_OPENING: Final = re.compile(r'(?:\n\n)?<pasted_content id="([0-9a-f]{1,16})">\n?')
 
 
 def unwrap(text: str) -> Typed:
@@ -25,7 +26,7 @@ def unwrap(text: str) -> Typed:
     pasted: list[Span] = []
     size = at = 0
     while opening := _OPENING.search(text, at):
-        following = text.find(f'\n\n<pasted_content id="{opening[1]}">\n', opening.end())
+        following = text.find(f'<pasted_content id="{opening[1]}">', opening.end())
         end, after = _end(text, opening, following if following >= 0 else len(text))
         before, content = text[at : opening.start()], text[opening.end() : end]
         gap = "\n\n" if before or pieces else ""
