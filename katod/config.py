@@ -52,7 +52,10 @@ class Content:
 
     thinking: bool = False
     tools: Tools = "summary"
-    attachments: Attachments = "name"
+    attachments: Attachments = "save"
+    max_result: int = 200
+    usage: bool = False
+    subagent_reports: bool = False
     redact: bool = True
 
 
@@ -193,7 +196,7 @@ class _Reader:
     def _typed(self, kinds: tuple[Any, ...], value: Any, where: tuple[str, ...]) -> Any:
         if tuple[str, ...] in kinds and isinstance(value, list) and all(isinstance(item, str) for item in value):
             return tuple(value)
-        if not any(isinstance(value, kind) for kind in (bool, str) if kind in kinds):
+        if type(value) not in kinds or (isinstance(value, int) and value < 0):
             raise self._wrong(where, f"must be {' or '.join(_TYPE_NAMES[kind] for kind in kinds)}")
         return value
 
@@ -281,7 +284,12 @@ def _sets(line: str, key: tuple[str, ...]) -> bool:
     return re.match(rf"\s*{dotted}\s*[=.]", line) is not None
 
 
-_TYPE_NAMES: Final[dict[Any, str]] = {bool: "true or false", str: "a string", tuple[str, ...]: "a list of strings"}
+_TYPE_NAMES: Final[dict[Any, str]] = {
+    bool: "true or false",
+    str: "a string",
+    int: "a number, 0 or more",
+    tuple[str, ...]: "a list of strings",
+}
 assert set(get_args(get_type_hints(Log)["level"])) == set(LEVELS)
 
 

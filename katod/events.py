@@ -67,10 +67,11 @@ class SessionRef(NamedTuple):
 class Event(NamedTuple):
     """One canonical event. The same source gives the same `id`, on every machine, at any time.
 
+    `words` is, for a typed command, the text below it.
     `dedup_key` is the id without the session, for agents that copy records into other files (forks): a command is
     carried out once per `dedup_key`. `typed` is true if a person is known to have typed the text of a `user.message`;
     only such text can contain commands. `blobs` has the content of the attachments: (SHA-256, media type, base64).
-    These three are internal and not part of the JSON form.
+    These four are internal and not part of the JSON form.
     """
 
     id: str
@@ -85,6 +86,7 @@ class Event(NamedTuple):
     dedup_key: str = ""
     typed: bool = False
     blobs: tuple[tuple[str, str, str], ...] = ()
+    words: str = ""
 
 
 def to_json(event: Event) -> dict[str, Any]:

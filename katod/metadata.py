@@ -1,5 +1,6 @@
 """What is known about a conversation so far, collected from all its events, recorded or not."""
 
+import re
 from collections.abc import Iterable, Iterator
 from typing import Any, Final, NamedTuple
 
@@ -8,9 +9,11 @@ from katod.events import Event
 from katod.model import LONGEST_NAME, SessionKey
 
 # Far more than a title shows: a secret that is cut here could no longer be recognised as one.
-_TITLE_LENGTH: Final = 400
+LONGEST_TITLE: Final = 400
 _MOST_CALLS: Final = 256
 _FEWEST: Final = 12  # events: fewer prove nothing
+# In typed text: pictures and files that a client inserts.
+_MARKUP: Final = re.compile(r"!\[[^\]]*\]\([^)\s]*\)|\[(?:Image|Pasted text) #[0-9]+[^\]]*\]|(?<![\w/])@(?=[\w./~-])")
 _SUBTYPES_WITHOUT_TITLE: Final = frozenset({"slash-command", "shell", "context", "delegated"})
 
 
@@ -60,8 +63,7 @@ class SessionMetadata:
         """Set the title, if there is none, to the first line a person typed (`words`: a message before it is split)."""
         if self.title or event.payload.get("subtype") in _SUBTYPES_WITHOUT_TITLE:
             return
-        line = next((line.strip() for line in words.splitlines() if line.strip()), "")
-        title = line if len(line) <= _TITLE_LENGTH else line[: _TITLE_LENGTH - 1].rstrip() + "…"
+        title = first_words(words, LONGEST_TITLE)
         if event.typed or self.key.subagent or self.start.origin:
             self.title = title
         elif not self.start.draft:
@@ -120,6 +122,25 @@ class SessionMetadata:
         self.start = SessionStart(*(known or new for known, new in zip(self.start, given, strict=True)))
 
 
+def first_words(text: str, longest: int) -> str:
+    """Return the first line of what a person typed, without markers of images and files, cut at a word."""
+    line = next((line for line in map(_plain, text.split("\n")) if line), "")
+    return cut_at_word(line, longest)
+
+
+def _plain(line: str) -> str:
+    return " ".join(_MARKUP.sub("", line).strip().lstrip("#>").split())
+
+
+def cut_at_word(line: str, longest: int) -> str:
+    """Return a line, cut after a word with an ellipsis if it is longer; a word that is too long alone is cut."""
+    if len(line) <= longest:
+        return line
+    head = line[: longest + 1]
+    words = head[: head.rfind(" ", longest // 3) + 1] or head[: longest - 1]
+    return f"{words.rstrip(' ,;:.-')}…"
+
+
 class Counts(NamedTuple):
     """How many events were translated, and how many of them are records that katod does not know."""
 
@@ -134,3 +155,7 @@ class Counts(NamedTuple):
     def is_strange(self) -> bool:
         """Whether most records are not understood."""
         return self.events >= _FEWEST and self.raw * 2 > self.events
+
+
+# The events of a session in order, each with the metadata at that point.
+Replay = Iterable[tuple[Event, SessionMetadata]]

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Final, Literal, NamedTuple
 
 FormatName = Literal["markdown", "jsonl"]
 # The file extension of each format.
-SUFFIXES: Final[dict[str, str]] = {"markdown": ".md", "jsonl": ".jsonl"}
+SUFFIXES: Final[dict[str, str]] = {"markdown": ".md", "jsonl": ".jsonl", "html": ".html"}
 FORMAT_OF: Final = {suffix: name for name, suffix in SUFFIXES.items()}
 # Longer ids and names are not remembered in any state; their records are read like all others.
 LONGEST_NAME: Final = 2048
@@ -121,6 +121,9 @@ class Options:
     assets: str = ""  # the folder beside the output where attachments are saved
     subagents_folder: str = ""  # the folder beside the output where its sub-agents are recorded
     recorder: str = ""  # the version of katod that started it, as named in the front matter
+    max_result: int = 200  # lines of one tool result, in full; 0: all of it
+    usage: bool = False  # tokens at the end of a turn
+    subagent_reports: bool = False
     rules: int = 1  # the version of the redaction rules
 
     def with_switches(self, switches: Mapping[str, bool]) -> "Options":
@@ -175,12 +178,13 @@ class Typed(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """One parsed command line of a message."""
+    """One parsed command line of a message, and the words below it."""
 
     word: Word
     name: str = ""
     switches: tuple[tuple[str, bool], ...] = ()
     line: str = ""
+    words: str = ""
 
 
 _NEAR_MISSES: Final = {

@@ -35,7 +35,7 @@ ARROWS = {
     "schedule": "backoff discover",
     "service": "errors model smallfile",
     "daemon": "agents config discover errors log pipeline record schedule service store",
-    "cli": "agents config daemon discover errors formats log metadata model record service smallfile store",
+    "cli": "agents config daemon discover errors events formats log metadata model record service smallfile store",
     "__main__": "cli",
     "__init__": "",
 }
@@ -53,6 +53,8 @@ LIBRARIES = {
     "rich": {"cli"},
     "platformdirs": {"config"},
     "re2": {"formats"},
+    "markdown_it": {"formats"},
+    "pygments": {"formats"},
     "socket": {"service"},
     "subprocess": {"service", "cli"},
     "random": set(),
@@ -72,7 +74,7 @@ OUTSIDE_CALLS = {
 }  # fmt: skip
 # The modules that do; all others, including new ones, must be pure.
 IMPURE = {
-    "cli": "katod.cli .config .context .demo .export .printing .record .run .sessions .status .verify",
+    "cli": "katod.cli .config .context .demo .export .handoff .printing .record .run .sessions .status .verify",
     "config": "katod.config",
     "daemon": "katod.daemon",
     "log": "katod.log",
@@ -106,7 +108,16 @@ DECIDING = (
     "katod.write.recover",
 )
 # These import every agent's reader only for the agents' names; the names should be passed to them instead.
-KNOW_THE_READERS = ("katod.formats.markdown", "katod.formats.registry", "katod.record.ranges")
+KNOW_THE_READERS = (
+    "katod.formats.brief",
+    "katod.formats.html",
+    "katod.formats.pullrequest",
+    "katod.formats.turns",
+    "katod.formats.markdown",
+    "katod.formats.transcript",
+    "katod.formats.registry",
+    "katod.record.ranges",
+)
 
 
 @cache

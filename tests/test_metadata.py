@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from katod import events as ev
 from katod.events import Event, SessionRef
-from katod.metadata import SessionMetadata
+from katod.metadata import SessionMetadata, first_words
 from katod.model import SessionKey
 from tests.looping import each
 
@@ -146,6 +146,13 @@ def test_words_that_nobody_typed_here_are_a_draft():
     metadata.set_title("typed", event())
     assert metadata.best_title == "typed"
     assert SessionMetadata(KEY, metadata.state()).best_title == "typed"
+
+
+def test_title_is_cut_at_a_word_and_has_no_markers_of_images_and_files():
+    """What a client inserts for a picture or a file is no word of the title."""
+    assert first_words("[Image #1] look at @src/app.ts\nmore", 80) == "look at src/app.ts"
+    assert first_words("one two three", 9) == "one two…"
+    assert first_words("![shot](a.png)\n\n## words", 80) == "words"
 
 
 def test_title_stays():

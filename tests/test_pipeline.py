@@ -405,7 +405,7 @@ def test_a_transcript_that_was_deleted_is_begun_anew(world: World) -> None:
     text = path.read_text()
     assert text.startswith("---\ntitle:")
     assert counts(text, "one", "two") == [0, 1]
-    assert text.count("The file before this one is gone") == 1
+    assert text.count("The earlier file is gone") == 1
 
 
 def test_a_capture_waits_for_a_document_that_is_being_written(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -516,3 +516,18 @@ def test_an_export_of_a_file_that_is_truncated_for_a_while_is_whole_or_says_so(w
     run.stop()
     text = only(world)
     assert sum(f"word {n} x" in text for n in range(400)) == 400 or "missing" in text
+
+
+def test_an_export_may_be_a_page(world: World) -> None:
+    """`::export` with `.html` writes a whole page, equal to the export from the shell; `::start` refuses the suffix."""
+    make, source = Claude(), world.claude()
+    source.append(make.user("hello"), make.says("hi"), make.user("::export talk.html"), make.says("done"))
+    world.once()
+    text = world.written()["talk.html"]
+    assert text.startswith("<!DOCTYPE html>")
+    assert text.endswith("</nav>\n</body>\n</html>\n")
+    assert "done" not in text
+    source.append(make.user("::start more.html\nwords"))
+    world.once()
+    assert "a page of HTML cannot go on" in world.status()["refused"][0]["reason"]
+    assert [name for name in world.written() if name.endswith(".html")] == ["talk.html"]

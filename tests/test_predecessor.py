@@ -28,7 +28,7 @@ def test_the_first_reply_after_start_is_there_at_any_chunking(world: World) -> N
         source.append(record)
         world.once()
     text = transcript(world)
-    assert [text.count(f"\n{words}\n") for words in ("first question", "first reply", "second reply")] == [1, 1, 1]
+    assert counts(text, "first question", "first reply", "second reply") == [1, 1, 1]
 
 
 def test_after_a_restart_commands_act_and_a_capture_holds_the_history(world: World) -> None:
@@ -167,7 +167,7 @@ def test_a_result_that_comes_late_is_shown(world: World) -> None:
     world.once()
     source.append(make.result("t1", "Exit code 2\nno rule", error=True))
     world.once()
-    assert "- `Bash` make: failed: exit code 2" in transcript(world)
+    assert "- ▸ **Bash** `make` \N{EN DASH} failed, exit 2: `no rule`" in transcript(world)
 
 
 def test_captures_keep_the_recorded_times(world: World) -> None:
@@ -178,8 +178,8 @@ def test_captures_keep_the_recorded_times(world: World) -> None:
     source.append(make.user("::capture"))
     world.once()
     text = transcript(world)
-    assert 'started: "2026-02-10T23:37:18+01:00"' in text
-    assert "## User · 23:37" in text
+    assert "· 2026-02-10 23:37 (Europe/Berlin)\n" in text
+    assert "## You · 23:37 · hello" in text
 
 
 @pytest.mark.parametrize("word", ["capture", "export", "start"])
@@ -237,14 +237,14 @@ def test_fences_keep_their_blank_lines_and_hold_their_content(world: World) -> N
     code = "```py\na = 1\n\n\nb = 2\n```"
     source.append(make.user("::start +tools\nshow me"), make.says(code))
     world.once()
-    source.append(make.calls("t1", "Bash", command="cat x"), make.result("t1", "```\n## User · 23:00\n```"))
+    source.append(make.calls("t1", "Bash", command="cat x"), make.result("t1", "```\n## You · 23:00\n```"))
     world.once()
     source.append(make.says("done"))
     world.once()
     text = transcript(world)
     assert code in text
-    assert "````text\n```\n## User · 23:00\n```\n````" in text
-    assert text.count("## Claude") == 1
+    assert "````text\n```\n## You · 23:00\n```\n````" in text
+    assert text.count("### Claude") == 1
 
 
 def test_broken_control_files_stop_nothing(world: World) -> None:

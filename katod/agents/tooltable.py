@@ -23,6 +23,7 @@ class Tool(NamedTuple):
     edits: Keys = ()  # a list of edits, each with `old` and `new`
     patch: Keys = ()  # a patch; input that is a string is one as well
     items: Keys = ()  # a list of which only the length is shown
+    quiet: bool = False  # the client's own bookkeeping: a transcript does not show it
     asks: bool = False  # its questions and answers become events, so the call itself is not printed
 
     def patch_in(self, given: Any) -> str:
@@ -36,8 +37,8 @@ class Tool(NamedTuple):
 
     def merged(self, other: "Tool") -> "Tool":
         """Return a tool that knows the arguments of both."""
-        keys = [tuple(dict.fromkeys((*mine, *theirs))) for mine, theirs in zip(self[1:-1], other[1:-1], strict=True)]
-        return Tool._make((self.family, *keys, self.asks or other.asks))
+        keys = [tuple(dict.fromkeys((*mine, *theirs))) for mine, theirs in zip(self[1:-2], other[1:-2], strict=True)]
+        return Tool._make((self.family, *keys, self.quiet and other.quiet, self.asks or other.asks))
 
 
 def _text(given: Any, keys: Keys) -> str:
@@ -66,7 +67,7 @@ TOOLS: Final[dict[str, dict[str, Tool]]] = {
         "Grep": _SEARCH,
         "Glob": _SEARCH,
         "LS": Tool("search", ("path",)),
-        "ToolSearch": Tool("search", ("query",)),
+        "ToolSearch": Tool("search", ("query",), quiet=True),
         "Bash": _COMMAND,
         "PowerShell": _COMMAND,
         "Monitor": Tool("execute", ("description", "command")),
@@ -78,8 +79,8 @@ TOOLS: Final[dict[str, dict[str, Tool]]] = {
         "TodoWrite": _TODO,
         "TaskCreate": Tool("think", ("subject", "description")),
         "TaskUpdate": Tool("think", ("taskId",)),
-        "TaskGet": Tool("think", ("taskId",)),
-        "TaskList": Tool("think"),
+        "TaskGet": Tool("think", ("taskId",), quiet=True),
+        "TaskList": Tool("think", quiet=True),
         "EnterPlanMode": Tool("think"),
         "ExitPlanMode": Tool("think", ("plan",), asks=True),
         "AskUserQuestion": Tool("other", ("question",), asks=True),
@@ -103,7 +104,7 @@ TOOLS: Final[dict[str, dict[str, Tool]]] = {
         "apply_patch": Tool("edit", patch=("input",)),
         "view_image": Tool("read", ("path",)),
         "list_dir": Tool("search", ("dir_path",)),
-        "tool_search": Tool("search", ("query",)),
+        "tool_search": Tool("search", ("query",), quiet=True),
         "update_plan": _TODO,
         "web_search": Tool("fetch", ("query", "url")),
         "web__run": Tool("fetch"),
@@ -156,7 +157,7 @@ TOOLS: Final[dict[str, dict[str, Tool]]] = {
         "Delete": Tool("delete", ("path",)),
         "Grep": _SEARCH,
         "Glob": Tool("search", ("glob_pattern",), ("target_directory",)),
-        "GetDynamicTools": Tool("search", ("toolName", "pattern", "namespace")),
+        "GetDynamicTools": Tool("search", ("toolName", "pattern", "namespace"), quiet=True),
         "Shell": _COMMAND,
         "AwaitShell": _SHELL_ID,
         "TodoWrite": _TODO,
@@ -187,7 +188,7 @@ TOOLS: Final[dict[str, dict[str, Tool]]] = {
         "task_complete": Tool("think", ("summary",)),
         "task": _TASK,
         "read_agent": Tool("agent", ("agent_id",)),
-        "list_agents": Tool("agent"),
+        "list_agents": Tool("agent", quiet=True),
         "skill": Tool("agent", ("skill",)),
         "web_fetch": _FETCH,
         "web_search": _FETCH,
@@ -226,7 +227,6 @@ UNKNOWN: Final = Tool(
         "prompt", "subject", "skill", "question", "input", "name",
     ),
 )  # fmt: skip
-ASKING: Final = frozenset(name for name, tool in _KNOWN.items() if tool.asks)
 
 
 def tool(name: str) -> Tool:

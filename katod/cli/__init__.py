@@ -21,6 +21,7 @@ _COMMANDS: Final = {
     "sessions": "List the sessions on this machine, newest first.",
     "record": "Start or stop recording a session, or capture it from its beginning.",
     "export": "Export a session, a session file, a recording, or everything.",
+    "handoff": "Brief another agent about a session, within a budget.",
     "verify": "Check transcripts against the agents' session files.",
     "config": "Write, show and check the configuration.",
 }

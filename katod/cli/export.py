@@ -3,18 +3,27 @@
 import os
 import sys
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import replace
+from functools import partial
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import click
 
+from katod import events as ev
 from katod.agents import AGENTS, sniff
 from katod.agents.base import AgentSpec
+from katod.agents.fields import decoded
 from katod.cli.context import Context, Found
 from katod.cli.printing import say
 from katod.errors import KatodError, SelectionError, SourceError
+from katod.formats.pictures import asset_name
+from katod.formats.pullrequest import pull_request
 from katod.formats.registry import FORMATS
+from katod.formats.turns import gathered
+from katod.metadata import Replay
 from katod.model import FORMAT_OF, SUFFIXES, Options, SessionKey
 from katod.record.export import Stretch, read_katod, render_all, render_recording, replay
 from katod.record.policy import Policy
@@ -42,6 +51,12 @@ from katod.store.rows import OutputRow
 @click.option(
     "-o", "--output", default="-", metavar="FILE|DIRECTORY|-", help="Where to write. Default: -, standard output."
 )
+@click.option(
+    "--for",
+    "purpose",
+    type=click.Choice(["pr"]),
+    help="pr: one collapsed block of Markdown, short enough for a pull request, without mentions or local links.",
+)
 @click.option("--thinking", is_flag=True, help="Include the agent's thinking.")
 @click.option("--tools", type=click.Choice(["none", "summary", "full"]), help="How to show tool calls.")
 @click.option("--no-redact", is_flag=True, help="Do not redact secrets.")
@@ -53,6 +68,7 @@ def export(
     everything: bool,
     format_name: str | None,
     output: str,
+    purpose: str | None,
     thinking: bool,
     tools: Any,
     no_redact: bool,
@@ -70,13 +86,17 @@ def export(
         row, pieces = _recording(context, recording)
         _write(output, pieces, row.path.name)
         return
-    options = _options(context, thinking=thinking, tools=tools, redact=not no_redact)
+    options = options_of(context, thinking=thinking, tools=tools, redact=not no_redact)
     chosen = format_name or _by_suffix(Path(output), everything=everything)
     if everything:
         _all(context, Path(output), chosen, options)
         return
-    name, pieces = _one(context, str(what), chosen, options)
-    _write(output, pieces, f"{name}{SUFFIXES[chosen]}")
+    name, events = events_of(context, str(what))
+    if purpose == "pr":
+        _write(output, iter([_for_pull_request(events, options)]), f"{name}{SUFFIXES[chosen]}")
+        return
+    file_name = f"{name}{SUFFIXES[chosen]}"
+    _write(output, _rendered(events, chosen, options, _target(output, file_name)), file_name)
 
 
 def _by_suffix(output: Path, *, everything: bool) -> str:
@@ -89,30 +109,45 @@ def _by_suffix(output: Path, *, everything: bool) -> str:
     return FORMAT_OF[output.suffix]
 
 
-def _one(context: Context, what: str, format_name: str, options: Options) -> tuple[str, Iterator[str]]:
-    """Return the name of the export, without its extension, and its text."""
+def events_of(context: Context, what: str) -> tuple[str, Replay]:
+    """Return the name of the export, without its extension, and the events of the session or file."""
     path = Path(what).expanduser()
     if path.is_file():
-        return path.stem, _file(context, path, format_name, options)
+        return path.stem, _noticed(_file(context, path), what)
     if "/" in what or path.suffix == ".jsonl":
         raise SelectionError("no such file", path=what)
     found = context.select(what)
-    return _file_name(found.key), _session(context, found, format_name, options)
+    return _file_name(found.key), _noticed(_session(context, found), what)
 
 
-def _session(context: Context, found: Found, format_name: str, options: Options) -> Iterator[str]:
+def _noticed(events: Replay, what: str) -> Replay:
+    """Yield events; if no message is among them, but records of unknown shape are, say so in the end."""
+    spoken = unknown = 0
+    for event, metadata in events:
+        spoken += event.kind in (ev.USER_MESSAGE, ev.ASSISTANT_MESSAGE)
+        unknown += event.kind == ev.PROVIDER_RAW
+        yield event, metadata
+    if unknown and not spoken:
+        say(f"katod: {what}: no message was found, and {unknown:,} records are not understood", err=True)
+
+
+def _session(context: Context, found: Found) -> Replay:
     stretches = [Stretch(path, identity) for path, identity, _ in found.files]
-    return render_all(replay(found.key, stretches, context.log), format_name, options)
+    return replay(found.key, stretches, context.log)
 
 
-def _file(context: Context, path: Path, format_name: str, options: Options) -> Iterator[str]:
+def _file(context: Context, path: Path) -> Replay:
     if _is_katod(path):
         with path.open("rb") as lines:
-            yield from render_all(read_katod(lines, path), format_name, options)
+            yield from read_katod(lines, path)
         return
     identity = _agent(path).named(path.absolute())
-    stretch = Stretch(str(path.absolute()), identity)
-    yield from render_all(replay(identity.key, [stretch], context.log), format_name, options)
+    yield from replay(identity.key, [Stretch(str(path.absolute()), identity)], context.log)
+
+
+def _for_pull_request(events: Replay, options: Options) -> str:
+    conversation = gathered(events, options)
+    return pull_request(conversation) if conversation else ""
 
 
 def _agent(path: Path) -> AgentSpec:
@@ -150,7 +185,8 @@ def _all(context: Context, folder: Path, format_name: str, options: Options) -> 
     for found in _progress(sessions):
         target = folder / found.key.agent / f"{_file_name(found.key)}{suffix}"
         try:
-            _write(str(target), _session(context, found, format_name, options), target.name, announce=False)
+            pieces = _rendered(_session(context, found), format_name, options, target)
+            _write(str(target), pieces, target.name, announce=False)
             written += 1
         except SelectionError:
             continue  # exported before: existing files are never overwritten
@@ -175,27 +211,49 @@ def _progress(sessions: list[Found]) -> Iterable[Found]:
     return track(sessions, "exporting", console=Console(stderr=True))
 
 
-def _options(context: Context, *, thinking: bool, tools: Any, redact: bool) -> Options:
+def options_of(context: Context, *, thinking: bool = False, tools: Any = None, redact: bool = True) -> Options:
+    """Return the options of an export: the configured ones, unless others are given."""
     base = Policy.of(context.settings, ()).options()
     return replace(
         base,
         thinking=thinking or base.thinking,
         tools=tools or base.tools,
         redact=redact and base.redact,
-        attachments="name",
     )
+
+
+def _rendered(events: Replay, format_name: str, options: Options, target: Path | None) -> Iterator[str]:
+    """Yield the text of an export. Pictures are saved beside a file; a stream only has their names."""
+    if target is None or options.attachments != "save" or format_name != "markdown":
+        return render_all(events, format_name, replace(options, attachments="name"))
+    folder = target.with_name(f"{target.stem}.assets")
+
+    def save(media: str, data: str) -> None:
+        content = decoded(data)
+        name = asset_name({"sha256": sha256(content).hexdigest(), "mediaType": media})
+        folder.mkdir(mode=0o700, exist_ok=True)
+        with suppress(FileExistsError), open(folder / name, "xb", opener=partial(os.open, mode=0o600)) as file:
+            file.write(content)  # under its hash: one that exists is the same
+
+    return render_all(events, format_name, replace(options, assets=folder.name), save)
+
+
+def _target(output: str, name: str) -> Path | None:
+    """Return the file that is written, `name` if the output is a folder; None for standard output."""
+    if output == "-":
+        return None
+    target = Path(output).expanduser()
+    return target / name if target.is_dir() or output.endswith("/") else target
 
 
 def _write(output: str, pieces: Iterator[str], name: str, *, announce: bool = True) -> None:
     """Write to standard output, to `name` in a folder, or to a new file, readable only by its owner."""
-    if output == "-":
+    target = _target(output, name)
+    if target is None:
         for piece in pieces:
             sys.stdout.buffer.write(piece.encode("utf-8", "replace"))
         sys.stdout.buffer.flush()
         return
-    target = Path(output).expanduser()
-    if target.is_dir() or output.endswith("/"):
-        target = target / name
     target.parent.mkdir(parents=True, exist_ok=True)
     first = next(pieces, "")
     try:

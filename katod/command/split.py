@@ -34,7 +34,7 @@ def command_of(event: Event) -> Command:
     """Return the command in a `user.kato-command` event."""
     payload = event.payload
     switches = tuple((option[1:], option[0] == "+") for option in payload["options"])
-    return Command(payload["command"], payload.get("argument", ""), switches, payload["line"])
+    return Command(payload["command"], payload.get("argument", ""), switches, payload["line"], event.words)
 
 
 def _parts(event: Event, parsed: Parsed) -> list[Event]:
@@ -43,7 +43,9 @@ def _parts(event: Event, parsed: Parsed) -> list[Event]:
     for n, piece in enumerate(parsed.pieces):
         part = event._replace(id=f"{event.id}.{n}", dedup_key=f"{event.dedup_key}.{n}")
         if piece.command is not None:
-            out.append(part._replace(kind=ev.USER_COMMAND, payload=_payload(piece.command), blobs=()))
+            below = parsed.pieces[n + 1 : n + 2]
+            words = below[0].text if below and below[0].command is None else ""
+            out.append(part._replace(kind=ev.USER_COMMAND, payload=_payload(piece.command), blobs=(), words=words))
             continue
         out.append(part._replace(payload=_text(piece) | rest))
         rest = {}

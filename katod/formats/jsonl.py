@@ -40,6 +40,14 @@ class Jsonl:
         """Return nothing: marks are not events."""
         return ""
 
+    def end(self) -> str:
+        """Return nothing: an output may always go on."""
+        return ""
+
+    def pause(self) -> str:
+        """Return nothing: nothing is held back."""
+        return ""
+
     def state(self) -> dict[str, Any]:
         """Return no state: none is needed."""
         return {}

@@ -1,6 +1,6 @@
 """Parses one message line by line as a Markdown renderer would, so that nothing in it can pose as a speaker.
 
-Headings move two levels down wherever they are; active HTML is shown as text; whatever a message leaves open is
+Headings move three levels down wherever they are; active HTML is shown as text; whatever a message leaves open is
 closed at its end. Code is never changed. Pure.
 """
 
@@ -18,16 +18,26 @@ MARKS: Final = {
     "refused": "katod chose this file:",
     "stopped": "Recording stopped",
     "excluded": "Recording ended: this project is excluded",
-    "edited": "This file was changed by hand; the recording goes on below",
-    "continued": "The file before this one is gone; the recording goes on here",
+    "edited": "This file was changed by hand; the recording continues below",
+    "continued": "The earlier file is gone; the recording continues here",
     "restored": "Missing from this file and added again",
     "gap": "A part of the conversation is missing here",
 }
-_MARK: Final = rf"[*_](?:{'|'.join(MARKS.values())})"
-_STRUCTURE: Final = re.compile(
-    rf"<|-[ \t]*+$|^[ \t>*+\-0-9.)]*+(?:#|```|~~~|\[|=++[ \t]*+$)|^[ ]*+{_MARK}|{SUSPECT}", re.MULTILINE
+# What katod's own lines about tools, and its collapsed blocks, begin with.
+SIGN: Final = "▸"
+_SIGNS: Final = re.compile(rf"{SIGN}|&(?:#0*+9656|#[xX]0*+25[bB]8|rtrif);")
+_STAMP: Final = r"(?:[0-9-]{10} )?[0-9]{2}:[0-9]{2}(?:[*_]|</)"
+_FOOTER: Final = r"[0-9,]+ tools?(?![^\W_])"
+_ANSWER: Final = r"You(?: \([^\n]*?\))?:"
+_MARK: Final = (
+    rf"(?:[*_]|<(?:em|i)>)(?:{'|'.join(MARKS.values())}|{_FOOTER}|{_STAMP})|(?:\*\*|__|<(?:b|strong)>){_ANSWER}"
 )
-_POSING: Final = re.compile(_MARK)
+_STRUCTURE: Final = re.compile(
+    rf"<|-[ \t]*+$|^[ \t>*+\-0-9.)]*+(?:#|```|~~~|\[|=++[ \t]*+$)|{_SIGNS.pattern}|^[ ]*+(?:{_MARK})|{SUSPECT}",
+    re.MULTILINE,
+)
+# How a line of katod's own begins: a mark, a footer, a time, an answer.
+POSING: Final = re.compile(_MARK, re.IGNORECASE)
 _HEADING: Final = re.compile(r"(#{1,6})(?=[ \t]|$)")
 _UNDERLINE: Final = re.compile(r"(?:=+|-+)[ \t]*")
 _RULE: Final = re.compile(r"(?:(?:\*[ \t]*){3,}|(?:-[ \t]*){3,}|(?:_[ \t]*){3,})")
@@ -38,7 +48,7 @@ _NUMBERED: Final = re.compile(r"[ \t>]*[0-9]{1,9}[.)](?=[ \t]|$)")
 _DEFINITION: Final = re.compile(r"\[(?:[^\]\\]|\\.?+)++(?:\]:|$)")
 _MARKERS: Final = re.compile(r"(?:[ \t]|>|(?:[-*+]|[0-9]{1,9}[.)])(?=[ \t]))*")
 # How most lines begin: with words that cannot begin a block, or with a list item of such words.
-_MARKUP: Final = re.compile(r"<|\]\(")  # tags, links
+_MARKUP: Final = re.compile(r"<|\]\(|\*\*You\b")  # tags, links, what may read like an answer
 _WORDS: Final = re.compile(r"[^\s#`~<*_+>=\[0-9-]|\*\*(?=[^\W_])|`(?=[^`])")
 _PLAIN_ITEM: Final = re.compile(rf"(?:[-*+]|([0-9]{{1,9}})[.)]) (?={_WORDS.pattern})")
 _DEEPEST: Final = 100
@@ -59,11 +69,17 @@ _TO_BLANK: Final = re.compile(rf"</?(?:{_NAMES})(?=\s|/?>|$)", re.IGNORECASE)
 _ALONE: Final = re.compile(rf"{TAG}\s*$", re.ASCII | re.IGNORECASE)
 
 
-def neutral(text: str) -> str:
-    """Return a message's text for use below a level-2 heading."""
-    if not _STRUCTURE.search(text):
+def neutral(text: str, *, hard: bool = False) -> str:
+    """Return a message's text for use below the headings of the conversation, which have levels 1 to 3.
+
+    With `hard` line ends, a line stays a line: two spaces at its end say so.
+    """
+    if not (hard and "\n" in text) and not _STRUCTURE.search(text):
         return text
-    may_have = {"table": _DELIMITER.search(text) is not None, "definition": "]:" in text}
+    may_have = {
+        "hard": hard, "table": _DELIMITER.search(text) is not None, "definition": "]:" in text,
+        "sign": _SIGNS.search(text) is not None,
+    }  # fmt: skip
     tags = Tags(tables=may_have["table"], ends=text.count(">")) if "<" in text else None
     return _Blocks(tags, may_have).run(text)
 
@@ -73,7 +89,7 @@ class _Blocks:
 
     def __init__(self, tags: Tags | None, may_have: Mapping[str, bool]) -> None:
         self._tags = tags
-        self._may_have = may_have  # a table, a definition (the target of a link)
+        self._may_have = may_have  # a table, a definition (the target of a link), hard line ends
         self._out: list[str] = []
         self._containers: list[int] = []  # for a list item, the column of its content; for a quotation, 0
         self._leaf = ""  # "", "paragraph", "table" (or a paragraph that looks like one), "fence", "html" or "code"
@@ -83,15 +99,33 @@ class _Blocks:
 
     def run(self, text: str) -> str:
         """Return the processed text."""
+        take = self._next if self._may_have["hard"] else self._line
         for line in text.split("\n"):
-            self._line(line)
+            take(line)
+        self._close()
+        return "\n".join(self._out)
+
+    def _close(self) -> None:
+        """Close the fence or HTML that the text leaves open."""
         lead = "".join("> " if not column else "" for column in self._containers)
         lead = lead.ljust(self._containers[-1]) if self._containers else ""
         if self._leaf == "fence" or (self._leaf == "html" and self._end):
             self._out.append(lead + self._end)
         if self._tags and (closing := self._tags.closing()):
             self._out.append(f"\n{closing}")
-        return "\n".join(self._out)
+
+    def _next(self, line: str) -> None:
+        """Process a line; the line end before it is hard if both are lines of one paragraph."""
+        flowing, size = self._leaf == "paragraph", len(self._out)
+        self._line(line)
+        if (
+            flowing
+            and self._leaf == "paragraph"
+            and len(self._out) == size + 1
+            and line.strip()
+            and not _ITEM.match(line.lstrip())
+        ):
+            self._out[-2] = f"{self._out[-2].rstrip()}  "
 
     def _line(self, line: str) -> None:
         if self._may_have["table"] and self._leaf in _FLOWING:
@@ -99,7 +133,7 @@ class _Blocks:
         if not self._bare and self._is_plain(line):
             if self._tags and "`" in line and self._leaf != "fence":
                 self._tags.pass_by(line)
-            self._out.append(line)
+            self._out.append(line if self._leaf == "fence" else self._unsigned(line))
             return
         flat = line.expandtabs(4)
         at, depth = self._continue(flat)
@@ -260,8 +294,12 @@ class _Blocks:
 
     def _inline(self, line: str) -> str:
         """Return a line of text or HTML with its tags as they are printed."""
-        line = disarmed(line, is_continued=self._may_be_in_code)
+        line = disarmed(self._unsigned(line), is_continued=self._may_be_in_code)
         return self._tags.line(line, is_html=self._leaf == "html") if self._tags else line
+
+    def _unsigned(self, line: str) -> str:
+        """Return a line with a backslash, which is shown, before each sign of katod's own lines."""
+        return _SIGNS.sub(rf"\\{SIGN}", line) if self._may_have["sign"] else line
 
     def _may_be_in_code(self) -> bool:
         """Return whether a code span of the lines before may end in the next line."""
@@ -305,7 +343,7 @@ class _Blocks:
         before = self._out[-1]
         markers = _MARKERS.match(before)
         at = markers.end() if markers else 0
-        self._out[-1] = f"{before[:at]}### {before[at:]}"
+        self._out[-1] = f"{before[:at]}#### {before[at:]}"
         self._out.append(line.rstrip().rstrip("=-").rstrip())
         self._leave(self._reached, "")
 
@@ -344,15 +382,15 @@ class _Blocks:
             return line
         if rest[:1] == "[" and self._may_have["definition"] and _DEFINITION.match(rest):
             line = line.replace("[", "\\[", 1)  # it would apply to the whole page
-        if not self._containers and _POSING.match(rest):
+        if not self._containers and POSING.match(rest):
             line = line.replace(rest[0], f"\\{rest[0]}", 1)  # only katod may say so
         heading = _HEADING.match(rest) if not self._leaf else None
         return self._moved_down(line, heading[1]) if heading else self._inline(line)
 
     def _moved_down(self, line: str, marks: str) -> str:
-        """Return a heading two levels down, or as far as there are levels."""
+        """Return a heading three levels down, or as far as there are levels."""
         at = line.index("#")
-        return line[:at] + "#" * min(2, 6 - len(marks)) + self._inline(line[at:])
+        return line[:at] + "#" * min(3, 6 - len(marks)) + self._inline(line[at:])
 
 
 def _behind_quote(flat: str, at: int) -> int:

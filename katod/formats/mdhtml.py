@@ -26,7 +26,7 @@ _IN_TEXT: Final = re.compile(
     re.ASCII | re.IGNORECASE,
 )
 _NAME: Final = re.compile("[A-Za-z0-9_-]+")
-_HEADING: Final = re.compile(r"(</?h)([12])\b", re.IGNORECASE)
+_HEADING: Final = re.compile(r"(</?h)([123])\b", re.IGNORECASE)  # the levels of the conversation itself
 # Elements that run, load, restyle, ask for input, or hide their content.
 _ACTIVE: Final = frozenset({
     "applet", "audio", "base", "body", "button", "canvas", "datalist", "dialog", "embed", "form", "frame",
@@ -37,7 +37,7 @@ _ACTIVE: Final = frozenset({
 # Elements that contain or mark up everything after them until they are closed.
 _CONTAINING: Final = frozenset({
     "a", "abbr", "address", "article", "aside", "b", "bdi", "bdo", "big", "blockquote", "center", "cite", "code",
-    "del", "details", "dfn", "div", "dl", "em", "fieldset", "figcaption", "figure", "font", "footer", "h3", "h4",
+    "del", "details", "dfn", "div", "dl", "em", "fieldset", "figcaption", "figure", "font", "footer", "h4",
     "h5", "h6", "header", "i", "ins", "kbd", "label", "main", "mark", "nav", "nobr", "ol", "pre", "q", "ruby", "s",
     "samp", "section", "small", "span", "strike", "strong", "sub", "summary", "sup", "table", "tt", "u", "ul", "var",
 })  # fmt: skip
@@ -114,7 +114,7 @@ class Tags:
             self._open.append(name)
         elif name in _CONTAINING:
             self._open.pop()
-        return _HEADING.sub(_moved, tag) if name in ("h3", "h4") else tag
+        return _HEADING.sub(_moved, tag) if name in ("h4", "h5", "h6") else tag
 
     def _stays(self, tag: str) -> bool:
         """Return whether a tag is kept; an end tag may only close what this message opened last."""
@@ -142,4 +142,4 @@ def _name(tag: str) -> str:
 
 
 def _moved(heading: re.Match[str]) -> str:
-    return f"{heading[1]}{int(heading[2]) + 2}"
+    return f"{heading[1]}{int(heading[2]) + 3}"

@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from katod.formats.mdblocks import neutral
+from katod.formats.mdblocks import SIGN, neutral
 
 # Terminal sequences, control characters (newline and tab are kept) and bidirectional overrides.
 # A sequence that contains text must end in its line: an open one would hide everything after it.
@@ -11,7 +11,7 @@ _ESCAPES: Final = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x0
 _CONTROLS: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ufffe\uffff]")
 _TICKS: Final = re.compile("`+")
 # Text without any of these needs no escaping.
-_MARKUP: Final = re.compile(r"[\\`*\[\]_~&<]|^[\d#>+=-]")
+_MARKUP: Final = re.compile(rf"[\\`*\[\]_~&<{SIGN}]|^[\d#>+=-]")
 _ENTITY: Final = re.compile(r"&(?=#?\w+;)")
 _TAG: Final = re.compile(r"<(?=[A-Za-z/!?])")
 # What would begin a heading, a quotation or a list at the start of a line.
@@ -32,12 +32,17 @@ def clean(text: str) -> str:
 
 
 def body(text: str) -> str:
-    """Return a message's text for use below a level-2 heading.
+    """Return a message's text for use below the headings of the conversation.
 
-    Headings move two levels down (outside fences), so that none can pose as a speaker. A fence, comment or HTML block
+    Headings move three levels down (outside fences), so that none can pose as a speaker. A fence, comment or HTML block
     that is left open is closed at the end.
     """
     return neutral(clean(text).strip("\n").rstrip())
+
+
+def typed(text: str) -> str:
+    """Return what a person typed: like `body`, and each line stays a line."""
+    return neutral(clean(text).strip("\n").rstrip(), hard=True)
 
 
 def inline(text: str) -> str:
@@ -45,7 +50,7 @@ def inline(text: str) -> str:
     text = " ".join(clean(text).split())
     if not _MARKUP.search(text):
         return text
-    for mark in ("\\", "`", "*", "[", "]", "~~"):
+    for mark in ("\\", "`", "*", "[", "]", "~~", SIGN):
         if mark in text:
             text = text.replace(mark, f"\\{mark}")
     text = _UNDERSCORE.sub(r"\\_", text) if "_" in text else text
@@ -55,8 +60,8 @@ def inline(text: str) -> str:
 
 
 def code(text: str) -> str:
-    """Return text as inline code, with a delimiter longer than any run of backticks in it."""
-    text = " ".join(clean(text).split())
+    """Return text as inline code, by its exact characters but line ends; the delimiter is longer than any backticks."""
+    text = " ".join(clean(text).strip().splitlines())
     ticks = "`" * (_longest(text) + 1)
     pad = " " if text.startswith("`") or text.endswith("`") else ""
     return f"{ticks}{pad}{text}{pad}{ticks}"

@@ -28,5 +28,11 @@ class Format(Protocol):
     def mark(self, mark: Mark) -> str:
         """Return the text of a mark, empty if the format has none."""
 
+    def pause(self) -> str:
+        """Return what is held back until more is known, where a range or an export ends."""
+
+    def end(self) -> str:
+        """Return what an output ends with when nothing will follow."""
+
     def state(self) -> dict[str, Any]:
         """Return what has to be remembered, as JSON."""

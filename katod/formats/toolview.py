@@ -1,167 +1,162 @@
-"""How a tool call and its result look: one line, or two collapsible blocks. Pure."""
+"""What a tool call is about, in one line or in full. Pure."""
 
-from collections.abc import Callable
-from functools import lru_cache
+import re
+import shlex
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 import orjson
 
-from katod.agents.toolcalls import one_line, words_of_refusal
-from katod.agents.tooltable import ASKING, tool
-from katod.formats.mdtext import code, fenced, html, inline
+from katod.agents.fields import dict_of
+from katod.agents.tooltable import UNKNOWN, Keys, Tool, tool
+from katod.formats.content import Code, Line, Span
+from katod.formats.edits import diff, edit_size, patched_files, shown_size
+from katod.formats.mdtext import clean
 
-LONGEST: Final = 20_000
-LINE: Final = 120
-_NOTEWORTHY_MS: Final = 50
+LONGEST: Final = 160  # characters of one span
+_LONGEST_START: Final = 8000  # characters that are searched for secrets: far more than a line shows
+_MOST_FILES: Final = 4
+_PROSE: Final = ("agent", "think")
+_SHELL: Final = re.compile(r"(?:/(?:usr/)?bin/)?(?:ba|z|da)?sh\s+-l?c\s+(?=['\"])")
+_HOME: Final = re.compile(r"/(?:home|Users)/[^/]+(?=/|\Z)|/root(?=/|\Z)")
 Clean = Callable[[str], str]
 
 
-def label(payload: dict[str, Any], redact: Clean) -> str:
-    """Return the label of a call, used on its own line and wherever it is mentioned again."""
-    shown = _name(payload["name"])
-    if description := payload.get("description"):
-        shown += f" {inline(_short(redact(description)))}"
-    if change := edit_size(payload):
-        shown += f" ({change})"
-    return shown
+class View:
+    """How the calls of a session are shown: redacted, with paths relative to the project and the home."""
+
+    def __init__(self, redact: Clean, cwd: str) -> None:
+        self._redact = redact
+        self._cwd = cwd.rstrip("/")
+        home = _HOME.match(cwd)
+        self._home = home[0] if home else ""
+
+    def path(self, path: str) -> str:
+        """Return a path relative to the project, or with `~` for the home."""
+        for start, itself, sign in ((self._cwd, ".", ""), (self._home, "~", "~/")):
+            if start and path.rstrip("/") == start:
+                return itself
+            if start and path.startswith(f"{start}/"):
+                return sign + path[len(start) + 1 :]
+        return path
+
+    def about(self, payload: dict[str, Any]) -> Line:
+        """Return what a call is about: commands, paths and patterns as code, its own description as a note."""
+        given, known = payload.get("input"), tool(payload["name"])
+        spans = self._spans(payload["family"], given, known)
+        if size := shown_size(*edit_size(payload)):
+            spans = (*spans, Span("text", size))
+        return spans
+
+    def _spans(self, family: str, given: Any, known: Tool) -> Line:
+        arguments = dict_of(given)
+        if patch := known.patch_in(given) if family == "edit" else "":
+            return self._files(patch)
+        if family == "execute":
+            return self._command(command_of(given), arguments.get("description"))
+        if family == "search" and known.within:
+            return self._search(arguments, known)
+        about = given if isinstance(given, str) else first_text(arguments, (*known.about, *UNKNOWN.about))
+        if family in _PROSE:
+            return self._first_line("note", about)
+        return self._first_line("code", self.path(about))
+
+    def _command(self, command: str, description: Any) -> Line:
+        spans = self._first_line("code", unwrapped(command))
+        if isinstance(description, str) and description.strip():
+            said = self._first_line("note", description)
+            return (*spans, Span("text", "·"), *said) if spans else said
+        return spans
+
+    def _search(self, arguments: Mapping[str, Any], known: Tool) -> Line:
+        what, where = first_text(arguments, known.about), self.path(first_text(arguments, known.within))
+        spans = self._first_line("code", what)
+        if where and where != ".":
+            spans = (*spans, *((Span("text", "in"),) if spans else ()), *self._first_line("code", where))
+        return spans
+
+    def files(self, payload: dict[str, Any]) -> list[str]:
+        """Return the files that an edit changes; one without a name counts as one."""
+        given, known = payload.get("input"), tool(payload["name"])
+        if patch := known.patch_in(given):
+            return self._patched(patch) or [""]
+        return [self.path(self._redact(first_text(dict_of(given), known.about)))]
+
+    def _patched(self, patch: str) -> list[str]:
+        return [self.path(self._redact(name)) for name in dict.fromkeys(patched_files(patch))]
+
+    def _files(self, patch: str) -> Line:
+        names = self._patched(patch)
+        shown = tuple(Span("code", cut(name)) for name in names[:_MOST_FILES])
+        more = len(names) - _MOST_FILES
+        return (*shown, Span("text", f"and {more} more")) if more > 0 else shown
+
+    def _first_line(self, kind: Any, text: str) -> Line:
+        """Return the first line of a text, and how many lines follow it."""
+        text = text.strip()
+        first = clean(self._redact(text[:_LONGEST_START])).strip().partition("\n")[0]
+        if not first:
+            return ()
+        lines = text.count("\n")
+        shown = (Span(kind, cut(first.rstrip())),)
+        return (*shown, Span("text", f"… +{lines} line{'s' if lines > 1 else ''}")) if lines else shown
+
+    def body(self, payload: dict[str, Any]) -> Code:
+        """Return all that a call was given."""
+        given, family = payload.get("input"), payload["family"]
+        if family == "edit" and (lines := diff(payload)):
+            return Code(self._redact("\n".join(lines)), "diff")
+        if family == "execute" and (command := unwrapped(command_of(given))):
+            return Code(self._redact(command), "bash")
+        if isinstance(given, str):
+            return Code(self._redact(given), "text")
+        return Code(self._redact(_pretty(given)), "json")
 
 
-@lru_cache(maxsize=64)
-def _name(name: str) -> str:
-    return code(name[:LINE] or "tool")
+def is_quiet(name: str) -> bool:
+    """Return whether a call is not shown: it is printed as questions and answers, or is the client's bookkeeping."""
+    known = tool(name)
+    return known.asks or known.quiet
 
 
-def summary(payload: dict[str, Any], redact: Clean) -> str:
-    """Return the label for the summary of a collapsible block."""
-    shown = f"<code>{html(payload['name'][:LINE] or 'tool')}</code>"
-    if description := payload.get("description"):
-        shown += f" {html(_short(redact(description)))}"
-    if change := edit_size(payload):
-        shown += f" ({change})"
-    return shown
-
-
-def failure(payload: dict[str, Any], redact: Clean) -> str:
-    """Return what went wrong in a result, empty if nothing did."""
-    if payload.get("denied"):
-        said = " ".join(redact(words_of_refusal(payload["text"])).split())  # all of it: a person's words
-        return f"declined: {inline(said)}" if said else "declined"
-    if not payload.get("isError"):
-        return "interrupted" if payload.get("status") == "interrupted" else ""
-    if (exit_code := payload.get("exitCode")) is not None:
-        return f"failed: exit code {exit_code}"
-    said = one_line(redact(payload["text"]).replace("<tool_use_error>", "").replace("</tool_use_error>", ""), LINE)
-    return f"failed: {inline(said)}" if said else "failed"
-
-
-def call_block(payload: dict[str, Any], redact: Clean) -> str:
-    """Return a call as a collapsible block."""
-    return details(summary(payload, redact), _body(payload, redact))
-
-
-def result_block(payload: dict[str, Any], name: str, redact: Clean) -> str:
-    """Return a result as a collapsible block named after its call."""
-    notes = [f"result: {name}"]
-    if (exit_code := payload.get("exitCode")) is not None:
-        notes.append(f"exit {exit_code}")
-    elif payload.get("denied"):
-        notes.append("declined")
-    elif payload.get("isError"):
-        notes.append("failed")
-    elif payload.get("status") == "launched":
-        return details(" · ".join([*notes, "in the background"]), "(the answer comes later)")
-    if (duration := payload.get("durationMs", 0)) >= _NOTEWORTHY_MS:
-        notes.append(_seconds(duration))
-    return _shown(" · ".join(notes), payload["text"], redact)
-
-
-def report_block(payload: dict[str, Any], redact: Clean) -> str:
-    """Return the answer of a sub-agent that worked in the background as a collapsible block."""
-    notes = ["answer of the sub-agent", *([html(_short(payload["status"]))] if payload.get("status") else [])]
-    return _shown(" · ".join(notes), payload["result"], redact)
-
-
-def _shown(title: str, text: str, redact: Clean) -> str:
-    text = cut(redact(text))
-    return details(title, fenced(text, "text") if text.strip() else "(no text)")
-
-
-def details(title: str, content: str) -> str:
-    """Return a collapsible block."""
-    return f"<details>\n<summary>{title}</summary>\n\n{content}\n\n</details>"
-
-
-def cut(text: str) -> str:
-    """Return a text; a long one is cut, and its size noted."""
-    if len(text) <= LONGEST:
-        return text
-    return f"{text[:LONGEST]}\n… {len(text):,} characters in all"
-
-
-def is_decision(name: str) -> bool:
-    """Return whether a call is printed as questions and answers."""
-    return name.lower() in ASKING
-
-
-def edit_size(payload: dict[str, Any]) -> str:
-    """Return how many lines an edit added and removed, empty for anything else."""
-    if payload["family"] != "edit":
-        return ""
-    known, given = tool(payload["name"]), payload.get("input")
-    if patch := known.patch_in(given):
-        removed, added = (f"\n{patch}".count(f"\n{sign}") for sign in "-+")
-    else:
-        changes = [_changed(*change) for change in known.changes(given)]
-        removed = sum(len(before) for before, _ in changes)
-        added = sum(len(after) for _, after in changes)
-    return f"+{added} −{removed}" if added or removed else ""  # noqa: RUF001 - the minus sign is meant
-
-
-def diff(payload: dict[str, Any]) -> list[str]:
-    """Return the changed lines of an edit: removed ones first, each with its sign."""
-    known, given = tool(payload["name"]), payload.get("input")
-    if patch := known.patch_in(given):
-        return [line for line in patch.split("\n") if line.startswith(("+", "-", "@@"))]
-    lines: list[str] = []
-    for change in known.changes(given):
-        before, after = _changed(*change)
-        lines += [f"-{line}" for line in before] + [f"+{line}" for line in after]
-    return lines
-
-
-def _changed(old: str, new: str) -> tuple[list[str], list[str]]:
-    """Return the lines that an edit removes and those that it adds, without unchanged lines at both ends."""
-    before, after = old.splitlines(), new.splitlines()
-    first = _same(before, after)
-    before, after = before[first:], after[first:]
-    last = _same(before[::-1], after[::-1])
-    return before[: len(before) - last], after[: len(after) - last]
-
-
-def _same(one: list[str], other: list[str]) -> int:
-    """Count the equal lines at the beginning of both."""
-    return next((n for n, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
-
-
-def _body(payload: dict[str, Any], redact: Clean) -> str:
-    given = payload.get("input")
-    if payload["family"] == "edit" and (lines := diff(payload)):
-        return fenced(cut(redact("\n".join(lines))), "diff")
-    if payload["family"] == "execute":
-        command = given if isinstance(given, str) else _command(given)
-        if command:
-            return fenced(cut(redact(command)), "bash")
+def command_of(given: Any) -> str:
+    """Return the command of a call, empty if it has none."""
     if isinstance(given, str):
-        return fenced(cut(redact(given)), "text")
-    return fenced(cut(redact(_pretty(given))), "json")
-
-
-def _command(given: Any) -> str:
-    row = given if isinstance(given, dict) else {}
-    value = row.get("command", row.get("cmd"))
-    if isinstance(value, list):
-        return " ".join(str(part) for part in value)
+        return given
+    row = dict_of(given)
+    value = row.get("command", row.get("cmd", row.get("chars", row.get("input"))))
+    if isinstance(value, list) and all(isinstance(part, str) for part in value):
+        return value[-1] if len(value) == 3 and value[1] in ("-lc", "-c") else shlex.join(value)
     return value if isinstance(value, str) else ""
+
+
+def unwrapped(command: str) -> str:
+    """Return `make test` of `bash -lc "make test"`, any other command unchanged."""
+    command = command.strip()
+    wrapper = _SHELL.match(command)
+    if wrapper is None:
+        return command
+    try:
+        words = shlex.split(command[wrapper.end() :])
+    except ValueError:
+        return command
+    return words[0] if len(words) == 1 else command
+
+
+def first_text(arguments: Mapping[str, Any], keys: Keys) -> str:
+    """Return the first of these arguments that says something."""
+    for key in keys:
+        value = arguments.get(key)
+        if isinstance(value, str) and value.strip():
+            return value
+        if isinstance(value, list) and value and all(isinstance(part, str) for part in value):
+            return " ".join(value)
+    return ""
+
+
+def cut(text: str, longest: int = LONGEST) -> str:
+    """Return one line, cut if it is too long."""
+    return text if len(text) <= longest else f"{text[: longest - 1].rstrip()}…"
 
 
 def _pretty(given: Any) -> str:
@@ -169,12 +164,3 @@ def _pretty(given: Any) -> str:
         return orjson.dumps(given, option=orjson.OPT_INDENT_2).decode()
     except TypeError:
         return "nested too deep to be shown"
-
-
-def _short(text: str) -> str:
-    """Return a text, cut if it is too long for a line; the caller makes it one line."""
-    return text if len(text) <= LINE else one_line(" ".join(text.split()), LINE)
-
-
-def _seconds(milliseconds: float) -> str:
-    return f"{milliseconds / 1000:.1f} s"

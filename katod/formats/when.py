@@ -20,7 +20,8 @@ class When:
             self._zone = ZoneInfo(zone)
         except (ZoneInfoNotFoundError, ValueError, OSError):
             self._zone = ZoneInfo("UTC")
-        self._minute = self._day = ""
+        self._minute = self._day = self._epoch_minute = ""
+        self._epoch = 0.0
 
     def iso(self, time: str) -> str:
         """Return `2026-02-10T23:36:18+01:00`."""
@@ -35,6 +36,17 @@ class When:
             self._minute = minute if plain and _MINUTE.fullmatch(minute) else ""
             self._day = local.date().isoformat() if local else ""
         return self._day
+
+    def seconds(self, time: str) -> float:
+        """Return the seconds since the epoch, 0 for a time that cannot be parsed."""
+        minute, plain = time[:16], _SECOND.fullmatch(time, 16)
+        if plain and minute == self._epoch_minute:  # as most events are
+            return round(self._epoch + float(time[17:-1]), 3)
+        local = _parse(time, self._zone)
+        seconds = round(local.timestamp(), 3) if local else 0.0  # the same, however it was calculated
+        if plain and _MINUTE.fullmatch(minute):
+            self._epoch_minute, self._epoch = minute, seconds - float(time[17:-1])
+        return seconds
 
     def stamp(self, time: str, day: str) -> str:
         """Return `23:36`, preceded by the date if it is not the given day."""

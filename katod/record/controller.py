@@ -1,6 +1,7 @@
 """Carries out commands from the chat or the shell: turns them into ranges and outputs."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Final, Literal
 
 from katod.agents.base import SPAWNED
@@ -179,7 +180,7 @@ class _Act:
         self._controller = controller
         self._session = session
         self._at = at
-        self._asked = "" if typed else time
+        self._time = time
         self._typed = typed
         self._refused = ""  # why the name could not be had
 
@@ -190,7 +191,7 @@ class _Act:
             raise TargetRefused("this project is excluded by the configuration")
         target = self._named(command) if command.name and command.word != "stop" else None
         recording, action = session.recording, self._decided(command, target)
-        output = self._output(action, target)
+        output = self._output(action, target, command)
         if command.word == "stop":
             session.row.auto = "off"
         if action.end and recording:
@@ -212,7 +213,7 @@ class _Act:
         """
         session, naming = self._session, self._controller.naming
         try:
-            target = naming.named(command.name, session.metadata)
+            target = naming.named(command.name, session.metadata, command.word)
             naming.claim(session.row, target, fresh=command.word != "start")
         except (TargetRefused, OSError) as refusal:
             if not self._typed:
@@ -229,18 +230,26 @@ class _Act:
             return present
         return None
 
-    def _output(self, action: Action, target: Target | None) -> OutputRow | None:
+    @property
+    def _asked(self) -> str:
+        """When a command from the shell was given, which no event tells."""
+        return "" if self._typed else self._time
+
+    def _output(self, action: Action, target: Target | None, command: Command) -> OutputRow | None:
         """Return the output that an action writes to, created if it is new. Raises TargetRefused."""
         if action.target == "none":
             return None
         session, naming = self._session, self._controller.naming
         if action.target == "present":
             return session.present
-        chosen = target or naming.generated(session.metadata)
+        whole = action.copy or action.begin == "beginning"
+        command = replace(command, name="" if self._refused else command.name)
+        metadata = naming.titled(session.metadata, command, self._time, whole=whole)
+        chosen = target or naming.generated(metadata)
         own = naming.claim(session.row, chosen, fresh=action.copy or action.begin == "beginning")
         if own is not None:
             return session.outputs[own.id]
-        return session.keep(naming.make(session.row, chosen, session.metadata))
+        return session.keep(naming.make(session.row, chosen, metadata))
 
     def _end(self, recording: OutputRow) -> None:
         self._controller.end(self._session, recording, self._at, time=self._asked)

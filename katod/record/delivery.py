@@ -10,7 +10,7 @@ from typing import Final, Literal
 from katod.agents.fields import decoded
 from katod.backoff import pause
 from katod.errors import OutputError, OutputReplaced
-from katod.formats.markdown import asset_name
+from katod.formats.pictures import asset_name
 from katod.formats.registry import open_format
 from katod.log import EventLog
 from katod.model import Mark

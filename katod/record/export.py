@@ -1,6 +1,7 @@
 """Whole sessions read from the beginning: exports, recordings rendered again, states after an upgrade."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -10,9 +11,10 @@ from katod import events as ev
 from katod.agents import AGENTS
 from katod.errors import SourceError
 from katod.events import Event
+from katod.formats.pictures import linked
 from katod.formats.registry import open_format
 from katod.log import EventLog
-from katod.metadata import SessionMetadata
+from katod.metadata import Replay, SessionMetadata
 from katod.model import Cursor, Identity, Options, SessionKey
 from katod.record.ranges import RangePrinter
 from katod.record.stream import NeverSeen, SeenHere, SessionStream, set_title
@@ -20,7 +22,6 @@ from katod.store.rows import OutputRow, SourceRow
 
 _READ_BYTES: Final = 512 * 1024
 _LOOK_AHEAD: Final = 400
-Replay = Iterable[tuple[Event, SessionMetadata]]
 
 
 class Stretch(NamedTuple):
@@ -59,25 +60,37 @@ def _events(stream: SessionStream, stretch: Stretch) -> Iterator[Event]:
             yield from stream.rest(stretch, file.rest(cursor.offset))
 
 
-def render_all(events: Replay, format_name: str, options: Options) -> Iterator[str]:
-    """Yield the text of a whole conversation, event by event; the head has the metadata of the first events."""
-    printer = open_format(format_name, options)
-    waiting: list[Event] = []
-    rest = iter(events)
-    metadata: SessionMetadata | None = None
-    for event, now in rest:
-        waiting.append(event)
-        metadata = now
-        if (now.title and now.model) or len(waiting) >= _LOOK_AHEAD:
-            break
+def render_all(
+    events: Replay, format_name: str, options: Options, save: Callable[[str, str], None] = lambda _media, _data: None
+) -> Iterator[str]:
+    """Yield the text of a whole conversation, event by event; the head has the metadata of the first events.
+
+    `save` is called with the media type and the base64 of each attachment that the text links to.
+    """
+    printer, rest = open_format(format_name, options), iter(events)
+    waiting, metadata = _look_ahead(rest)
     if metadata is None:
         return
     yield printer.head(metadata, next((event.time for event in waiting if event.time), ""))
     early = SessionMetadata(metadata.key)
-    for event in early.observed(waiting):
-        yield printer.event(event, early)
-    for event, now in rest:
-        yield printer.event(event, now)
+    for event, now in chain(((event, early) for event in early.observed(waiting)), rest):
+        text = printer.event(event, now)
+        for media, data in linked(event, text):
+            save(media, data)
+        yield text
+    yield printer.pause() + printer.end()
+
+
+def _look_ahead(events: Iterator[tuple[Event, SessionMetadata]]) -> tuple[list[Event], SessionMetadata | None]:
+    """Return the first events, and the metadata after them: it has title and model, if those come soon."""
+    waiting: list[Event] = []
+    metadata: SessionMetadata | None = None
+    for event, now in events:
+        waiting.append(event)
+        metadata = now
+        if (now.title and now.model) or len(waiting) >= _LOOK_AHEAD:
+            break
+    return waiting, metadata
 
 
 def render_recording(output: OutputRow, key: SessionKey, stretches: Iterable[Stretch], log: EventLog) -> Iterator[str]:

@@ -1,16 +1,18 @@
 """Which output a command means: the session's own, a named one, a generated one; and how a new one is created."""
 
 from dataclasses import replace
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Final
 
 from katod.agents import AGENTS
 from katod.command.target import TargetScope, generated, numbered, resolve
 from katod.errors import TargetRefused
+from katod.formats.mdtext import clean
+from katod.formats.redact import redact
 from katod.formats.registry import FORMATS
 from katod.formats.when import When
-from katod.metadata import SessionMetadata
-from katod.model import SessionKey, Target
+from katod.metadata import LONGEST_TITLE, SessionMetadata, first_words
+from katod.model import Command, SessionKey, Target, Word
 from katod.record.policy import Policy
 from katod.slug import slug
 from katod.store.ledger import Ledger
@@ -43,9 +45,12 @@ class OutputNaming:
             format=output.format,
         )
 
-    def named(self, name: str, metadata: SessionMetadata) -> Target:
-        """Return the target of a typed name. Raises TargetRefused."""
-        return resolve(name, self.scope(metadata))
+    def named(self, name: str, metadata: SessionMetadata, word: Word = "start") -> Target:
+        """Return the target of a name that was typed after a command. Raises TargetRefused."""
+        target = resolve(name, self.scope(metadata))
+        if target.format == "html" and word != "export":
+            raise TargetRefused("a page of HTML cannot go on", path=target.path, hint="use `.html` with ::export")
+        return target
 
     def generated(self, metadata: SessionMetadata) -> Target:
         """Return the first free target of the template."""
@@ -58,6 +63,22 @@ class OutputNaming:
         return self._free(
             Target(parent.root, (*parent.parts[:-1], parent.options.subagents_folder, name), parent.format)
         )
+
+    def titled(self, metadata: SessionMetadata, command: Command, time: str, *, whole: bool) -> SessionMetadata:
+        """Return the metadata with the title of a new output, `whole` if it begins with the session.
+
+        It is the name as it was typed, without folder and suffix, or else the first words below the command: words
+        from before a recording never name it. Without any, it is the project and the time.
+        """
+        name = PurePosixPath(command.name).stem if command.name else ""
+        if whole and not name:
+            return metadata
+        titled = SessionMetadata(metadata.key, metadata.state())
+        titled.title = clean(redact(name or first_words(command.words, LONGEST_TITLE)))
+        if not titled.title:
+            project, when = PurePosixPath(metadata.cwd).name, When(self.policy.zone).stamp(time or metadata.time, "")
+            titled.title = f"{project} {when}".strip()
+        return titled
 
     def _free(self, first: Target) -> Target:
         for number in range(1, _MOST_NUMBERS):
@@ -118,6 +139,6 @@ class OutputNaming:
         key = metadata.key
         short = key.subagent or key.id
         return {
-            "date": day, "title": slug(metadata.best_title) or "untitled", "session": slug(short, 200),
+            "date": day, "title": slug(metadata.best_title.replace(day, "")) or "untitled", "session": slug(short, 200),
             "session8": slug(AGENTS[key.agent].short_id(short))[:8], "agent": key.agent,
         }  # fmt: skip

@@ -55,5 +55,6 @@ class Policy:
         content, recording = self.settings.content, self.settings.recording
         return Options(
             content.thinking, content.tools, content.attachments, content.redact, self.zone,
-            recording.subagents, recorder=f"katod {__version__}", rules=RULES_VERSION,
+            recording.subagents, recorder=f"katod {__version__}", max_result=content.max_result,
+            usage=content.usage, subagent_reports=content.subagent_reports, rules=RULES_VERSION,
         )  # fmt: skip

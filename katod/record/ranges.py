@@ -76,7 +76,9 @@ class RangePrinter:
         ended = self.ranges[self.index]
         self.active = False
         self.index += 1
-        return self._mark(Mark(ended.end_mark, ended.end_time or time), metadata) if ended.end_mark else ""
+        text = self._format.pause()
+        text += self._mark(Mark(ended.end_mark, ended.end_time or time), metadata) if ended.end_mark else ""
+        return text + (self._format.end() if self.done else "")
 
     def interrupt(self, kind: MarkKind) -> None:
         """Print a mark before the next text: the file contains other text, or a part is missing."""

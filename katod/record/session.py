@@ -5,6 +5,7 @@ from typing import Any
 from katod.agents import AGENTS
 from katod.discover.catalog import Catalog, Source, save_source
 from katod.events import Event
+from katod.formats.pictures import linked
 from katod.formats.redact import REDACTED
 from katod.formats.registry import FORMATS
 from katod.log import EventLog
@@ -28,9 +29,10 @@ class LiveOutput:
 
     def take(self, event: Event, metadata: SessionMetadata) -> None:
         """Print one event."""
-        self.add(self.printer.take(event, metadata))
-        if event.blobs and self.printer.active and self.row.options.attachments == "save":
-            self.assets += [(media, data) for _, media, data in event.blobs]
+        text = self.printer.take(event, metadata)
+        self.add(text)
+        if event.blobs and self.row.options.attachments == "save":
+            self.assets += linked(event, text)
 
     def add(self, text: str) -> None:
         """Add text to the current step."""

@@ -10,6 +10,7 @@ import orjson
 import pytest
 
 from katod import events as ev
+from tests.support.outputs import only
 from tests.support.records import SESSION
 from tests.support.world import World
 
@@ -60,8 +61,7 @@ def play(world: World, agent: str, states: list[bytes]) -> list[dict[str, Any]]:
     for state in states:
         path.write_bytes(_in_storage(path, state) if agent == "opencode" else state)
         world.once()
-    [text] = world.written().values()
-    rows = [orjson.loads(row) for row in text.splitlines()]
+    rows = [orjson.loads(row) for row in only(world, ".jsonl").splitlines()]
     return [row | {"source": 0} for row in rows if row["kind"] not in KEPT[agent]]
 
 

@@ -47,3 +47,11 @@ def test_a_failed_export_leaves_nothing(world):
     target = world.home / "out.md"
     world.cli("export", "--recording", "1", "-o", str(target), code=1)
     assert not target.exists()
+
+
+def test_an_export_of_which_nothing_is_understood_says_so(world):
+    """A session of records of unknown shape gives an empty transcript, and a line on stderr that says why."""
+    source = world.claude()
+    source.append(*({"type": "from-the-future", "sessionId": source.session, "uuid": str(n)} for n in range(3)))
+    world.cli("export", "latest")
+    assert "no message was found, and 3 records are not understood" in world.said

@@ -112,7 +112,7 @@ def test_name_is_composed(scope):
 # -- what is refused -------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("suffix", ["txt", "html", "py", "2", "", "md~", "md.bak"])
+@pytest.mark.parametrize("suffix", ["txt", "pdf", "py", "2", "", "md~", "md.bak"])
 def test_unknown_suffix_is_refused(scope, suffix):
     """A suffix that is not that of a format is refused, and the known ones are named."""
     assert "jsonl" in refused(f"auth.{suffix}", scope)

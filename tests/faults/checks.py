@@ -3,6 +3,8 @@
 import json
 import re
 
+from tests.support.reading import lines
+
 MARK = re.compile(r"^mark-[0-9a-f]{8}-\d{6}\.$", re.MULTILINE)
 LAST = re.compile(r"mark-[0-9a-f]{8}-\d{6}\.$")
 OK = re.compile(r"^ok$", re.MULTILINE)
@@ -16,6 +18,7 @@ def marks_of(path, *, edited=False):
     content = path.read_bytes().decode(errors="replace" if edited else "strict")
     assert "\0" not in content, path
     if path.suffix == ".md":
+        content = "\n".join(lines(content))
         return MARK.findall(content), len(OK.findall(content))
     events = []
     for line in content.split("\n")[:-1]:

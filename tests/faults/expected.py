@@ -7,6 +7,8 @@ it first read them. Whatever happens to the source later, a written mark stays.
 import json
 import re
 
+from tests.support.reading import lines
+
 MARK = re.compile(r"^mark-\d{5}\.$", re.MULTILINE)
 _IN_RECORD = re.compile(r"mark-\d{5}\.")
 START, STOP, SAY = "start", "stop", "say"
@@ -66,7 +68,7 @@ class Expected:
 
 def marks_of(content):
     """Return the marks in an output, Markdown or JSONL, in order."""
-    return [mark for line in content.split("\n") for mark in MARK.findall(_text(line))]
+    return [mark for line in lines(content) for mark in MARK.findall(_text(line))]
 
 
 def _text(line):

@@ -154,7 +154,7 @@ def test_an_output_whose_folder_is_removed_goes_on_in_a_new_file(world):
     pair.speak()
     world.process()
     assert marks_of(path)[0] == ["mark-00000001-000002.", "mark-00000001-000003."]
-    assert "goes on here" in path.read_text()
+    assert "continues here" in path.read_text()
     assert world.parked() == {}
 
 

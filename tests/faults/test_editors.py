@@ -237,7 +237,7 @@ def test_what_is_no_renamed_output_is_not_written_to(talk, where):
     assert gone.read_bytes() == content
     assert talk.path == path
     assert marks_of(path)[0] == talk.marks[2:]
-    assert "goes on here" in path.read_text()
+    assert "continues here" in path.read_text()
 
 
 @pytest.mark.fault("output renamed or moved")
@@ -322,13 +322,13 @@ def test_missing_events_are_appended_with_a_heading_and_only_when_asked(talk):
     """Below a mark, each missing message has its speaker and time; without consent nothing is written."""
     stale = talk.path.read_text()
     talk.go_on()
-    heading = next(line for line in talk.path.read_text().splitlines() if line.startswith("## Claude"))
+    heading = next(line for line in talk.path.read_text().splitlines() if line.startswith("### Claude"))
     save(talk.path, stale)
     talk.world.cli("verify", "--append-missing", code=1)
     assert talk.path.read_text() == stale
     talk.world.cli("verify", "--append-missing", "--yes")
     added = talk.path.read_text().removeprefix(stale).split("\n\n")
-    assert added[0].strip() == "*This file was changed by hand; the recording goes on below*"
+    assert added[0].strip() == "*This file was changed by hand; the recording continues below*"
     assert added[1].startswith("*Missing from this file and added again")
     assert added[2].split(" · ")[0] == heading.split(" · ")[0]
 

@@ -130,7 +130,7 @@ def test_a_directory_is_started_over_as_status_says(world, monkeypatch):
     assert world.parked() == {}
     [path] = world.files()
     assert marks_of(path)[0] == ["mark-00000001-000002."]
-    assert "goes on here" in path.read_text()
+    assert "continues here" in path.read_text()
 
 
 @pytest.mark.fault("output directory missing")

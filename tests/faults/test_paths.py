@@ -8,6 +8,7 @@ from contextlib import contextmanager
 import pytest
 
 from tests.support.inprocess import InProcess
+from tests.support.reading import lines
 from tests.support.records import Claude
 from tests.support.world import World
 
@@ -235,7 +236,7 @@ class Stage:
         output = self.world.project / "deep/docs/talk.md"
         if not output.exists():
             return None
-        return [line for line in output.read_text().splitlines() if line in ("one", "two", "three")]
+        return [line for line in lines(output.read_text()) if line in ("one", "two", "three")]
 
 
 @contextmanager
@@ -331,4 +332,4 @@ def test_a_path_that_is_swapped_all_the_time_leads_nowhere(world):
             world.process()
     assert tree(outside) == before
     world.once()
-    assert [name for name in (folder / "talk.md").read_text().splitlines() if name.startswith("name-")] == names
+    assert [name for name in lines((folder / "talk.md").read_text()) if name.startswith("name-")] == names

@@ -4,11 +4,11 @@ Each case runs against a katod that keeps running, and against one that is resta
 """
 
 import os
-import re
 
 import pytest
 
 from tests.support.inprocess import InProcess
+from tests.support.reading import lines
 from tests.support.records import OTHER, Claude, line
 
 WEEKS = 21 * 24 * 3600
@@ -57,7 +57,7 @@ class Session:
 def said(world):
     """Return the messages in the output, in order."""
     [text] = world.written().values()
-    return re.findall(rf"^(?:{'|'.join(NAMES)})$", text, re.MULTILINE)
+    return [line for line in lines(text) if line in NAMES]
 
 
 def replace(path, content):

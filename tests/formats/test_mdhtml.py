@@ -41,8 +41,9 @@ def test_an_end_tag_closes_only_what_was_opened_last():
 
 
 def test_headings_move_below_those_of_the_conversation():
-    """The start and end tags of a level 1 or 2 heading become those of level 3 or 4."""
-    assert printed("<h1>one</h1>", "<h2>two</h2>") == (["<h3>one</h3>", "<h4>two</h4>"], "")
+    """The start and end tags of a heading of level 1, 2 or 3 become those of level 4, 5 or 6."""
+    shown = ["<h4>one</h4>", "<h5>two</h5>", "<h6>three</h6>", "<h4>four</h4>"]
+    assert printed("<h1>one</h1>", "<h2>two</h2>", "<h3>three</h3>", "<h4>four</h4>") == (shown, "")
 
 
 def test_code_that_may_not_be_code_is_shown():

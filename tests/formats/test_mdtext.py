@@ -116,7 +116,7 @@ def test_html_text_is_one_line_without_markup(text, shown):
 
 def test_quotation_keeps_its_paragraphs():
     """Each line of a quotation is marked, including blank ones."""
-    assert quoted("a\n\n# b\n") == "> a\n>\n> ### b"
+    assert quoted("a\n\n# b\n") == "> a\n>\n> #### b"
 
 
 # -- bodies ------------------------------------------------------------------------------------------
@@ -161,24 +161,25 @@ def test_ordinary_message_stays_as_it_is(text):
 @each(
     ("text", "shown"),
     [
-        ("# Plan", "### Plan"),
-        ("## Plan", "#### Plan"),
+        ("# Plan", "#### Plan"),
+        ("## Plan", "##### Plan"),
+        ("### Plan", "###### Plan"),
         ("#### Plan", "###### Plan"),
         ("##### Plan", "###### Plan"),
         ("###### Plan", "###### Plan"),
-        ("  # Plan #", "  ### Plan #"),
-        ("#", "###"),
-        ("#\tPlan", "###\tPlan"),
+        ("  # Plan #", "  #### Plan #"),
+        ("#", "####"),
+        ("#\tPlan", "####\tPlan"),
         ("####### no heading", "####### no heading"),
-        ("a\n# b\n```\n# c\n```\n# d", "a\n### b\n```\n# c\n```\n### d"),
-        ("Plan\n====", "### Plan\n"),
-        ("Plan\n---\nmore", "### Plan\n\nmore"),
-        ("<h1>x</h1>", "<h3>x</h3>"),
-        ('<H2 align="right">x</H2>', '<H4 align="right">x</H4>'),
+        ("a\n# b\n```\n# c\n```\n# d", "a\n#### b\n```\n# c\n```\n#### d"),
+        ("Plan\n====", "#### Plan\n"),
+        ("Plan\n---\nmore", "#### Plan\n\nmore"),
+        ("<h1>x</h1>", "<h4>x</h4>"),
+        ('<H2 align="right">x</H2>', '<H5 align="right">x</H5>'),
     ],
 )
 def test_headings_move_below_the_speaker(text, shown):
-    """A heading of a message moves two levels down, unless it is in code."""
+    """A heading of a message moves three levels down, unless it is in code."""
     assert body(text).rstrip("\n") == shown.rstrip("\n")
 
 

@@ -9,11 +9,20 @@ import orjson
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
+from katod.formats.mdblocks import MARKS, SIGN
 from tests.golden.cases import FIXTURES, FORMS, Case
 
 HOSTILE: Final = FIXTURES / "hostile"
 GOOD: Final = re.compile(r"GOOD-\d+")
-SPEAKER: Final = re.compile(r"(?:User|Claude|Codex)(?: · .*)?")
+SPEAKER: Final = re.compile(r"(?:You|Claude|Codex)(?: · .*)?")
+OUTLINE: Final = ("h1", "h2", "h3")  # the title, typed messages, turns of the agent
+# What katod says of its own, as a reader sees it.
+_EM, _STRONG = "\ue000", "\ue001"
+_ITALIC: Final = re.compile(
+    rf"{_EM}(?:{'|'.join(MARKS.values())}|[0-9,]+ tools?(?![^\W_])|(?:[0-9-]{{10}} )?\d\d:\d\d{_EM})", re.IGNORECASE
+)
+_ANSWER: Final = re.compile(rf"{_STRONG}You(?: \(.*?\))?:")
+_EMPHASIS: Final = {"em": _EM, "i": _EM, "strong": _STRONG, "b": _STRONG}
 # Control characters except newline and tab; bidirectional overrides and isolates.
 CONTROLS: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 # HTML that runs, loads something, or changes how the rest of the page looks.
@@ -77,3 +86,45 @@ def page(markdown: str) -> Page:
 def _html(tokens: list[Token]) -> list[str]:
     found = [token.content for token in tokens if token.type in ("html_block", "html_inline")]
     return found + [piece for token in tokens if token.children for piece in _html(token.children)]
+
+
+def outline(markdown: str) -> list[tuple[str, str]]:
+    """Return the headings of the conversation itself: tag and first word."""
+    return [(tag, said.split()[0] if said else "") for tag, said in page(markdown).headings if tag in OUTLINE]
+
+
+def own_forms(markdown: str) -> list[str]:
+    """Return how a reader sees the parts that only katod prints, in order: marks, footers, times, answers, tools, folds."""
+    tokens = MARKDOWN.parse(markdown.split("\n---\n", 1)[1] if markdown.startswith("---\n") else markdown)
+    found: list[str] = []
+    for before, token in pairwise(tokens):
+        if token.type == "html_block":
+            found += ["fold"] * token.content.count(f"<summary>{SIGN}")
+        elif token.type == "inline":
+            found += _forms(before, token)
+    return found
+
+
+def _forms(before: Token, token: Token) -> list[str]:
+    lines = _seen(token)
+    if before.level == 0 and before.type == "paragraph_open":
+        shown = ["answer" if _ANSWER.match(line) else "mark" if _ITALIC.match(line) else "" for line in lines]
+        return [form for form in shown if form] + ["tool" for line in lines if line.startswith(SIGN)]
+    return ["tool" for line in lines if line.startswith(SIGN)]
+
+
+def _seen(token: Token) -> list[str]:
+    """Return the lines of a text as they are seen, with a sign where emphasis begins or ends, in Markdown or HTML."""
+    shown = ""
+    for part in token.children or ():
+        if part.type in ("softbreak", "hardbreak"):
+            shown += "\n"
+        elif part.type.endswith(("_open", "_close")):
+            shown += _EMPHASIS.get(part.tag, "")
+        elif part.type == "html_inline":
+            shown += _EMPHASIS.get(part.content.strip("</>").lower(), "")
+        elif part.type == "code_inline":
+            shown += f"`{part.content}`"
+        else:
+            shown += part.content
+    return [line.strip() for line in shown.split("\n")]

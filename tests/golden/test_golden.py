@@ -1,6 +1,8 @@
 """Every fixture produces exactly its golden files."""
 
+import re
 from pathlib import Path
+from typing import Any
 
 import orjson
 import pytest
@@ -10,10 +12,15 @@ from katod.agents import sniff
 from katod.events import KINDS, from_json
 from tests.golden.cases import FIXTURES, FORMS, GOLDEN, Case, cases
 from tests.looping import each
+from tests.support.reading import said
 from tests.support.world import World
 
 CASES = cases()
 SECRET = b"vq7Lr2"  # prefix of the passwords in the fixtures
+SAID = {"user.message": True, "assistant.message": False}
+HIDDEN = ("context", "delegated")
+PERSONS = ("You", "Task")
+PLAIN = re.compile(r"[A-Za-z][\w .,:;?!/'\"()$+-]*[.:!?]")  # of which Markdown changes nothing
 LONGEST = 15_000  # bytes of a handwritten fixture; real ones are longer
 
 
@@ -41,6 +48,15 @@ def test_nothing_is_told_twice(case: Case) -> None:
     told = [(row["source"].get("providerEventId"), row["kind"], orjson.dumps(row["payload"])) for row in rows]
     named = [one for one in told if one[0] and one[1] != "session.start"]
     assert len(set(named)) == len(named)
+
+
+@each("case", CASES, ids=str)
+def test_all_that_was_said_is_in_the_transcript(case: Case) -> None:
+    """Each plain line of a message is in the transcript once, in order, and below its speaker."""
+    rows = [orjson.loads(line) for line in case.golden(".jsonl").read_bytes().splitlines()]
+    found = [(line.speaker in PERSONS, line.words) for line in said(case.golden(".md").read_text())]
+    wanted = _spoken(rows)
+    assert [line for line in found if line in wanted] == wanted
 
 
 @each("case", CASES, ids=str)
@@ -77,6 +93,14 @@ def test_fixtures_are_small_and_described() -> None:
     paths = [path for case in CASES for path in case.paths]
     assert not [path for path in paths if path.parent.name != "real" and path.stat().st_size > LONGEST]
     assert not [path for path in paths if _shown(path) not in told]
+
+
+def _spoken(rows: list[dict[str, Any]]) -> list[tuple[bool, str]]:
+    """Return the plain lines of the messages: whether a person said it, and the words."""
+    own = [row for row in rows if row["kind"] in SAID and "subagent" not in row["session"]]
+    shown = [row for row in own if row["payload"].get("subtype") not in HIDDEN and "pasted" not in row["payload"]]
+    lines = [(SAID[row["kind"]], line.strip()) for row in shown for line in row["payload"]["text"].split("\n")]
+    return [line for line in lines if PLAIN.fullmatch(line[1]) and line[1] != "/clear"]
 
 
 def _shown(path: Path) -> str:

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.examples import examples
-from tests.support.records import SESSION, THREAD, line
+from tests.support.records import SESSION, THREAD, Claude, line
 from tests.support.world import World
 
 ROOT = Path(__file__).parents[2]
@@ -90,3 +90,31 @@ def test_any_chunking_and_any_restart_gives_the_export(
         world.once()
         world.assert_live_is_batch()
         assert "as recorded" in world.cli("verify") or not world.outputs()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("switches", ["", "+tools", "-tools", "+tools +thinking"])
+def test_calls_and_footers_wait_across_restarts(world: World, switches: str) -> None:
+    """If katod is restarted after every record, calls that wait for results and footers are those of one run."""
+    make = Claude()
+    records = [
+        make.user(f"::start n {switches}\ngo"),
+        make.calls("t1", "Bash", command="npm test"), make.calls("t2", "Read", file_path="a"), make.says("meanwhile"),
+        make.calls("t3", "Bash", command="git commit -m x"), make.calls("t4", "Edit", file_path="a", new_string="b"),
+        make.result("t4", "ok"), make.result("t1", "Exit code 1\nno", error=True), make.result("t3", "[main 3f2a91c] x"),
+        make.calls("t5", "TodoWrite", todos=[{"content": "Ship", "status": "pending"}]), make.result("t5", "ok"),
+        make.result("t2", "late"), make.thinks("Hm."), make.calls("t6", "Read", file_path="b"),
+        make.user("next"), make.result("t6", "later"), make.user("::stop"), make.says("unheard"),
+    ]  # fmt: skip
+    source = world.claude()
+    for record in records:
+        source.append(record)
+        world.once()
+        world.assert_live_is_batch()
+    [path] = world.files()
+    live = path.read_bytes()
+    again = World(world.home.parent / "again")
+    again.claude().append(*records)
+    again.once()
+    assert [one.read_bytes() for one in again.files()] == [live]
+    assert world.assert_live_is_batch() == 1

@@ -4,6 +4,7 @@ import json
 import re
 
 from katod import events
+from tests.support import reading
 
 from . import model_server
 
@@ -101,45 +102,6 @@ def _call(payload):
     return payload["toolCallId"].removeprefix("run_shell_command__")
 
 
-def printed(path):
-    """Return a Markdown output without front matter and title."""
-    document = path.read_text()
-    return document[document.index("\n## ") :]
-
-
-class Reader:
-    """Reads a transcript from the top; only headings, marks and tool lines may appear between the texts."""
-
-    def __init__(self, body):
-        self._body, self._at, self._speaker, self._calls = body, 0, "", 0
-
-    def read(self, role, text):
-        """Advance to after the next occurrence of `text`, which must be by `role`."""
-        found = self._body.find(text, self._at)
-        assert found >= 0, f"not printed from here on: {text!r}\n{self._body[self._at :]}"
-        self._between(self._body[self._at : found])
-        assert self._speaker.startswith("## User") == (role == "user"), (self._speaker, text)
-        self._at = found + len(text)
-
-    def call(self):
-        """Expect the line of a tool call before the next text."""
-        self._calls += 1
-
-    def end(self):
-        """Expect no further text."""
-        self._between(self._body[self._at :])
-
-    def _between(self, gap):
-        lines = [line for line in gap.splitlines() if line]
-        calls = [line for line in lines if line.startswith("- ")]
-        assert len(calls) == self._calls, gap
-        assert all(model_server.COMMAND in line for line in calls), gap
-        headings = [line for line in lines if line.startswith("## ")]
-        marks = [line for line in lines if re.fullmatch(r"\*[^*]+\*", line)]
-        assert len(lines) == len(calls) + len(headings) + len(marks), f"more than was said: {gap}"
-        self._speaker, self._calls = (headings or [self._speaker])[-1], 0
-
-
 def assert_jsonl(path, turns):
     """Assert that a JSONL output contains exactly these turns."""
     assert recorded(path) == turns
@@ -147,13 +109,19 @@ def assert_jsonl(path, turns):
 
 def assert_markdown(path, turns):
     """Assert that a Markdown output contains exactly these turns, except thinking and successful results."""
-    reader = Reader(printed(path))
-    for kind, text in turns:
-        if kind == "call":
-            reader.call()
-        elif kind in ("user", "assistant"):
-            reader.read(kind, text)
-    reader.end()
+    found = [_turn(*said) for said in reading.said(path.read_text())]
+    assert found == [
+        (kind, line.rstrip() if kind != "call" else "")
+        for kind, text in turns if kind in ("user", "assistant", "call")
+        for line in text.splitlines() if line.strip()
+    ]  # fmt: skip
+
+
+def _turn(speaker, words):
+    if speaker:
+        return ("user" if speaker == "You" else "assistant"), words
+    assert model_server.COMMAND in words
+    return "call", ""
 
 
 COMPARE = {"jsonl": assert_jsonl, "md": assert_markdown}

@@ -219,7 +219,7 @@ def test_an_intent_whose_file_went_away_begins_the_next_one(desk):
         assert desk.delivery.retry(desk.row)
     text = desk.path.read_text()
     assert text.startswith("---\ntitle:")
-    assert "The file before this one is gone" in text
+    assert "The earlier file is gone" in text
     assert text.endswith("two\nthree\n")
     _, _, intent, [head, *ends] = complete.call_args.args
     assert [intent[at : at + 1] for at in (head, ends[0])] == [b"t", b"t"]

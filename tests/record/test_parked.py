@@ -254,7 +254,7 @@ def test_an_output_deleted_while_words_wait_for_it_is_begun_anew(world, monkeypa
     run.stop()
     text = path.read_text()
     assert text.startswith("---\ntitle:")
-    assert text.count("---\ntitle:") == text.count("The file before this one is gone") == 1
+    assert text.count("---\ntitle:") == text.count("The earlier file is gone") == 1
     assert counts(text, "one", "two", "three") == [0, 1, 1]
 
 

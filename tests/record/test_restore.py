@@ -67,7 +67,7 @@ def test_each_missing_message_is_printed_under_its_speaker(recorded):
     text = output.row.intent.decode()
     assert [line for line in text.splitlines() if line.strip()] == [
         "*Missing from this file and added again*",
-        next(line for line in recorded.text.splitlines() if line.startswith("## Claude")),
+        next(line for line in recorded.text.splitlines() if line.startswith("### Claude")),
         "two", "three",
     ]  # fmt: skip
     assert (output.row.restored, output.row.reverted) == (2, False)
@@ -88,7 +88,7 @@ def test_what_is_printed_next_has_a_heading(recorded):
     recorded.source.append(Claude().user("five"))
     recorded.world.once()
     text = recorded.path.read_text()
-    assert text.rindex("## User") > text.index("two")
+    assert text.rindex("## You") > text.index("two")
     assert counts(text, "one", "two", "three", "four", "five") == [1] * 5
 
 

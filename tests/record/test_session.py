@@ -90,7 +90,10 @@ def test_attachments_are_gathered_where_they_are_to_be_saved(parts, attachments,
     output = row(parts.world, attachments=attachments)
     output.ranges[0].start = start
     live = LiveOutput(output)
-    live.take(message("one", blobs=(("sha", "image/png", "AAAA"),)), SessionMetadata(KEY))
+    picture = {"type": "image", "mediaType": "image/png", "bytes": 3, "sha256": "sha"}
+    event = message("one", blobs=(("sha", "image/png", "AAAA"),))
+    event.payload["attachments"] = [picture]
+    live.take(event, SessionMetadata(KEY))
     assert live.assets == [("image/png", "AAAA")] * saved
 
 

@@ -1,5 +1,6 @@
 """Helpers that read outputs."""
 
+from tests.support.reading import lines
 from tests.support.world import World
 
 
@@ -11,6 +12,6 @@ def only(world: World, suffix: str = ".md") -> str:
 
 
 def counts(text: str, *names: str) -> list[int]:
-    """Return how often each name is on a line of its own in a text."""
-    lines = text.splitlines()
-    return [lines.count(name) for name in names]
+    """Return how often each name is a line of its own in a transcript."""
+    found = lines(text)
+    return [found.count(name) for name in names]

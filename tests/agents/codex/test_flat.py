@@ -23,10 +23,10 @@ def test_a_flat_rollout_is_recorded_in_its_project(world: World) -> None:
     maker.say(user("::start\nAdd a cart"), says("done"))
     world.once()
     [(name, text)] = world.written().items()
-    assert name.startswith("2026-02-10-hello-")
+    assert name.startswith("2026-02-10-add-a-cart-")
     assert [path.parent.name for path in world.files()] == ["app"]
-    assert 'project: "/home/me/app"' in text
-    assert "## User\n\nAdd a cart\n\n## Codex\n\ndone\n" in text
+    assert 'project: "app"' in text
+    assert "## You · Add a cart\n\n### Codex\n\ndone\n" in text
 
 
 def test_commands_in_the_texts_that_the_client_sends_are_ignored(world: World) -> None:

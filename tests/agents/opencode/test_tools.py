@@ -3,7 +3,7 @@
 from typing import Any
 
 from katod import events as ev
-from katod.formats.toolview import label
+from tests.formats.conversation import call_line
 from tests.looping import each
 from tests.support.translated import Row, payloads, translated
 
@@ -36,31 +36,37 @@ def row(path: str, added: int, removed: int) -> Row:
             "edit",
             {"newString": "b\nc", "oldString": "a", "filePath": "/p/a.py"},
             {"diff": DIFF, "filediff": {"file": "/p/a.py", "additions": 4, "deletions": 2}},
-            f"`edit` a.py (+2 {MINUS}1)",
+            f"**edit** `a.py` (+2 {MINUS}1)",
             [row("/p/a.py", 4, 2)],  # `replaceAll`: the call has one of the two places
         ),
         (
             "edit",
             {"filePath": "/p/a.py", "oldString": "a", "newString": "b\nc"},
             {"diff": DIFF},
-            f"`edit` a.py (+2 {MINUS}1)",
+            f"**edit** `a.py` (+2 {MINUS}1)",
             [row("/p/a.py", 2, 1)],
         ),
         (
             "apply_patch",
             {"patchText": PATCH},
             {"diff": TWO, "files": []},
-            f"`apply_patch` a.py and 1 more (+4 {MINUS}2)",
+            f"**apply_patch** `a.py` `b.py` (+4 {MINUS}2)",
             [row("/p/a.py", 2, 1), row("/p/b.py", 2, 1)],
         ),
-        ("write", {"content": "x\ny\n", "filePath": "/p/a.py"}, {"exists": False}, f"`write` a.py (+2 {MINUS}0)", None),
-        ("edit", {"filePath": "/p/a.py"}, {"filediff": {"additions": "x"}, "diff": 5}, "`edit` a.py", None),
+        (
+            "write",
+            {"content": "x\ny\n", "filePath": "/p/a.py"},
+            {"exists": False},
+            f"**write** `a.py` (+2 {MINUS}0)",
+            None,
+        ),
+        ("edit", {"filePath": "/p/a.py"}, {"filediff": {"additions": "x"}, "diff": 5}, "**edit** `a.py`", None),
     ],
 )
 def test_an_edit_names_its_file_and_its_lines(tool: str, given: Row, metadata: Row, shown: str, files: Any) -> None:
     """The call shows the path and the lines that it has; the result has those that were really changed."""
     events = translated("opencode", document(tool, given, metadata))
-    assert [label(payload, str) for payload in payloads(events, ev.TOOL_CALL)] == [shown]
+    assert [call_line(payload, "/p") for payload in payloads(events, ev.TOOL_CALL)] == [shown]
     assert [payload.get("structured", {}).get("files") for payload in payloads(events, ev.TOOL_RESULT)] == [files]
 
 

@@ -162,10 +162,19 @@ PROTECTIONS = [
     Protection(
         "active links are shown as text",
         "katod.formats.mdlinks:disarmed",
-        lambda original: lambda line: line,
+        lambda original: lambda line, **_: line,
         (
             "tests/formats/test_mdlinks.py::test_a_link_that_runs_something_is_text",
             "tests/formats/test_mdlinks.py::test_no_message_has_an_active_link",
+        ),
+    ),
+    Protection(
+        "links of a page have a known scheme",
+        "katod.formats.messages:_is_allowed",
+        lambda original: lambda url: True,
+        (
+            "tests/formats/test_html.py::test_nothing_of_a_text_acts",
+            "tests/formats/test_html.py::test_nothing_of_a_message_acts",
         ),
     ),
     Protection(
@@ -208,14 +217,28 @@ PROTECTIONS = [
             "tests/golden/test_outline.py::test_what_readers_take_apart_in_another_way",
             f"{LAWS}::test_the_outline_is_that_of_plain_words",
             f"{LAWS}::test_no_message_poses_as_a_part_of_the_transcript",
-            f"{LAWS}::test_no_other_text_poses_as_a_part_of_the_transcript",
         ),
     ),
     Protection(
         "text cannot pose as a mark of katod",
         "katod.formats.mdblocks:_Blocks._shown",
-        given(_POSING=re.compile(r"(?!)")),
-        (f"{LAWS}::test_no_message_poses_as_a_mark_of_katod",),
+        given(POSING=re.compile(r"(?!)")),
+        (
+            f"{LAWS}::test_no_message_poses_as_a_mark_of_katod",
+            f"{LAWS}::test_a_transcript_in_a_conversation_changes_nothing_around_it",
+        ),
+    ),
+    Protection(
+        "others' words in emphasis are not katod's own",
+        "katod.formats.markdown:_emphasised",
+        lambda original: lambda line: line,
+        (f"{LAWS}::test_no_name_or_note_poses_as_a_line_of_katod",),
+    ),
+    Protection(
+        "the sign of katod's own lines is escaped in messages",
+        "katod.formats.mdblocks:_Blocks._unsigned",
+        lambda original: lambda self, line: line,
+        (f"{LAWS}::test_a_transcript_in_a_conversation_changes_nothing_around_it",),
     ),
     Protection(
         "active HTML elements are escaped",

@@ -1,0 +1,83 @@
+"""Messages in Markdown as HTML. Loads the libraries for it, so it is imported only when HTML is printed."""
+
+from collections.abc import Sequence
+from functools import cache
+from html import escape
+from typing import Any, Final
+
+from markdown_it import MarkdownIt
+from markdown_it.renderer import RendererHTML
+from markdown_it.token import Token
+from markdown_it.utils import EnvType, OptionsDict
+from pygments import highlight
+from pygments.formatters import HtmlFormatter
+from pygments.lexers import get_lexer_by_name
+from pygments.util import ClassNotFound
+
+from katod.formats.mdtext import clean
+
+_SCHEMES: Final = ("http:", "https:", "mailto:")
+_LEVELS: Final = 3  # the conversation's own headings
+_LONGEST_CODE: Final = 100_000  # characters that are coloured
+_PLAIN: Final = HtmlFormatter(nowrap=True)
+
+
+class _Renderer(RendererHTML):
+    """Renders tokens: headings below those of the conversation, pictures as links, nothing that loads or runs."""
+
+    def image(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
+        """Return a picture of a message as a link: what it shows is somewhere else."""
+        token = tokens[idx]
+        label = self.renderInlineAsText(token.children, options, env) or "picture"
+        return f'<a href="{escape(str(token.attrs.get("src", "")))}" rel="noreferrer">{escape(label)}</a>'
+
+    def link_open(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
+        """Return the beginning of a link that tells its target nothing."""
+        tokens[idx].attrSet("rel", "noreferrer")
+        return self.renderToken(tokens, idx, options, env)
+
+    def heading_open(self, tokens: Sequence[Token], idx: int, _options: OptionsDict, _env: EnvType) -> str:
+        """Return the beginning of a heading."""
+        return f"<h{_level(tokens[idx])}>"
+
+    def heading_close(self, tokens: Sequence[Token], idx: int, _options: OptionsDict, _env: EnvType) -> str:
+        """Return the end of a heading."""
+        return f"</h{_level(tokens[idx])}>\n"
+
+
+def _level(token: Token) -> int:
+    return min(int(token.tag[1:]) + _LEVELS, 6)
+
+
+def _is_allowed(url: str) -> bool:
+    """Return whether a link may have this target: of a known scheme, or a place in a page or folder."""
+    scheme = url.partition("/")[0].partition("?")[0].partition("#")[0].strip().lower()
+    return ":" not in scheme or scheme.startswith(_SCHEMES)
+
+
+@cache
+def _parser() -> MarkdownIt:
+    parser = MarkdownIt("commonmark", {"html": False, "highlight": _highlighted}, renderer_cls=_Renderer)
+    parser.enable(["table", "strikethrough"])
+    parser.validateLink = _is_allowed  # type: ignore[method-assign]
+    return parser
+
+
+def _highlighted(text: str, language: str, _: Any) -> str:
+    return coloured(text, language)
+
+
+def coloured(text: str, language: str) -> str:
+    """Return code with its parts in elements of their own, to be coloured by a style sheet; escaped in any case."""
+    if len(text) > _LONGEST_CODE or not language:
+        return escape(text)
+    try:
+        lexer = get_lexer_by_name(language, stripnl=False)
+    except ClassNotFound:
+        return escape(text)
+    return str(highlight(text, lexer, _PLAIN))
+
+
+def as_html(text: str) -> str:
+    """Return a message's Markdown as HTML: no raw HTML, no other links than to known schemes, nothing that loads."""
+    return str(_parser().render(clean(text).strip("\n").rstrip()))

@@ -1,0 +1,497 @@
+"""From events to the content of a transcript: the same for every form in which people read it.
+
+Append-only: what an event gives depends on what came before it alone, and `state()` is all that has to be remembered.
+"""
+
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from pathlib import PurePosixPath
+from typing import Any, ClassVar, Final
+
+from katod import events as ev
+from katod.agents import AGENTS
+from katod.agents.base import SPAWNED
+from katod.agents.toolcalls import words_of_refusal
+from katod.agents.tooltable import tool
+from katod.events import Event
+from katod.formats import pictures, todos
+from katod.formats.calls import Call, Held, Known
+from katod.formats.content import (
+    Agent,
+    Answer,
+    Attachment,
+    Code,
+    Fold,
+    Footer,
+    Head,
+    Line,
+    Link,
+    MarkLine,
+    Note,
+    Outcome,
+    Person,
+    Piece,
+    Prose,
+    Question,
+    Quoted,
+    Span,
+    Stamp,
+    Thinking,
+    Tool,
+    Typed,
+)  # fmt: skip
+from katod.formats.edits import edit_size
+from katod.formats.mdblocks import MARKS
+from katod.formats.place import PAUSE, Place, short_model
+from katod.formats.redact import redact
+from katod.formats.results import commits, is_commit, outcome, output_of, shortened
+from katod.formats.toolview import View, command_of, is_quiet
+from katod.formats.turn import Turn, duration
+from katod.formats.when import When
+from katod.metadata import SessionMetadata, cut_at_word, first_words
+from katod.model import Mark, Options
+from katod.slug import slug
+
+TITLE: Final = 80
+_WORDS: Final = 60  # characters of a message in its heading
+YOU: Final = "You"
+_TASK: Final = "Task"  # what a sub-agent was given
+# The system messages that are printed; the rest is bookkeeping.
+_SPOKEN_SUBTYPES: Final = frozenset({"api_refusal", "model_refusal_fallback", "review", "rollback", "synthetic"})
+_UNSPOKEN_SUBTYPES: Final = frozenset({"context", "delegated"})  # of messages in the user's name
+_CHANGES: Final = {"model": "Model", "title": "Title"}
+_CLEARING: Final = frozenset({"/clear", "/new", "/reset"})
+_CLEARED: Final = "Conversation cleared: a new session begins"
+_LONG_MESSAGE: Final = 60  # lines; of a longer one, the first 40 are shown
+_SHOWN_OF_IT: Final = 40
+_SHORT: Final = 200  # characters
+_LONGEST_START: Final = 4000  # characters, from which the words for a heading are taken
+_NOTEWORTHY_MS: Final = 1000
+Pieces = list[Piece]
+
+
+class Transcript:
+    """Turns the events of a recording into content, with its state between them."""
+
+    def __init__(self, options: Options, state: dict[str, Any] | None = None) -> None:
+        state = state or {}
+        self._base = options
+        self._options = options.with_switches(dict(state.get("switches", ())))
+        self._when = When(options.time_zone)
+        self._place = Place(*state.get("place", ()))
+        self._turn = Turn(state.get("turn"))
+        self._held = Held(state.get("held"))
+        self._known = Known(state.get("known"))
+        self._asked: dict[str, Any] = state.get("asked", {})  # open questions by id; the list of things to do
+
+    def state(self) -> dict[str, Any]:
+        """Return what has to be remembered, as JSON."""
+        switches: list[list[Any]] = []
+        if self._options.thinking != self._base.thinking:
+            switches.append(["thinking", self._options.thinking])
+        if self._options.tools != self._base.tools:
+            switches.append(["tools", self._options.tools == "full"])
+        row = {
+            "place": self._place.state(), "turn": self._turn.state(),
+            "held": self._held.state(), "known": self._known.state(), "asked": self._asked, "switches": switches,
+        }  # fmt: skip
+        return {name: value for name, value in row.items() if value}
+
+    # -- what is not an event -------------------------------------------------------------------------
+
+    def head(self, metadata: SessionMetadata, time: str) -> Head:
+        """Return what the transcript begins with."""
+        self._place.day = self._when.day(time)
+        agent, key = AGENTS[metadata.key.agent], metadata.key
+        words = " ".join(self._redact(metadata.best_title).split())
+        stamp = self._when.stamp(time, "")
+        return Head(
+            cut_at_word(words, TITLE) or f"Conversation with {agent.label}",
+            slug(agent.product), f"{agent.product} {metadata.start.version}".strip(), metadata.model,
+            PurePosixPath(metadata.cwd).name, metadata.start.branch, key.id, key.subagent, metadata.start.parent,
+            self._when.day(time), f"{stamp} ({self._base.time_zone})" if stamp else "",
+        )  # fmt: skip
+
+    def mark(self, mark: Mark) -> Pieces:
+        """Return a mark. A range's switches apply from its first mark on."""
+        pieces = self.pause()
+        if mark.kind == "started":
+            self._options = self._base.with_switches(dict(mark.switches))
+            self._turn = Turn()
+        stamp = self._when.stamp(mark.time, self._place.day) if mark.time else ""
+        self._place.speaker = ""
+        self._place.line = ""
+        return [*pieces, MarkLine(MARKS[mark.kind], stamp, mark.text)]
+
+    def pause(self) -> Pieces:
+        """Return what is held back, and the end of the turn: nothing follows for now."""
+        pieces: Pieces = [*self._held.flush()]
+        footer, self._turn = self._turn.footer(), Turn()
+        if footer:
+            pieces.append(Footer(footer))
+        if pieces:
+            self._place.line = ""
+        return pieces
+
+    def event(self, event: Event, metadata: SessionMetadata) -> Pieces:
+        """Return what one event gives; events of a sub-agent are not part of its parent's transcript."""
+        if event.session.subagent != metadata.key.subagent:
+            return []
+        handler = self._HANDLERS.get(event.kind)
+        return handler(self, event, metadata) if handler is not None else []
+
+    def open_todos(self) -> list[str]:
+        """Return what is not done yet of the agent's list, as it was last."""
+        return [self._redact(text) for text, done in self._asked.get("todos", ()) if not done]
+
+    # -- the person -----------------------------------------------------------------------------------
+
+    def _user(self, event: Event, metadata: SessionMetadata) -> Pieces:
+        payload, subtype = event.payload, event.payload.get("subtype")
+        if subtype in _UNSPOKEN_SUBTYPES:
+            return []
+        text = payload["text"].strip("\n").rstrip()
+        if subtype == "slash-command" and text in _CLEARING:
+            return [*self.pause(), *self._note(_CLEARED)]
+        heading = _first_words(self._redact(text[:_LONGEST_START]))
+        said = self._typed(text, payload.get("pasted", ()), heading)
+        attached = self._attachments(event, metadata)
+        if not (said or attached or heading):
+            return []
+        spawned = metadata.key.subagent or metadata.start.origin == SPAWNED
+        person = Person(_TASK if spawned else YOU, self._stamp(event), heading, bool(heading) and not said)
+        pieces = [*self.pause(), person, *said, *attached]
+        self._at(event, YOU, self._place.model)
+        self._place.line = ""
+        return pieces
+
+    def _typed(self, text: str, pasted: Any, heading: str) -> Pieces:
+        """Return the parts of a message: words, what was pasted, the rest of a long one. A short one is its heading."""
+        pieces: Pieces = []
+        at = 0
+        for start, end in [*pasted, (len(text), len(text))]:
+            pieces += self._words(text[at:start])
+            if content := text[start:end].strip("\n"):
+                pieces.append(Quoted(f"Pasted: {_lines(content)}", self._redact(content)))
+            at = end
+        only = pieces[0] if len(pieces) == 1 else None
+        return [] if isinstance(only, Typed) and only.text == heading else pieces
+
+    def _words(self, text: str) -> Pieces:
+        text = self._redact(text.strip("\n").rstrip())
+        if not text:
+            return []
+        lines = text.split("\n")
+        if len(lines) <= _LONG_MESSAGE:
+            return [Typed(text)]
+        rest = "\n".join(lines[_SHOWN_OF_IT:])
+        return [Typed("\n".join(lines[:_SHOWN_OF_IT])), Quoted(f"{_lines(rest)} more", rest)]
+
+    def _answer(self, event: Event, _: SessionMetadata) -> Pieces:
+        payload, questions = event.payload, self._asked.get("questions", {})
+        key = questions.get(payload["decisionId"], "") if len(questions) > 1 else ""
+        chosen = ", ".join(self._redact(choice) for choice in payload["selections"])
+        said = self._redact(payload.get("freeText", ""))
+        return [*self._flushed(), Answer(key, " · ".join(part for part in (chosen, said) if part))]
+
+    # -- the agent ------------------------------------------------------------------------------------
+
+    def _assistant(self, event: Event, metadata: SessionMetadata) -> Pieces:
+        return self._in_turn(event, metadata, Prose(self._redact(event.payload["text"])))
+
+    def _thinking(self, event: Event, metadata: SessionMetadata) -> Pieces:
+        text = event.payload["text"]
+        if not self._options.thinking or not text:
+            return []
+        return self._in_turn(event, metadata, Thinking(self._redact(text)))
+
+    def _prompt(self, event: Event, metadata: SessionMetadata) -> Pieces:
+        payload = event.payload
+        questions: dict[str, str] = self._asked.get("questions", {})
+        call = payload["decisionId"].rpartition(":")[0]
+        if next(iter(questions), "").rpartition(":")[0] != call:  # all open questions belong to one call
+            questions = {}
+        key = questions[payload["decisionId"]] = self._redact(payload["decisionKey"])
+        self._asked["questions"] = questions
+        options = tuple(
+            (self._redact(option["label"]), self._redact(option.get("description", "")))
+            for option in payload["options"]
+        )
+        return self._in_turn(event, metadata, Question(key, self._redact(payload["prompt"]), options))
+
+    # -- tools ----------------------------------------------------------------------------------------
+
+    def _call(self, event: Event, metadata: SessionMetadata) -> Pieces:
+        payload = event.payload
+        name, call, known = _shown_name(payload["name"]), payload["toolCallId"], tool(payload["name"])
+        if is_quiet(payload["name"]):
+            return []
+        view = View(self._redact, metadata.cwd)
+        edits = self._count(payload, view, event)
+        about = self._todo(payload) if known.items else view.about(payload)
+        self._known.add(call, Call(name, about, is_commit(command_of(payload.get("input"))), edits))
+        if self._options.tools == "none" or (known.items and not about):
+            return []
+        if self._options.tools == "full":
+            body = view.body(payload)
+            heading = self._heading(event, metadata)
+            return [*heading, *self._held.add(call, name, about, body)]
+        return self._in_turn(event, metadata, Tool(name, about), line=call or "-")
+
+    def _count(self, payload: dict[str, Any], view: View, event: Event) -> tuple[tuple[str, int, int], ...]:
+        """Count a call in its turn; return its edits."""
+        self._turn.add("tools")
+        self._turn.pass_time(self._when.seconds(event.time))
+        added, removed = edit_size(payload)
+        if not (added or removed):
+            return ()
+        first, *others = view.files(payload)
+        edits = ((first, added, removed), *((path, 0, 0) for path in others))
+        for edit in edits:
+            self._turn.edit(*edit)
+        return edits
+
+    def _todo(self, payload: dict[str, Any]) -> Line:
+        """Return what changed in the list of things to do."""
+        rows = todos.items_of(payload.get("input"), tool(payload["name"]))
+        now = [(self._redact(text), done) for text, done in rows]
+        before = [(text, bool(done)) for text, done in self._asked["todos"]] if "todos" in self._asked else None
+        self._asked["todos"] = [[text, done] for text, done in now]
+        return todos.changes(before, now)
+
+    def _result(self, event: Event, metadata: SessionMetadata) -> Pieces:
+        payload = event.payload
+        call = self._known.take(payload["toolCallId"]) or Call(metadata.called(payload["toolCallId"]))
+        if is_quiet(call.name):
+            return []
+        made = self._count_result(event, call)
+        if self._options.tools == "none" or (tool(call.name).items and not call.about):
+            return []
+        if self._options.tools == "full":
+            return self._folded(event, metadata, call)
+        came = outcome(payload, self._redact) or self._committed(made) or _took(payload, call)
+        return self._came(event, metadata, call, came) if came else []
+
+    def _count_result(self, event: Event, call: Call) -> list[tuple[str, str]]:
+        """Count a result in its turn; return the commits that it tells."""
+        payload = event.payload
+        self._turn.pass_time(self._when.seconds(event.time))
+        if payload.get("isError") or payload.get("denied"):
+            for edit in call.edits:
+                self._turn.take_back(*edit)
+        made = commits(output_of(payload["text"])) if call.commits else []
+        self._turn.add("commits", len(made))
+        return made
+
+    def _came(self, event: Event, metadata: SessionMetadata, call: Call, came: Line) -> Pieces:
+        """Return what came of a call: below its line if nothing was printed since, else with its line again."""
+        if self._place.line and self._place.line == event.payload["toolCallId"]:
+            return [Outcome(came)]
+        return self._in_turn(event, metadata, Tool(_shown_name(call.name), call.about, came), line="-")
+
+    def _committed(self, made: list[tuple[str, str]]) -> Line:
+        spans: list[Span] = []
+        for number, subject in made:
+            spans += [Span("text", "committed"), Span("code", number), Span("text", self._redact(subject))]
+        return tuple(spans)
+
+    def _folded(self, event: Event, metadata: SessionMetadata, call: Call) -> Pieces:
+        """Return a call with its result, or a late result alone."""
+        payload = event.payload
+        text = payload["text"]
+        shown = self._redact(words_of_refusal(text) if payload.get("denied") else output_of(text))
+        notes = _notes(payload, shown)
+        result = Code(shortened(shown, self._options.max_result), "text") if shown.strip() else None
+        if payload.get("status") == "launched":
+            result = None
+        printed = self._held.answer(payload["toolCallId"], notes, result)
+        attached = self._attachments(event, metadata)
+        if printed is None:
+            about = (*call.about, Span("text", "result"))
+            fold = Fold(_shown_name(call.name), about, notes, (result,) if result else ())
+            return self._in_turn(event, metadata, fold, *attached)
+        return [*printed, *(self._held.flush() if attached else ()), *attached]
+
+    # -- everything else --------------------------------------------------------------------------------
+
+    def _system(self, event: Event, _: SessionMetadata) -> Pieces:
+        if event.payload.get("subtype") not in _SPOKEN_SUBTYPES:
+            return []
+        return self._note(event.payload["text"])
+
+    def _turn_end(self, event: Event, _: SessionMetadata) -> Pieces:
+        """Return the end of a turn; some agents record an end for each request to the model, without a duration."""
+        self._turn.pass_time(self._when.seconds(event.time))
+        if event.payload["reason"] == "aborted":
+            return [*self._note("Interrupted"), *self.pause()]
+        return self.pause() if "durationMs" in event.payload else []
+
+    def _error(self, event: Event, _: SessionMetadata) -> Pieces:
+        return [] if "retry" in event.payload else self._note(f"Error: {event.payload['message']}")
+
+    def _compaction(self, event: Event, _: SessionMetadata) -> Pieces:
+        before, after = event.payload.get("tokensBefore"), event.payload.get("tokensAfter")
+        sizes = [f"{size:,}" for size in (before, after) if isinstance(size, int)]
+        if isinstance(before, int) and not isinstance(after, int):
+            return self._note(f"Context compacted from {before:,} tokens")
+        return self._note(f"Context compacted: {' → '.join(sizes)} tokens" if sizes else "Context compacted")
+
+    def _change(self, event: Event, _: SessionMetadata) -> Pieces:
+        payload = event.payload
+        what = _CHANGES.get(payload["what"])
+        if what is None:
+            return []
+        before = f"{payload['before']} → " if payload.get("before") and what == "Model" else ""
+        return self._note(f"{what}: {before}{payload['after']}")
+
+    def _usage(self, event: Event, _: SessionMetadata) -> Pieces:
+        if self._options.usage and event.payload.get("scope") != "session":
+            numbers = (event.payload.get(name) for name in ("input", "output"))
+            self._turn.add("tokens", sum(number for number in numbers if isinstance(number, int)))
+        return []
+
+    def _agent_end(self, event: Event, metadata: SessionMetadata) -> Pieces:
+        if self._options.tools == "none":
+            return []
+        pieces: Pieces = []
+        report = self._redact(event.payload.get("result") or "")
+        if report.strip() and (self._options.subagent_reports or self._options.tools == "full"):
+            status = event.payload.get("status") or ""
+            notes = (self._redact(status),) if status else ()
+            parts = (Prose(shortened(report, self._options.max_result)),)
+            pieces = self._in_turn(event, metadata, Fold("Answer of the sub-agent", (), notes, parts))
+        if self._options.subagents and AGENTS[metadata.key.agent].separate_subagents:
+            name = slug(event.payload["subagent"], 100)
+            pieces += self._held.flush()
+            pieces.append(Link("sub-agent", "transcript", f"{self._options.subagents_folder}/agent-{name}.md"))
+        return pieces
+
+    # -- shared helpers ---------------------------------------------------------------------------------
+
+    def _redact(self, text: str) -> str:
+        if not self._base.redact:
+            return text
+        return _redacted(text) if len(text) <= _SHORT else redact(text)
+
+    def _in_turn(self, event: Event, metadata: SessionMetadata, *pieces: Piece, line: str = "") -> Pieces:
+        """Return content of the agent's turn, with a heading or a time before it where one is due."""
+        flushed = self._flushed()
+        headed = self._heading(event, metadata)
+        self._place.line = line
+        return [*flushed, *headed, *pieces]
+
+    def _heading(self, event: Event, metadata: SessionMetadata) -> Pieces:
+        place, speaker = self._place, AGENTS[metadata.key.agent].label
+        model = short_model(event.model) if event.model else place.model
+        changed = place.model and model != place.model  # one that was not known yet is named in the next heading
+        if speaker != place.speaker or changed or self._day(event) != place.day:
+            agent = Agent(speaker, model if model != place.model else "", self._stamp(event))
+            self._at(event, speaker, model)
+            return [*self._held.flush(), agent]
+        seconds, before = self._when.seconds(event.time), place.time
+        self._turn.pass_time(seconds)
+        place.time = max(seconds, before)
+        if not before or seconds - before <= PAUSE:
+            return []
+        return [*self._held.flush(), Stamp(self._when.stamp(event.time, place.day))]
+
+    def _at(self, event: Event, speaker: str, model: str) -> None:
+        """Note that a heading stands here."""
+        place, seconds = self._place, self._when.seconds(event.time)
+        self._turn.pass_time(seconds)
+        place.speaker, place.model, place.day = speaker, model, self._day(event)
+        place.time = max(seconds, place.time)
+
+    def _day(self, event: Event) -> str:
+        return self._when.day(event.time) if event.time else self._place.day
+
+    def _stamp(self, event: Event) -> str:
+        return self._when.stamp(event.time, self._place.day) if event.time else ""
+
+    def _note(self, text: str) -> Pieces:
+        return [*self._flushed(), Note(self._redact(text))]
+
+    def _flushed(self) -> Pieces:
+        self._place.line = ""
+        return [*self._held.flush()]
+
+    def _attachments(self, event: Event, metadata: SessionMetadata) -> Pieces:
+        rows, typed = event.payload.get("attachments", ()), event.kind == ev.USER_MESSAGE
+        return [self._attachment(row, View(self._redact, metadata.cwd), typed=typed) for row in rows]
+
+    def _attachment(self, row: dict[str, Any], view: View, *, typed: bool) -> Attachment:
+        name = view.path(self._redact(row.get("name") or ""))
+        what = [name or row.get("mediaType") or "", pictures.shown_size(row.get("bytes"))]
+        label = f"{row['type']}: {', '.join(part for part in what if part)}".removesuffix(": ")
+        link, before = "", self._asked.get("saved", 0)
+        if typed and self._options.attachments == "save" and pictures.is_kept(row, before):
+            self._asked["saved"] = before + row["bytes"]
+            link = f"{self._options.assets}/{pictures.asset_name(row)}"
+        return Attachment(label, row.get("mediaType") or row["type"], row.get("sha256", ""), link)
+
+    _HANDLERS: ClassVar[Mapping[str, Callable[["Transcript", Event, SessionMetadata], Pieces]]] = {
+        ev.USER_MESSAGE: _user,
+        ev.ASSISTANT_MESSAGE: _assistant,
+        ev.ASSISTANT_THINKING: _thinking,
+        ev.TOOL_CALL: _call,
+        ev.TOOL_RESULT: _result,
+        ev.DECISION_PROMPT: _prompt,
+        ev.DECISION_RESPONSE: _answer,
+        ev.SYSTEM_MESSAGE: _system,
+        ev.TURN_END: _turn_end,
+        ev.ERROR: _error,
+        ev.COMPACTION: _compaction,
+        ev.CONFIG_CHANGE: _change,
+        ev.USAGE: _usage,
+        ev.AGENT_END: _agent_end,
+    }
+
+
+_redacted = lru_cache(maxsize=4096)(redact)  # the same paths and descriptions come again and again
+
+
+def _first_words(text: str) -> str:
+    """Return what a message is called in its heading; one of markup alone is called by that."""
+    return first_words(text, _WORDS) or cut_at_word(" ".join(text.split()), _WORDS)
+
+
+def _took(payload: dict[str, Any], call: Call) -> Line:
+    """Return how long a sub-agent took."""
+    milliseconds = payload.get("durationMs", 0)
+    if tool(call.name).family != "agent" or milliseconds < _NOTEWORTHY_MS or payload.get("status") == "launched":
+        return ()
+    return (Span("text", f"done in {duration(milliseconds / 1000)}"),)
+
+
+def _notes(payload: dict[str, Any], shown: str) -> tuple[str, ...]:
+    """Return what the title of a call's block says about its result."""
+    if payload.get("status") == "launched":
+        return ("in the background",)
+    notes = [ended] if (ended := _ended(payload)) else []
+    if shown.strip():
+        notes.append(_lines(shown))
+    milliseconds = payload.get("durationMs", 0)
+    if milliseconds >= _NOTEWORTHY_MS:
+        notes.append(f"{milliseconds / 1000:.1f} s" if milliseconds < 60_000 else duration(milliseconds / 1000))
+    return tuple(notes)
+
+
+def _ended(payload: dict[str, Any]) -> str:
+    """Return how a call ended, empty if all is well."""
+    code = payload.get("exitCode")
+    if payload.get("denied"):
+        return "declined"
+    if code is not None and (code or payload.get("isError")):
+        return f"exit {code}"
+    if payload.get("isError"):
+        return "failed"
+    return "interrupted" if payload.get("status") == "interrupted" else ""
+
+
+def _shown_name(name: str) -> str:
+    return name[:120] or "tool"
+
+
+def _lines(text: str) -> str:
+    count = text.count("\n") + 1
+    return f"{count:,} line{'s' if count > 1 else ''}"

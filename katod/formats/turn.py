@@ -1,0 +1,79 @@
+"""What a turn of the agent did, for its footer. Pure."""
+
+from typing import Any, Final
+
+from katod.formats.edits import shown_size
+
+_MOST_FILES: Final = 500  # whose names are remembered; of more, only the number is known
+_NAMES: Final = ("tools", "commits", "added", "removed", "tokens", "more")
+
+
+class Turn:
+    """Counts what happens between a typed message and the end of the turn."""
+
+    def __init__(self, state: dict[str, Any] | None = None) -> None:
+        state = state or {}
+        self.counts: dict[str, int] = {name: state.get(name, 0) for name in _NAMES}
+        self._files: dict[str, int] = dict(state.get("files", {}))  # how often each was edited
+        self.began: float = state.get("began", 0.0)
+        self.last: float = state.get("last", 0.0)
+
+    def state(self) -> dict[str, Any]:
+        """Return the counts as JSON, without zeros."""
+        row = self.counts | {"files": self._files, "began": self.began, "last": self.last}
+        return {name: value for name, value in row.items() if value}
+
+    def pass_time(self, seconds: float) -> None:
+        """Note when something happened, in seconds since the epoch; 0 if that is not known."""
+        if seconds:
+            self.began = self.began or seconds
+            self.last = max(self.last, seconds)
+
+    def add(self, name: str, number: int = 1) -> None:
+        """Add to a count."""
+        self.counts[name] += number
+
+    def edit(self, path: str, added: int, removed: int) -> None:
+        """Count an edit of a file."""
+        self.add("added", added)
+        self.add("removed", removed)
+        if path in self._files or len(self._files) < _MOST_FILES:
+            self._files[path] = self._files.get(path, 0) + 1
+        else:
+            self.add("more")
+
+    def take_back(self, path: str, added: int, removed: int) -> None:
+        """Uncount an edit of this turn that failed."""
+        if path not in self._files:
+            return
+        for name, number in (("added", added), ("removed", removed)):
+            self.counts[name] = max(0, self.counts[name] - number)
+        self._files[path] -= 1
+        if not self._files[path]:
+            del self._files[path]
+
+    def footer(self) -> str:
+        """Return what the turn did, empty if it called no tool."""
+        counts, files = self.counts, len(self._files) + self.counts["more"]
+        size = f" {shown}" if (shown := shown_size(counts["added"], counts["removed"])) else ""
+        parts = [
+            _number(counts["tools"], "tool"), _number(files, "file") + (size if files else ""),
+            _number(counts["commits"], "commit"), duration(self.last - self.began),
+            f"{counts['tokens']:,} tokens" if counts["tokens"] else "",
+        ]  # fmt: skip
+        return " · ".join(part for part in parts if part) if counts["tools"] else ""
+
+
+def duration(seconds: float) -> str:
+    """Return `12 s`, `4 min` or `2 h 5 min`, empty for less than a second."""
+    if seconds < 60:
+        return f"{int(seconds)} s" if seconds >= 1 else ""
+    minutes = int(seconds) // 60
+    hours, left = divmod(minutes, 60)
+    if not hours:
+        return f"{minutes} min"
+    return f"{hours} h {left} min" if left else f"{hours} h"
+
+
+def _number(count: int, what: str) -> str:
+    return f"{count:,} {what}{'s' if count > 1 else ''}" if count else ""
