@@ -260,7 +260,7 @@ class _Blocks:
 
     def _inline(self, line: str) -> str:
         """Return a line of text or HTML with its tags as they are printed."""
-        line = disarmed(line, is_continued=self._may_be_in_code)
+        line = disarmed(line, self._may_be_in_code)
         return self._tags.line(line, is_html=self._leaf == "html") if self._tags else line
 
     def _may_be_in_code(self) -> bool:
