@@ -307,6 +307,7 @@ def test_a_link_in_the_ledgers_place_is_refused(world):
     assert target.read_bytes() == before
 
 
+@pytest.mark.slow
 @pytest.mark.fault("ledger damaged")
 def test_a_ledger_that_may_not_be_written_is_made_private_and_goes_on(world):
     """Missing permissions are restored; they are not damage, and nothing is quarantined."""
@@ -318,10 +319,11 @@ def test_a_ledger_that_may_not_be_written_is_made_private_and_goes_on(world):
     goes_on(world)
 
 
+@pytest.mark.slow
 @pytest.mark.fault("ledger on a read-only disk")
 @pytest.mark.parametrize(
     ("name", "problem"),
-    [pytest.param("", "cannot be used", marks=pytest.mark.slow), ("ledger.db", "cannot be written")],
+    [("", "cannot be used"), ("ledger.db", "cannot be written")],
 )
 def test_a_ledger_on_a_read_only_disk_waits(world, name, problem):
     """A read-only disk is not damage: katod exits with one line, and continues once it can write."""
