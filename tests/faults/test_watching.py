@@ -125,6 +125,7 @@ def test_a_watch_limit_blinds_nobody(world, watches):
         live.until_written(speaks(second, "in another folder"))
 
 
+@pytest.mark.slow
 @pytest.mark.fault("no watcher")
 def test_without_a_watcher_the_sweep_finds_what_changes(world):
     """The log reports the missing watcher and the mode `sweeps only`; sessions are still recorded."""

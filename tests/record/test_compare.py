@@ -55,6 +55,7 @@ def test_a_piece_with_other_text_in_front_of_its_first_line_is_changed():
     assert missing(b"# Title\n\nnot three,\nin lines\n", [b"# Title\n", b"three,\nin lines\n"]) == [1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("piece", [b"\ngone %d\n\nok\n", b"\nok\n"], ids=["missing", "all alike"])
 def test_looking_for_many_pieces_takes_linear_time(piece):
     """Ten times as many pieces in ten times the text take at most forty times as long, missing or all alike."""
