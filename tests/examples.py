@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import pytest
 from hypothesis import HealthCheck, Phase, settings
+from hypothesis import strategies as st
 
 FEW: Final = 15
 MANY: Final = 2_000
@@ -54,6 +55,23 @@ def examples(few: int, many: int, **more: Any) -> Callable[[Any], Any]:
 def mostly(often: Container[Any], cases: Iterable[Any]) -> list[Any]:
     """Return the cases for `pytest.mark.parametrize`; those not in `often` are marked slow."""
     return [case if case in often else pytest.param(case, marks=pytest.mark.slow) for case in cases]
+
+
+def _character(number: int) -> str:
+    """Return the character with this number, counted without the surrogates."""
+    return chr(number if number < _SURROGATES.start else number + len(_SURROGATES))
+
+
+_SURROGATES: Final = range(0xD800, 0xE000)
+# No `st.characters()`: for it, the first test in a fresh clone tries to encode every character, which takes seconds.
+_CHARACTERS: Final = (
+    st.integers(32, 126).map(chr) | st.integers(0, 0xFF).map(chr) | st.integers(0, 0x10F7FF).map(_character)
+)
+
+
+def texts(min_size: int = 0, max_size: int | None = None) -> st.SearchStrategy[str]:
+    """Return a strategy for any text that UTF-8 can encode, half of it ASCII."""
+    return st.text(_CHARACTERS, min_size=min_size, max_size=max_size)
 
 
 def is_property(item: pytest.Item) -> bool:

@@ -8,17 +8,17 @@ from hypothesis import strategies as st
 
 from katod import events as ev
 from katod.events import SCHEMA, Event, SessionRef, from_json, to_json
-from tests.examples import examples
+from tests.examples import examples, texts
 from tests.looping import each
 
-WORDS = st.text(max_size=8)
+WORDS = texts(max_size=8)
 JSON = st.recursive(
     st.booleans() | st.integers() | WORDS,
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(WORDS, inner, max_size=3),
     max_leaves=6,
 )
 OBJECTS = st.dictionaries(WORDS, JSON, max_size=4)
-NAMES = st.text(min_size=1, max_size=8)
+NAMES = texts(min_size=1, max_size=8)
 SESSIONS = st.builds(SessionRef, NAMES, NAMES, WORDS, WORDS)
 TIMES = st.just(("", "")) | st.tuples(st.just("2026-02-10T23:36:27.000Z"), st.sampled_from(["recorded", "derived"]))
 

@@ -82,7 +82,7 @@ class Context:
                 if identity is not None:
                     understood = True
                     sessions.setdefault(identity.key, Found(identity.key)).files.append((path, identity, stat))
-            closed = any(path.startswith(str(root.path)) for path in self.problems)
+            closed = any(Path(path).is_relative_to(root.path) for path in self.problems)
             if not understood and not closed and (strange := strange_files(root)):
                 self.problems[str(root.path)] = _STRANGE.format(strange)
         for session in sessions.values():

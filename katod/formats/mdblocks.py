@@ -294,7 +294,7 @@ class _Blocks:
 
     def _inline(self, line: str) -> str:
         """Return a line of text or HTML with its tags as they are printed."""
-        line = disarmed(self._unsigned(line), is_continued=self._may_be_in_code)
+        line = disarmed(self._unsigned(line), self._may_be_in_code)
         return self._tags.line(line, is_html=self._leaf == "html") if self._tags else line
 
     def _unsigned(self, line: str) -> str:

@@ -15,7 +15,7 @@ _ESCAPE: Final = re.compile(r"\\([!-/:-@\[-`{-~])")
 _ACTIVE: Final = ("javascript:", "vbscript:", "data:")
 
 
-def disarmed(line: str, *, is_continued: Callable[[], bool] = bool) -> str:
+def disarmed(line: str, is_continued: Callable[[], bool]) -> str:
     """Return a line of text, outside code, with its active links as text; code spans of the line are left alone.
 
     `is_continued` tells whether a code span of the lines before may end in this one: then nothing in it is certain.

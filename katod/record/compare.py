@@ -7,7 +7,6 @@ that is nowhere else: so a missing one is not taken for an equal one further dow
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator
-from itertools import islice
 from typing import NamedTuple
 
 
@@ -72,10 +71,10 @@ class _Lines:
     def find(self, line: bytes, at: int, limit: int) -> Iterator[int]:
         """Yield where a line is between two offsets."""
         offsets = self._offsets.get(line, [])
-        for offset in islice(offsets, bisect_left(offsets, at), None):
-            if offset + len(line) >= limit:
+        for number in range(bisect_left(offsets, at), len(offsets)):
+            if offsets[number] + len(line) >= limit:
                 return
-            yield offset
+            yield offsets[number]
 
     def is_at(self, piece: bytes, start: int) -> bool:
         """Return whether a piece is there, from the beginning of a line."""

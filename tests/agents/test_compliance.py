@@ -12,6 +12,7 @@ import pytest
 
 from katod import events as ev
 from katod.agents import AGENTS
+from tests.examples import mostly
 from tests.support.records import MAKERS, OTHER, SESSION, UNKNOWN, Maker, Said, calls, result, says, user
 from tests.support.world import World
 
@@ -83,10 +84,15 @@ def told(request: pytest.FixtureRequest, teller: type[Maker], tmp_path_factory: 
         return Told(maker, events(world), [orjson.loads(row) for row in exported])
 
 
-def makers_with(what: str) -> pytest.MarkDecorator:
-    """Run a case for the agents whose format supports it; the others give the reason in `ABSENT`."""
+def makers_with(what: str, often: tuple[str, ...] = tuple(AGENTS)) -> pytest.MarkDecorator:
+    """Run a case for the agents whose format supports it, by default for `often`; others give the reason in `ABSENT`."""
     makers = [maker for maker in MAKERS if what not in maker.ABSENT]
-    return pytest.mark.parametrize("make", makers, ids=lambda maker: maker.__name__)
+    usual = [maker for maker in makers if maker.agent in often]
+    return pytest.mark.parametrize("make", mostly(usual, makers), ids=lambda maker: maker.__name__)
+
+
+ONE_OF_EACH_KIND = ("claude", "gemini", "opencode")  # lines, lines or a document, a database
+files = makers_with("files", ONE_OF_EACH_KIND)  # for what happens to the files, whatever is in them
 
 
 def events(world: World, name: str = "talk.jsonl") -> list[dict[str, Any]]:
@@ -172,6 +178,7 @@ def test_what_the_client_says_for_the_person_never_commands(world: World, make: 
     assert list(world.written()) == ["good.md"]
 
 
+@files
 def test_history_never_commands(world: World, make: type[Maker]) -> None:
     """Commands that predate katod are ignored; a later `::capture` includes everything said before."""
     maker = make(world).say(user("::start early"), says("long ago")).age()
@@ -183,7 +190,7 @@ def test_history_never_commands(world: World, make: type[Maker]) -> None:
     assert words(events(world, "whole.jsonl")) == ["long ago", "today"]
 
 
-@makers_with("torn")
+@makers_with("torn", ONE_OF_EACH_KIND)
 def test_a_torn_record_waits_for_its_end(world: World, make: type[Maker]) -> None:
     """An incomplete record gives nothing; once complete, it is recorded once."""
     maker = make(world).say(user("::start talk.jsonl\nfirst words"))
@@ -200,6 +207,7 @@ def test_a_torn_record_waits_for_its_end(world: World, make: type[Maker]) -> Non
     assert words(events(world)) == ["first words", "first answer"]
 
 
+@files
 @pytest.mark.parametrize(
     "tell", [say_at_once, pytest.param(say_one_by_one, marks=pytest.mark.slow)], ids=["at once", "restarted after each"]
 )
@@ -213,6 +221,7 @@ def test_a_rewritten_file_doubles_nothing(world: World, make: type[Maker], tell:
     assert words(events(world)) == WORDS
 
 
+@files
 def test_a_shortened_file_takes_nothing_back(world: World, make: type[Maker]) -> None:
     """When the agent drops its oldest records, the recorded text stays, and new text follows it."""
     maker = make(world).say(*TALK[:4])
@@ -230,6 +239,7 @@ def _opens(record: dict[str, Any]) -> bool:
     return named or not record.keys().isdisjoint(("startTime", "instructions"))
 
 
+@files
 def test_a_vanished_source_ends_nothing(world: World, make: type[Maker]) -> None:
     """While a source is gone, its output stays; when the source is back, the recording resumes where it was."""
     maker = make(world).say(*TALK[:2])
@@ -255,7 +265,7 @@ def test_a_sub_agent_is_a_session_of_its_own(world: World, make: type[Maker]) ->
     assert {row.get("subagent", "") for row in listed} == {"", "abc"}
 
 
-@makers_with("fork")
+@makers_with("fork", ONE_OF_EACH_KIND)
 def test_a_copy_of_a_session_commands_nothing_twice(world: World, make: type[Maker]) -> None:
     """Commands in a fork, or in the same file elsewhere, are not obeyed a second time."""
     maker = make(world).say(*TALK)

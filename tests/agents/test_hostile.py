@@ -15,7 +15,7 @@ from katod.log import EventLog
 from katod.metadata import SessionMetadata
 from katod.model import Identity, Line, Options, SessionKey
 from katod.record.stream import Translation
-from tests.examples import examples
+from tests.examples import examples, texts
 from tests.support.records import MAKERS, UNKNOWN, Maker, calls, result, says, user
 from tests.support.world import World
 
@@ -24,7 +24,7 @@ LEAVES: Final = st.one_of(
     st.booleans(),
     st.integers(-(2**63), 2**63 - 1),
     st.floats(allow_nan=False, allow_infinity=False),
-    st.text(max_size=20),
+    texts(max_size=20),
     st.sampled_from(
         [
             "::start evil",
@@ -45,7 +45,7 @@ LEAVES: Final = st.one_of(
 )
 VALUES: Final = st.recursive(
     LEAVES,
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(texts(max_size=8), inner, max_size=4),
     max_leaves=8,
 )
 OPTIONS: Final = Options(tools="full", thinking=True, subagents=True, attachments="save")

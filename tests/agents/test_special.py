@@ -351,6 +351,7 @@ def test_one_odd_part_costs_one_part(world: World) -> None:
     assert "first" not in str([e for e in events(world) if e["kind"] == "provider.raw"])
 
 
+@pytest.mark.slow
 def test_a_document_that_is_too_large_is_a_problem_that_is_shown(world: World) -> None:
     """A document that is too large to read is reported by `katod status`."""
     maker = GeminiDocument(world).say(user("::start talk.jsonl\nw0"), says("a0"))

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from katod.command.grammar import MOST_NEAR_MISSES, WORDS, parse_line, parse_message
 from katod.model import Command
+from tests.examples import texts
 from tests.looping import each
 
 SWITCHES = {
@@ -330,7 +331,7 @@ LINES = st.sampled_from(
         "a\x0b::start", "::start\u2028",
     ]
 )  # fmt: skip
-TEXTS = st.lists(LINES | st.text(max_size=12).map(lambda t: t.replace("\n", "")), max_size=14).map("\n".join)
+TEXTS = st.lists(LINES | texts(max_size=12).map(lambda t: t.replace("\n", "")), max_size=14).map("\n".join)
 
 
 def solid(text):
@@ -355,7 +356,7 @@ def test_pieces_are_parsed_to_themselves(text):
     assert not any(one.command is two.command is None for one, two in pairwise(pieces))
 
 
-@given(st.sampled_from(["start", "capture", "export"]), st.text(min_size=1).filter(str.strip), st.sampled_from("\"'`"))
+@given(st.sampled_from(["start", "capture", "export"]), texts(min_size=1).filter(str.strip), st.sampled_from("\"'`"))
 def test_any_quoted_name_comes_back(word, name, quote):
     """Anything between quotes is the name, as long as it fits on the line."""
     name = "".join(c for c in name if c not in f"{quote}\n\r") or "x"

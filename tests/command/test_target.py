@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from katod.command.target import TargetScope, generated, numbered, resolve
 from katod.errors import TargetRefused
 from katod.model import Target
+from tests.examples import texts
 
 FIELDS = {
     "date": "2026-02-10",
@@ -289,7 +290,7 @@ def test_generated_name_in_a_folder_of_an_agent_is_refused(scope):
         generated(TEMPLATE, FIELDS, replace(scope, output=scope.home / ".claude/x"))
 
 
-@given(st.text(max_size=300), st.sampled_from([TEMPLATE, "{title}", "{title}/{title}", "a{title}b"]))
+@given(texts(max_size=300), st.sampled_from([TEMPLATE, "{title}", "{title}/{title}", "a{title}b"]))
 def test_any_title_gives_a_name_that_could_have_been_typed(title, template):
     """A generated name obeys the rules for typed ones, whatever its title is."""
     folder = TargetScope(ROOT, None, "app", (), (), ROOT, "markdown")
@@ -308,7 +309,7 @@ def test_number_stands_before_the_suffix(scope, name, second):
 
 # -- a property ------------------------------------------------------------------------------------
 
-PARTS = st.sampled_from(["a", "..", ".", "", ".x", "~", "-x", "con", "a.md", "x\0y", " ", "b.jsonl"]) | st.text(
+PARTS = st.sampled_from(["a", "..", ".", "", ".x", "~", "-x", "con", "a.md", "x\0y", " ", "b.jsonl"]) | texts(
     max_size=4
 )
 

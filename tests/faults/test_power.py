@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
 
-from tests.examples import examples
+from tests.examples import examples, texts
 from tests.support.world import MEMORY, World
 
 from .power import FATES, Cut, Disk, replace
@@ -17,7 +17,7 @@ from .table import note
 
 TEXTS = st.one_of(
     st.sampled_from(("ok", "ok", "# heading\n\ntext", "```\nopen fence", "grüße 你好 🎉")),
-    st.text(st.characters(codec="utf-8"), min_size=1, max_size=40),
+    texts(min_size=1, max_size=40),
     st.integers(100, 20_000).map(lambda size: "long " * (size // 5)),
 )
 CUTS = st.builds(Cut, st.integers(1, 3), st.sampled_from(("inside", "before", "behind")), st.integers(0, 3000))
@@ -92,7 +92,7 @@ class LostPower(RuleBasedStateMachine):
 
 @pytest.mark.fault("power loss")
 @given(hole=st.tuples(st.integers(0, 4000), st.integers(1, 4000)), end=st.integers(0, 4000), before=st.booleans())
-@examples(5, 300)
+@examples(3, 300)
 def test_a_hole_before_bytes_that_arrived(hole, end, before):
     """NUL bytes in an append whose later bytes reached the disk are replaced by the lost text."""
     with tempfile.TemporaryDirectory(prefix="katod-", dir=MEMORY) as folder:
@@ -115,7 +115,7 @@ def test_a_hole_before_bytes_that_arrived(hole, end, before):
         assert path.read_bytes() == world.export(world.outputs()[0])
 
 
-TestLostPower = pytest.mark.fault("power loss")(examples(5, 60, stateful_step_count=15)(LostPower.TestCase))
+TestLostPower = pytest.mark.fault("power loss")(examples(3, 60, stateful_step_count=15)(LostPower.TestCase))
 
 
 @pytest.mark.slow

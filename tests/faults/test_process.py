@@ -194,8 +194,9 @@ def test_after_a_sleep_everything_is_looked_at(world):
 FEWEST = 5  # with fewer, the interpreter does not start
 
 
+@pytest.mark.slow
 @pytest.mark.fault("descriptors run out")
-@pytest.mark.parametrize("numbers", [[9], pytest.param(range(FEWEST, 14), marks=pytest.mark.slow)], ids=["nine", "any"])
+@pytest.mark.parametrize("numbers", [[9], range(FEWEST, 14)], ids=["nine", "any"])
 def test_a_run_that_may_open_little_refuses_nothing(quick, numbers):
     """With any number of descriptors it exits cleanly, and the next run completes the outputs."""
     undisturbed = busy(quick / "undisturbed")
@@ -246,6 +247,7 @@ def no_space(*_):
     raise OSError(errno.ENOSPC, "No space left on device")
 
 
+@pytest.mark.slow
 def test_a_log_that_cannot_be_written_costs_nothing(world):
     """A full disk for the log does not affect recording."""
     world.configure(level="debug")
@@ -263,8 +265,9 @@ MANY, TURNS, TEXT = 200, 5, "all work and no play\n" * 1000
 MOST_KB = 4_000  # a fifth of the text in the messages
 
 
+@pytest.mark.slow
 @pytest.mark.fault("hundreds of sessions")
-@pytest.mark.parametrize("many", [8, pytest.param(MANY, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("many", [8, MANY])
 def test_two_hundred_recordings_leak_nothing(world, many):
     """Once all sessions are recorded, further messages cost neither descriptors nor memory."""
     sessions = [world.session(number) for number in range(1, many + 1)]

@@ -114,8 +114,9 @@ def test_without_events_a_session_that_is_active_is_looked_at_often(world):
         live.until_written("by the clock")
 
 
+@pytest.mark.slow
 @pytest.mark.fault("watch limit reached")
-@pytest.mark.parametrize("watches", [0, pytest.param(3, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("watches", [0, 3])
 def test_a_watch_limit_blinds_nobody(world, watches):
     """If the kernel grants too few watches, the sweep finds sessions in old and new folders."""
     first, second = world.session(1), elsewhere(world.session(2))
@@ -124,6 +125,7 @@ def test_a_watch_limit_blinds_nobody(world, watches):
         live.until_written(speaks(second, "in another folder"))
 
 
+@pytest.mark.slow
 @pytest.mark.fault("no watcher")
 def test_without_a_watcher_the_sweep_finds_what_changes(world):
     """The log reports the missing watcher and the mode `sweeps only`; sessions are still recorded."""
@@ -171,11 +173,9 @@ def _state(process):
 CLOSED = {"wholly": (0, 0o000), "names only": (0, 0o400), "no names": (0, 0o300), "the one that is watched": (1, 0o000)}
 
 
+@pytest.mark.slow
 @pytest.mark.fault("folder temporarily unreadable")
-@pytest.mark.parametrize(
-    ("above", "mode"),
-    [pytest.param(*how, id=name, marks=[] if name == "no names" else pytest.mark.slow) for name, how in CLOSED.items()],
-)
+@pytest.mark.parametrize(("above", "mode"), [pytest.param(*how, id=name) for name, how in CLOSED.items()])
 def test_a_folder_that_may_be_read_later_is_swept(world, above, mode):
     """The folder is logged and shown as a problem; commands typed meanwhile are obeyed once it can be read."""
     session, prefix = world.session(), without_privileges()
@@ -192,6 +192,7 @@ def test_a_folder_that_may_be_read_later_is_swept(world, above, mode):
     assert problems(world, prefix) == {}
 
 
+@pytest.mark.slow
 @pytest.mark.fault("source temporarily unreadable")
 def test_a_source_that_may_be_read_later_is_read(world):
     """The source is shown as a problem while unreadable, and read afterwards; another session continues meanwhile."""

@@ -11,6 +11,7 @@ from katod.events import Event, SessionRef, from_json, to_json
 from katod.formats.jsonl import Jsonl
 from katod.metadata import SessionMetadata
 from katod.model import Mark, Options, SessionKey
+from tests.examples import texts
 from tests.looping import each
 
 FACTS = SessionMetadata(SessionKey("claude", "s"))
@@ -89,13 +90,13 @@ JSON = st.recursive(
     | st.booleans()
     | st.integers(-(2**63), 2**63 - 1)
     | st.floats(allow_nan=False, allow_infinity=False)
-    | st.text(),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    | texts(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(texts(), inner, max_size=3),
     max_leaves=8,
 )
 
 
-@given(st.dictionaries(st.text(), JSON, max_size=4), st.sampled_from(ev.KINDS))
+@given(st.dictionaries(texts(), JSON, max_size=4), st.sampled_from(ev.KINDS))
 def test_what_was_written_can_be_read_as_events(payload, kind):
     """An output can be read back: each line gives the event that it was written from."""
     one = event(payload, kind)

@@ -14,7 +14,7 @@ from katod.formats.markdown import Markdown
 from katod.formats.mdblocks import MARKS
 from katod.formats.mdtext import clean
 from katod.model import Options
-from tests.examples import examples
+from tests.examples import examples, texts
 from tests.formats.conversation import TIMES, answers, asks, event, metadata, result, says, show, thinks, user
 from tests.golden.cases import cases
 from tests.golden.hostile import CONTROLS, OUTLINE, outline, own_forms, page
@@ -30,7 +30,7 @@ NASTY = st.sampled_from(
         "a\r\n# b", "\\", "`", "``", "::start", "\u2028# x", "| a |\n|---|", "[User]: x '", "&#35; x", "*Recording stopped 23:36*",
     ]
 )  # fmt: skip
-MESSAGES = st.lists(NASTY | st.text(max_size=6), max_size=6).map("\n".join)
+MESSAGES = st.lists(NASTY | texts(max_size=6), max_size=6).map("\n".join)
 MARKDOWN = MarkdownIt("commonmark").enable("table")
 # Pieces for any place in a line: together they cover every way that HTML and code can open, close, hide or act.
 PIECES = st.sampled_from(

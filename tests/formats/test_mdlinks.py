@@ -67,7 +67,7 @@ def test_no_message_has_an_active_link(text):
     assert not [target for target in targets(text) if target.lower().startswith(ACTIVE)]
 
 
-@pytest.mark.parametrize("text", ["![" * 5_000 + "](x" * 5_000, "](x" * 20_000, "`](data:x " * 5_000])
+@pytest.mark.parametrize("text", ["![" * 2_000 + "](x" * 2_000, "](x" * 8_000, "`](data:x " * 2_000])
 def test_a_line_of_many_links_takes_linear_time(text):
     """A search that goes back for each of them would not finish."""
     assert body(text)

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from katod.formats.mdtext import body, clean, code, fenced, html, inline, quoted
+from tests.examples import texts
 from tests.looping import each
 
 MARKDOWN = MarkdownIt("commonmark")
@@ -56,7 +57,7 @@ def test_what_acts_on_a_terminal_or_turns_text_around_goes(text, shown):
     assert clean(text) == shown
 
 
-@given(st.text())
+@given(texts())
 def test_clean_text_has_no_control_characters(text):
     """Clean text has nothing that acts on a terminal, and cleaning it again changes nothing."""
     shown = clean(text)
@@ -83,7 +84,7 @@ def test_inline_text_is_one_line_without_markup(text, shown):
     assert inline(text) == shown
 
 
-@given(st.text("ab _*`[]()<>&;\\~!#|:/\n") | st.text())
+@given(st.text("ab _*`[]()<>&;\\~!#|:/\n") | texts())
 def test_inline_text_reads_as_it_was(text):
     """In the middle of a line, text is rendered literally and opens nothing."""
     [token] = tokens(f"x {inline(text)} x", "inline")
@@ -91,7 +92,7 @@ def test_inline_text_reads_as_it_was(text):
     assert "".join(child.content for child in token.children).split() == f"x {clean(text)} x".split()
 
 
-@given(st.text(max_size=40))
+@given(texts(max_size=40))
 def test_inline_code_reads_as_it_was(text):
     """Code is rendered literally, whatever backticks it contains."""
     words = " ".join(clean(text).split())

@@ -12,6 +12,7 @@ from katod.formats import redact as module
 from katod.formats import redact_filter
 from katod.formats.redact import may_contain_secret, redact, redact_json
 from katod.formats.redact_filter import ANYTHING, NOTHING, search
+from tests.examples import texts
 from tests.looping import each
 
 from .foreign import cases, harmless
@@ -29,7 +30,7 @@ def one_of(texts):
     return st.integers(0, len(texts) - 1).map(lambda number: texts[number])
 
 
-TEXTS = st.lists(one_of(KINDS) | one_of(PIECES) | one_of(HIDING) | st.text(max_size=4), max_size=8)
+TEXTS = st.lists(one_of(KINDS) | one_of(PIECES) | one_of(HIDING) | texts(max_size=4), max_size=8)
 SCRAPS = one_of(KINDS).flatmap(
     lambda text: st.tuples(st.integers(0, len(text)), st.integers(0, len(text))).map(
         lambda cut: text[min(cut) : max(cut)]

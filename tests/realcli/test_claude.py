@@ -4,34 +4,22 @@ import pytest
 
 from . import judge
 from .claude import Claude
-from .play import SEVERAL_LINES
+from .oneshot import assert_log_is_a_reference, hold_in_runs
 from .scenario import assert_reproducible, hold_in_terminal, talk
 
 pytestmark = pytest.mark.slow
 CLIENT = Claude
 
 
-@pytest.mark.parametrize(("form", "suffix"), [("jsonl", "jsonl"), ("markdown", "md")])
-def test_a_live_recording_holds_what_the_model_heard_and_said(play, form, suffix):
+@pytest.mark.parametrize("form", ["jsonl", "markdown"])
+def test_a_live_recording_holds_what_the_model_heard_and_said(play, form):
     """Every turn between a typed start and stop is written once, nothing else is; the client's files are unchanged."""
-    notes, later = f"notes.{suffix}", f"later.{suffix}"
-    play.client.begin(f"::start {notes}\n\nsaid before katod was there")
-    heard = len(play.log())
-    with play.katod(form) as katod:
-        play.hold_conversation(katod, notes, later)
-    judge.assert_outputs(katod, play.log()[heard:])
+    hold_in_runs(play, form)
 
 
 def test_the_log_of_the_model_tells_what_the_client_keeps(play):
     """Without katod, the model's log has the same messages as the client's own files, so it can serve as reference."""
-    prompts = ["::start notes.md\n\nfirst prompt", "look into it (tool)", SEVERAL_LINES]
-    play.client.begin(prompts[0])
-    for prompt in prompts[1:]:
-        play.client.say(prompt)
-    said = judge.said(play.log())
-    assert play.client.messages() == said
-    assert [text for role, text in said if role == "user"] == prompts
-    assert len(said) == 7
+    assert_log_is_a_reference(play)
 
 
 @pytest.mark.parametrize("form", ["jsonl", "markdown"])

@@ -8,6 +8,7 @@ from tests.support.live import until
 
 from . import judge
 from .gemini import Gemini
+from .oneshot import assert_log_is_a_reference, hold_in_runs
 from .play import SEVERAL_LINES
 from .scenario import hold_in_terminal
 
@@ -24,12 +25,7 @@ class Forgetful(Gemini):
 
 def test_a_live_recording_holds_what_the_model_heard_and_said(play):
     """Every turn between a typed start and stop is written once, nothing else is; the client's files are unchanged."""
-    notes, later = "notes.jsonl", "later.jsonl"
-    play.client.begin(f"::start {notes}\n\nsaid before katod was there")
-    heard = len(play.log())
-    with play.katod("jsonl") as katod:
-        play.hold_conversation(katod, notes, later)
-    judge.assert_outputs(katod, play.log()[heard:])
+    hold_in_runs(play, "jsonl")
 
 
 def test_a_conversation_in_a_terminal_is_recorded_as_it_was_typed(play):
@@ -39,14 +35,7 @@ def test_a_conversation_in_a_terminal_is_recorded_as_it_was_typed(play):
 
 def test_the_log_of_the_model_tells_what_the_client_keeps(play):
     """Without katod, the model's log has the same messages as the client's own files, so it can serve as reference."""
-    prompts = ["::start notes.md\n\nfirst prompt", "look into it (tool)", SEVERAL_LINES]
-    play.client.begin(prompts[0])
-    for prompt in prompts[1:]:
-        play.client.say(prompt)
-    said = judge.said(play.log())
-    assert play.client.messages() == said
-    assert [text for role, text in said if role == "user"] == prompts
-    assert len(said) == 7
+    assert_log_is_a_reference(play)
 
 
 def early_in_a_minute():

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from katod.model import Line, Record
 from katod.tail.decode import decode
-from tests.examples import examples
+from tests.examples import examples, texts
 from tests.looping import each
 from tests.support.records import MAKERS, says, user
 
@@ -24,8 +24,8 @@ JSON = st.recursive(
     | st.booleans()
     | st.integers(-(2**53), 2**53)
     | st.floats(allow_nan=False, allow_infinity=False)
-    | st.text(),
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+    | texts(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(texts(), inner, max_size=4),
     max_leaves=12,
 )
 
@@ -75,7 +75,7 @@ def test_line_that_was_passed_over_is_named_with_its_size():
 
 
 @examples(15, 500)
-@given(st.dictionaries(st.text(), JSON))
+@given(st.dictionaries(texts(), JSON))
 def test_every_object_that_is_valid_comes_back_as_it_is(value):
     """Whatever an agent can write as JSON is read as the same value."""
     assert values(orjson.dumps(value)) == [value]

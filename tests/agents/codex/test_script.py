@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from katod.agents.codex.script import MOST_CALLS, calls_in
-from tests.examples import examples
+from tests.examples import examples, texts
 
 VALUES = st.recursive(
-    st.none() | st.booleans() | st.integers(-(10**9), 10**9) | st.text(max_size=20),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    st.none() | st.booleans() | st.integers(-(10**9), 10**9) | texts(max_size=20),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(texts(max_size=8), inner, max_size=3),
     max_leaves=8,
 )
 
@@ -99,6 +99,7 @@ def test_no_script_raises(script: str) -> None:
     assert len(calls_in(script)) <= MOST_CALLS
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "piece", ['"', "/*", "`${", "tools.a(", "tools.a([", 'tools.a({x:"', 'const a="', "tools ", "\\", "const a = "]
 )

@@ -162,7 +162,7 @@ PROTECTIONS = [
     Protection(
         "active links are shown as text",
         "katod.formats.mdlinks:disarmed",
-        lambda original: lambda line, **_: line,
+        lambda original: lambda line, _: line,
         (
             "tests/formats/test_mdlinks.py::test_a_link_that_runs_something_is_text",
             "tests/formats/test_mdlinks.py::test_no_message_has_an_active_link",
