@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 
 from katod.formats.place import short_model
 from katod.metadata import cut_at_word, first_words
+from tests.examples import texts
 from tests.looping import each
 
 
@@ -23,7 +24,7 @@ def test_a_long_line_is_cut_at_a_word(text, shown):
     assert cut_at_word(text, 10) == shown
 
 
-@given(st.text(), st.integers(4, 60))
+@given(texts(), st.integers(4, 60))
 def test_a_line_is_never_longer_than_asked(text, longest):
     """Whatever the text, the line has at most the given number of characters."""
     assert len(cut_at_word(text, longest)) <= longest
