@@ -86,6 +86,10 @@ class EventLog:
         """A recording started."""
         self._emit("info", "recording.started", session=session, output=output)
 
+    def output_named(self, output: str) -> None:
+        """A recording that waited for the words that name it has its file."""
+        self._emit("info", "output.named", output=output)
+
     def recording_ended(self, session: str, output: str) -> None:
         """A recording ended."""
         self._emit("info", "recording.ended", session=session, output=output)

@@ -257,6 +257,8 @@ class Pipeline:
         if session.row.auto == "wanted":
             self._controller.auto_record(session)
         for output in session.live:
+            if output.waits:
+                self._controller.name(session, output, event)
             output.take(event, session.metadata)
 
     def _load(self, session_id: int) -> ActiveSession:

@@ -111,7 +111,7 @@ def test_a_root_that_appears_later_is_watched(world: World) -> None:
 def test_an_append_costs_new_bytes_only(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     """Case 8: one more line does not make katod read the session or its output again."""
     make, source = Claude(), world.claude()
-    source.append(make.user("::start"), *(make.says("word " * 2000) for _ in range(300)))
+    source.append(make.user("::start\nhello"), *(make.says("word " * 2000) for _ in range(300)))
     world.once()
     read: list[int] = []
     pread = SourceFile._pread
@@ -198,7 +198,7 @@ def test_an_existing_file_is_never_written_to(world: World, word: str) -> None:
 def test_a_session_that_is_written_all_the_time_is_followed_meanwhile(world: World) -> None:
     """Case 13: continuous writing does not delay processing until a pause."""
     make, source = Claude(), world.claude()
-    source.append(make.user("::start"))
+    source.append(make.user("::start\nhello"))
     done = threading.Event()
 
     def write() -> None:

@@ -16,6 +16,7 @@ from katod.service.control import Request
 from katod.service.lock import holder
 from katod.store.integrity import quarantined
 from katod.store.ledger import LEDGER_NAME, Ledger
+from katod.store.rows import UNNAMED
 
 _PATIENCE = 10.0
 
@@ -105,4 +106,6 @@ def _result(context: Context, request: Request) -> str:
     ledger.close()
     if not rows:
         return f"{request.key} is not being recorded"
+    if rows[0].held is not None:
+        return f"recording: {UNNAMED}"
     return f"{'recording' if rows[0].open else 'stopped recording'} to {rows[0].path}"

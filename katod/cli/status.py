@@ -20,7 +20,7 @@ from katod.record.placed import is_reverted
 from katod.service.lock import holder
 from katod.store.integrity import quarantined
 from katod.store.ledger import LEDGER_NAME, Ledger
-from katod.store.rows import OutputRow, SessionRow, SourceRow
+from katod.store.rows import UNNAMED, OutputRow, SessionRow, SourceRow
 
 _LAST = 10
 _QUARANTINED = "quarantined; a new one was created. Type ::start to record again, then delete this file"
@@ -126,6 +126,7 @@ def _recording(output: OutputRow, sessions: dict[int, SessionRow]) -> dict[str, 
         "session": str(session.key),
         "project": session.cwd,
         "output": str(output.path),
+        "waiting": output.held is not None,
         "format": output.format,
         "bytes": output.committed,
         "redactions": output.redactions,
@@ -154,7 +155,7 @@ def _lines(row: dict[str, Any]) -> list[str]:
 
 def _shown(row: dict[str, Any], session: str = "") -> str:
     redacted = f" ({_count(row['redactions'], 'secret')} redacted)" if row["redactions"] else ""
-    return f"{row['id']}  {session}{row['output']}{redacted}"
+    return f"{row['id']}  {session}{UNNAMED if row['waiting'] else row['output']}{redacted}"
 
 
 def _missing(row: dict[str, Any]) -> str:

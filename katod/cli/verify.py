@@ -12,7 +12,7 @@ from katod.errors import KatodError, SelectionError, SourceError
 from katod.formats.redact import RULES_VERSION
 from katod.record.restore import Missing
 from katod.store.ledger import Ledger
-from katod.store.rows import OutputRow
+from katod.store.rows import UNNAMED, OutputRow
 
 _LISTED = 10
 _WIDTH = 80
@@ -95,6 +95,8 @@ def _first_line(piece: bytes) -> str:
 
 
 def _verify(ledger: Ledger, row: OutputRow, context: Context) -> Verdict:
+    if row.held is not None:
+        return Verdict(good=True, text=f"nothing written yet: {UNNAMED}")
     if not row.made:
         return Verdict(good=True, text="nothing written yet")
     try:

@@ -1,9 +1,10 @@
 """Carries out commands from the chat or the shell: turns them into ranges and outputs."""
 
 from collections.abc import Callable
-from dataclasses import replace
+from pathlib import PurePosixPath
 from typing import Final, Literal
 
+from katod import events as ev
 from katod.agents.base import SPAWNED
 from katod.agents.toolcalls import one_line
 from katod.command.decide import Action, RecordingState, decide
@@ -21,7 +22,7 @@ from katod.record.naming import OutputNaming
 from katod.record.policy import Policy
 from katod.record.session import ActiveSession, LiveOutput
 from katod.store.ledger import Ledger
-from katod.store.rows import OutputRow
+from katod.store.rows import UNNAMED, OutputRow
 from katod.write.safe import is_transient
 
 Notify = Callable[[str, str], None]
@@ -163,6 +164,8 @@ class Controller:
     ) -> None:  # fmt: skip
         """Close the open range of an output."""
         ended = output.ranges[-1]
+        if live := session.live_output(output):
+            live.release()
         ended.end, ended.end_time, ended.end_mark = at or "?", time, mark  # "?": after an event that is no longer known
         session.keep(output)
         self._log.recording_ended(str(session.row.key), str(output.path))
@@ -170,7 +173,30 @@ class Controller:
 
     def _announce(self, session: ActiveSession, output: OutputRow) -> None:
         self._log.recording_started(str(session.row.key), str(output.path))
-        self._notify("katod: recording", output.path.name)
+        self._notify("katod: recording", output.path.name if output.held is None else UNNAMED)
+
+    # -- names that wait for words --------------------------------------------------------------------
+
+    def name(self, session: ActiveSession, output: LiveOutput, event: Event) -> None:
+        """Name an output that waits for its first words, if this event has them. A picture or much text end the wait.
+
+        Raises OSError for a temporary problem of the machine, as `carry_out` does.
+        """
+        words = event.payload["text"] if event.kind == ev.USER_MESSAGE and event.typed else ""
+        named = self.naming.titled(session.metadata, words) if words else None
+        if named is not None:
+            output.release(lambda row: self._rename(session, row, named))
+        elif event.blobs or output.holds_too_much:
+            output.release()
+
+    def _rename(self, session: ActiveSession, row: OutputRow, metadata: SessionMetadata) -> None:
+        """Give an output its name; if there is no file for it, it keeps the one of its project and time."""
+        try:
+            self.naming.rename(row, metadata)
+        except (TargetRefused, OSError) as refusal:
+            self._log.command_refused("start", str(session.row.key), reason_of(refusal))
+        else:
+            self._log.output_named(str(row.path))
 
 
 class _Act:
@@ -243,13 +269,26 @@ class _Act:
         if action.target == "present":
             return session.present
         whole = action.copy or action.begin == "beginning"
-        command = replace(command, name="" if self._refused else command.name)
-        metadata = naming.titled(session.metadata, command, self._time, whole=whole)
+        named = self._titled(command, target, whole=whole)
+        metadata = named or naming.untitled(session.metadata, self._time)
         chosen = target or naming.generated(metadata)
-        own = naming.claim(session.row, chosen, fresh=action.copy or action.begin == "beginning")
+        own = naming.claim(session.row, chosen, fresh=whole)
         if own is not None:
             return session.outputs[own.id]
-        return session.keep(naming.make(session.row, chosen, metadata))
+        output = naming.make(session.row, chosen, metadata)
+        if named is None:
+            output.held = {"time": self._time, "text": ""}
+        return session.keep(output)
+
+    def _titled(self, command: Command, target: Target | None, *, whole: bool) -> SessionMetadata | None:
+        """Return the metadata with the title of a new output, None if the words for it are still to be typed.
+
+        It is the name as it was typed, without folder and suffix. A recording of the `whole` session has its title.
+        """
+        metadata, naming = self._session.metadata, self._controller.naming
+        if target is not None:
+            return naming.titled(metadata, PurePosixPath(command.name).stem) or naming.untitled(metadata, self._time)
+        return metadata if whole else naming.titled(metadata, command.words)
 
     def _end(self, recording: OutputRow) -> None:
         self._controller.end(self._session, recording, self._at, time=self._asked)

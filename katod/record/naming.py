@@ -12,7 +12,7 @@ from katod.formats.redact import redact
 from katod.formats.registry import FORMATS
 from katod.formats.when import When
 from katod.metadata import LONGEST_TITLE, SessionMetadata, first_words
-from katod.model import Command, SessionKey, Target, Word
+from katod.model import Options, SessionKey, Target, Word
 from katod.record.policy import Policy
 from katod.slug import slug
 from katod.store.ledger import Ledger
@@ -64,21 +64,18 @@ class OutputNaming:
             Target(parent.root, (*parent.parts[:-1], parent.options.subagents_folder, name), parent.format)
         )
 
-    def titled(self, metadata: SessionMetadata, command: Command, time: str, *, whole: bool) -> SessionMetadata:
-        """Return the metadata with the title of a new output, `whole` if it begins with the session.
+    def titled(self, metadata: SessionMetadata, words: str) -> SessionMetadata | None:
+        """Return the metadata with the title of a new output: the first of these words. None if there are none.
 
-        It is the name as it was typed, without folder and suffix, or else the first words below the command: words
-        from before a recording never name it. Without any, it is the project and the time.
+        They are typed inside of what is recorded: words from before a recording never name it.
         """
-        name = PurePosixPath(command.name).stem if command.name else ""
-        if whole and not name:
-            return metadata
-        titled = SessionMetadata(metadata.key, metadata.state())
-        titled.title = clean(redact(name or first_words(command.words, LONGEST_TITLE)))
-        if not titled.title:
-            project, when = PurePosixPath(metadata.cwd).name, When(self.policy.zone).stamp(time or metadata.time, "")
-            titled.title = f"{project} {when}".strip()
-        return titled
+        title = clean(redact(first_words(words, LONGEST_TITLE)))
+        return _with_title(metadata, title) if title else None
+
+    def untitled(self, metadata: SessionMetadata, time: str) -> SessionMetadata:
+        """Return the metadata of a new output that has no words: its title is the project and the time."""
+        when = When(self.policy.zone).stamp(time or metadata.time, "")
+        return _with_title(metadata, f"{PurePosixPath(metadata.cwd).name} {when}".strip())
 
     def _free(self, first: Target) -> Target:
         for number in range(1, _MOST_NUMBERS):
@@ -119,14 +116,21 @@ class OutputNaming:
         """Store a new output with its options and head fixed, and the folder of its project permanently."""
         if metadata.cwd:
             self._ledger.add_project(self._folder(metadata.cwd), metadata.cwd)
-        stem = target.parts[-1].rpartition(".")[0]
-        options = replace(self.policy.options(), assets=f"{stem}.assets", subagents_folder=f"{stem}.agents")
+        options = _beside(target, self.policy.options())
         shown = {name: value for name, value in metadata.state().items() if name in _IN_HEAD}
         head = {"key": list(metadata.key), "metadata": shown}
         version = FORMATS[target.format].version
         return self._ledger.add_output(
             OutputRow(0, session.id, target.root, target.path, target.format, version, options, head)
         )
+
+    def rename(self, row: OutputRow, metadata: SessionMetadata) -> None:
+        """Give an output of which nothing was written a path and a title of its own. Raises TargetRefused."""
+        target = self.generated(metadata)
+        row.root, row.path = target.root, target.path
+        row.options = _beside(target, row.options)
+        row.head = row.head | {"metadata": row.head["metadata"] | {"title": metadata.title}}
+        self._ledger.rename_output(row)
 
     def _folder(self, cwd: str) -> str:
         if not cwd:
@@ -142,3 +146,15 @@ class OutputNaming:
             "date": day, "title": slug(metadata.best_title.replace(day, "")) or "untitled", "session": slug(short, 200),
             "session8": slug(AGENTS[key.agent].short_id(short))[:8], "agent": key.agent,
         }  # fmt: skip
+
+
+def _with_title(metadata: SessionMetadata, title: str) -> SessionMetadata:
+    titled = SessionMetadata(metadata.key, metadata.state())
+    titled.title = title
+    return titled
+
+
+def _beside(target: Target, options: Options) -> Options:
+    """Return the options with the folders of an output, which are called like it."""
+    stem = target.parts[-1].rpartition(".")[0]
+    return replace(options, assets=f"{stem}.assets", subagents_folder=f"{stem}.agents")

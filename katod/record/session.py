@@ -1,21 +1,24 @@
 """One session while it is translated, and the outputs that follow it live."""
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Final
 
 from katod.agents import AGENTS
 from katod.discover.catalog import Catalog, Source, save_source
 from katod.events import Event
 from katod.formats.pictures import linked
 from katod.formats.redact import REDACTED
-from katod.formats.registry import FORMATS
+from katod.formats.registry import FORMATS, open_format
 from katod.log import EventLog
 from katod.metadata import SessionMetadata
 from katod.model import SessionKey
 from katod.record.export import reprint
-from katod.record.ranges import RangePrinter
+from katod.record.ranges import RangePrinter, head_metadata
 from katod.record.stream import SeenInLedger, SessionStream
 from katod.store.ledger import Ledger
 from katod.store.rows import OutputRow, RefusalRow, SessionRow
+
+_MOST_HELD: Final = 64 * 1024  # characters
 
 
 class LiveOutput:
@@ -34,9 +37,30 @@ class LiveOutput:
         if event.blobs and self.row.options.attachments == "save":
             self.assets += linked(event, text)
 
+    @property
+    def waits(self) -> bool:
+        """Whether the file is not made yet, because the words that name it are still to be typed."""
+        return self.row.held is not None
+
+    @property
+    def holds_too_much(self) -> bool:
+        """Whether so much text waits for a name that it should wait no longer."""
+        return self.row.held is not None and len(self.row.held["text"]) > _MOST_HELD
+
+    def release(self, naming: Callable[[OutputRow], None] = lambda _: None) -> None:
+        """Write what waited for a name, below the head of the row that `naming` may change before."""
+        held, self.row.held = self.row.held, None
+        if held is not None:
+            text = held["text"].removeprefix(_head(self.row, held["time"]))
+            naming(self.row)
+            self.printer = RangePrinter.of(self.row, self.printer.state())
+            self.add(_head(self.row, held["time"]) + text if self.printer.headed else text)
+
     def add(self, text: str) -> None:
-        """Add text to the current step."""
-        if text:
+        """Add text to the current step, or to what waits for a name."""
+        if self.row.held is not None:
+            self.row.held = self.row.held | {"text": self.row.held["text"] + text}
+        elif text:
             self.row.redactions += text.count(REDACTED)
             self._chunks.append(text.encode("utf-8", "replace"))
 
@@ -52,6 +76,11 @@ class LiveOutput:
             total += len(chunk)
             self.row.bounds.append(total)
         self._chunks = []
+
+
+def _head(row: OutputRow, time: str) -> str:
+    """Return what the file of an output begins with."""
+    return open_format(row.format, row.options).head(head_metadata(row), time)
 
 
 class Changes:

@@ -201,6 +201,10 @@ class Ledger:
         row.id = self._insert(OUTPUTS.insert, OUTPUTS.values(row))
         return row
 
+    def rename_output(self, row: OutputRow) -> None:
+        """Store an output with what never changes otherwise: its options and its head."""
+        self.db.execute(OUTPUTS.insert.replace("INSERT", "INSERT OR REPLACE", 1), OUTPUTS.values(row))
+
     def save_output(self, row: OutputRow) -> None:
         """Store an output with its intent and its ranges."""
         self.db.execute(OUTPUTS.update, OUTPUTS.changes(row))

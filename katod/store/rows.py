@@ -2,9 +2,12 @@
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, Final, Literal, NamedTuple
 
 from katod.model import START, Cursor, Identity, Options, Range, SessionKey, Stat
+
+# Shown instead of the path of an output that has no file yet.
+UNNAMED: Final = "the file gets its name from the next words that you type"
 
 # Whether a session is auto-recorded: undecided, to be decided when its project is known, or decided.
 # `off` follows a `::stop`, which overrides auto-recording.
@@ -64,6 +67,7 @@ class OutputRow:
     ino: int = 0
     committed: int = 0
     tail: str = ""
+    held: dict[str, str] | None = None  # `text` that waits for the words that name the file, and `time`, when it began
     intent: bytes | None = None
     bounds: list[int] = field(default_factory=list)  # where the events of the intent end
     behind: dict[str, Any] | None = None  # the position of its own stream, while that differs from the session's

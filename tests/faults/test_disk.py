@@ -26,10 +26,10 @@ class Pair:
         self.marks = 0
         self.sessions = [world.session(1), world.session(2)]
         world.configure(directory=world.home / "elsewhere")
-        self.sessions[1].append(self.sessions[1].user("two\n::start"))
+        self.sessions[1].append(self.sessions[1].user("::start\ntwo"))
         world.process()
         world.configure()
-        self.sessions[0].append(self.sessions[0].user(f"one\n{start}"))
+        self.sessions[0].append(self.sessions[0].user(f"{start}\none"))
 
     def speak(self, text=""):
         """Append a message to both sessions."""

@@ -26,7 +26,7 @@ class Talk:
     def __init__(self, world, monkeypatch, name=""):
         monkeypatch.setattr(delivery, "_FIRST_RETRY", 0.01)  # what the tests wait for
         self.world, self.session, self.marks = world, world.session(), []
-        self.session.append(self.session.user(f"one\n::start{name}"))
+        self.session.append(self.session.user(f"::start{name}\none"))
         self.go_on()
 
     def speak(self, count=2):
@@ -274,7 +274,7 @@ def test_a_directory_that_was_given_up_is_left_at_the_next_start(talk):
     shutil.rmtree(talk.world.out)
     new = talk.world.home / "notes"
     talk.world.configure(directory=new)
-    talk.session.append(talk.session.user("::start"))
+    talk.session.append(talk.session.user("::start\nanew"))
     talk.go_on()
     assert not talk.world.out.exists()
     assert talk.world.parked() == {}

@@ -27,7 +27,7 @@ class Two:
         self.world, self.spoken = world, 0
         self.one, self.other = world.session(1), world.session(2)
         self.one.cwd = str(world.project)
-        self.one.append(self.one.user(f"one\n{start}"))
+        self.one.append(self.one.user(f"{start}\none"))
         self.speak()
         world.process()
 
@@ -83,7 +83,7 @@ def test_nothing_is_written_where_the_output_directory_was(world, unmount):
     two = Two(world)
     problem = unmount(world.out)
     before = contents(world.out)
-    two.other.append(two.other.user("two\n::start"), two.other.says("ok"))
+    two.other.append(two.other.user("::start\ntwo"), two.other.says("ok"))
     for _ in range(2):
         two.speak()
         world.process()
@@ -105,7 +105,7 @@ def test_a_recording_waits_for_a_directory_that_the_settings_no_longer_name(worl
     missing(world.out)
     world.configure(directory=world.home / "notes")
     two.speak()
-    two.other.append(two.other.user("two\n::start"), two.other.says("ok"))
+    two.other.append(two.other.user("::start\ntwo"), two.other.says("ok"))
     world.process()
     [problem] = world.parked().values()
     assert "does not exist" in problem
@@ -192,7 +192,7 @@ def test_a_disk_that_is_unmounted_and_mounted_again(world, what):
     session = world.session()
     session.cwd = str(world.project)
     name = "" if what == "output" else " ./talk.md"
-    session.append(session.user(f"one\n::start{name}"), session.says("mark-00000001-000001."))
+    session.append(session.user(f"::start{name}\none"), session.says("mark-00000001-000001."))
     later = world.home / "later"
     later.write_bytes(line(session.says("mark-00000001-000002.")))
     katod = f"{join([*_KATOD, 'run', '--once'])}"
@@ -269,7 +269,7 @@ def test_an_output_that_another_katod_created_is_not_taken(world, monkeypatch, n
     with second:
         world.process()
     session = world.session()
-    session.append(session.user(f"one\n::start{name}"), session.says("mark-00000001-000001."))
+    session.append(session.user(f"::start{name}\none"), session.says("mark-00000001-000001."))
     with monkeypatch.context() as full:
         full.setattr(delivery, "append", _no_space)
         world.process()
@@ -297,7 +297,7 @@ def test_two_katods_that_create_an_output_at_once(world, monkeypatch, name):
     with second:
         world.process()
     session = world.session()
-    session.append(session.user(f"one\n::start{name}"), session.says("mark-00000001-000001."))
+    session.append(session.user(f"::start{name}\none"), session.says("mark-00000001-000001."))
     make_output, left = delivery.make, [second]
 
     def made(place, owner):

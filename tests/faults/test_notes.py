@@ -30,7 +30,7 @@ class Scene:
         self.world, self.session = world, world.session()
         self.marks = []
         self.spoken = 0
-        self.session.append(self.session.user(f"one\n::start{name}"))
+        self.session.append(self.session.user(f"::start{name}\none"))
 
     def speak(self, count=3):
         """Append messages with a mark, each followed by the same `ok`."""

@@ -98,7 +98,7 @@ def test_a_hole_before_bytes_that_arrived(hole, end, before):
     with tempfile.TemporaryDirectory(prefix="katod-", dir=MEMORY) as folder:
         world = World(Path(folder))
         session = world.session()
-        session.append(session.user("one\n::start"), session.says("two"))
+        session.append(session.user("::start\none"), session.says("two"))
         if before:
             world.process()
         committed = next(world.out.rglob("*.md")).stat().st_size if before else 0

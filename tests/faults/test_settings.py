@@ -27,7 +27,7 @@ def test_a_recording_keeps_its_settings(quick, change, when, name):
     for each in (world, calm):
         each.configure(**BEGUN)
     session = world.session()
-    session.append(session.user(f"one\n::start{name}"), session.says("two"))
+    session.append(session.user(f"::start{name}\none"), session.says("two"))
     world.process()
     session.append(session.runs("call-1", "make"), session.result("call-1", "output"), session.says("three"))
     assert world.once_until(Cut(1, when, 0.5).on(Disk(world.out)))

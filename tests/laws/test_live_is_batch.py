@@ -89,7 +89,7 @@ def test_any_chunking_and_any_restart_gives_the_export(
             world.once()
         world.once()
         world.assert_live_is_batch()
-        assert "as recorded" in world.cli("verify") or not world.outputs()
+        assert "as recorded" in world.cli("verify") or not any(row.made for row in world.outputs())
 
 
 @pytest.mark.slow

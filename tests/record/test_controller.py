@@ -140,8 +140,7 @@ def test_a_name_that_cannot_be_had_costs_nothing(chat, before, command, expected
 
 def test_a_refused_name_is_named_in_the_transcript_without_its_secrets(chat):
     """The mark says which name was refused and why; the name is redacted, and cut if it is long."""
-    chat.type(f"::start ../{SECRET}/{'x' * 100}")
-    chat.type("words")
+    chat.type(f"::start ../{SECRET}/{'x' * 100}\nwords")
     [output] = chat.session.live
     output.stage()
     [mark] = [row for row in output.row.intent.decode().splitlines() if "chose this file" in row]

@@ -138,7 +138,7 @@ def test_a_queued_command_acts_after_a_restart(world):
     """A queued `::start` is obeyed with the next record, even if katod was restarted in between."""
     make, source = Claude(), world.claude()
     queued = {"type": "queue-operation", "sessionId": SESSION, "timestamp": "2026-02-10T22:36:00.000Z"}
-    source.append(make.user("one"), queued | {"operation": "enqueue", "content": "::start"})
+    source.append(make.user("one"), queued | {"operation": "enqueue", "content": "::start notes"})
     source.append(queued | {"operation": "remove"})
     world.once()
     source.append(make.says("three"))
@@ -192,7 +192,7 @@ def test_a_request_for_a_session_that_was_not_swept_begins_at_its_end(world):
     make, source = Claude(), world.claude()
     run = InProcess(world)
     source.append(make.user("private"))
-    control.enqueue(world.state, Request(("claude", SESSION, ""), "start", "", "2026-02-10T23:00:00.000Z"))
+    control.enqueue(world.state, Request(("claude", SESSION, ""), "start", "notes", "2026-02-10T23:00:00.000Z"))
     run._take_requests()
     source.append(make.says("later"))
     run.turn()
