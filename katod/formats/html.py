@@ -97,6 +97,8 @@ class Html:
             self._number += 1
             self._prompts = [*self._prompts, piece.words or piece.speaker][-_MOST_PROMPTS:]
             return _person(piece, self._number)
+        if isinstance(piece, Agent):
+            return _agent(piece, level=3 if self._number else 2)  # before any prompt, there is no level 2 above it
         if isinstance(piece, Attachment):
             return _attachment(piece, blobs.get(piece.sha256, ""))
         return _PRINTERS[type(piece)](piece)
@@ -112,9 +114,9 @@ def _person(person: Person, number: int) -> str:
     return heading + (f'\n<div class="typed">{text(person.words)}</div>' if person.whole else "")
 
 
-def _agent(agent: Agent) -> str:
+def _agent(agent: Agent, level: int) -> str:
     model = f'<span class="model">{text(agent.model)}</span>' if agent.model else ""
-    return f"<h3>{text(agent.speaker)}{model}{_time(agent.stamp)}</h3>"
+    return f"<h{level}>{text(agent.speaker)}{model}{_time(agent.stamp)}</h{level}>"
 
 
 def _time(stamp: str) -> str:
@@ -180,7 +182,6 @@ def _paragraph(name: str, words: str) -> str:
 
 _PRINTERS: Final[Mapping[type, Callable[[Any], str]]] = {
     MarkLine: lambda mark: _paragraph("mark", " ".join(part for part in mark if part)),
-    Agent: _agent,
     Typed: lambda piece: f'<div class="typed">{text(piece.text)}</div>',
     Quoted: lambda piece: _details(text(piece.label), f"<pre>{text(piece.text)}</pre>"),
     Prose: lambda piece: _markdown(piece.text),

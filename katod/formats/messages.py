@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from markdown_it import MarkdownIt
 from markdown_it.renderer import RendererHTML
+from markdown_it.rules_core import StateCore
 from markdown_it.token import Token
 from markdown_it.utils import EnvType, OptionsDict
 from pygments import highlight
@@ -23,7 +24,7 @@ _PLAIN: Final = HtmlFormatter(nowrap=True)
 
 
 class _Renderer(RendererHTML):
-    """Renders tokens: headings below those of the conversation, pictures as links, nothing that loads or runs."""
+    """Renders tokens: pictures as links, nothing that loads or runs."""
 
     def image(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
         """Return a picture of a message as a link: what it shows is somewhere else."""
@@ -36,17 +37,16 @@ class _Renderer(RendererHTML):
         tokens[idx].attrSet("rel", "noreferrer")
         return self.renderToken(tokens, idx, options, env)
 
-    def heading_open(self, tokens: Sequence[Token], idx: int, _options: OptionsDict, _env: EnvType) -> str:
-        """Return the beginning of a heading."""
-        return f"<h{_level(tokens[idx])}>"
 
-    def heading_close(self, tokens: Sequence[Token], idx: int, _options: OptionsDict, _env: EnvType) -> str:
-        """Return the end of a heading."""
-        return f"</h{_level(tokens[idx])}>\n"
-
-
-def _level(token: Token) -> int:
-    return min(int(token.tag[1:]) + _LEVELS, 6)
+def _below_the_speaker(state: StateCore) -> None:
+    """Give each heading of a message a level below the conversation's own ones; no level is left out."""
+    above: list[int] = []
+    for token in state.tokens:
+        if token.type == "heading_open":
+            level = int(token.tag[1:])
+            above = [*(other for other in above if other < level), level]
+        if token.type in ("heading_open", "heading_close"):
+            token.tag = f"h{min(_LEVELS + len(above), 6)}"
 
 
 def _is_allowed(url: str) -> bool:
@@ -59,6 +59,7 @@ def _is_allowed(url: str) -> bool:
 def _parser() -> MarkdownIt:
     parser = MarkdownIt("commonmark", {"html": False, "highlight": _highlighted}, renderer_cls=_Renderer)
     parser.enable(["table", "strikethrough"])
+    parser.core.ruler.push("below_the_speaker", _below_the_speaker)
     parser.validateLink = _is_allowed  # type: ignore[method-assign]
     return parser
 

@@ -22,6 +22,7 @@ class When:
             self._zone = ZoneInfo("UTC")
         self._minute = self._day = self._epoch_minute = ""
         self._epoch = 0.0
+        self._last = ("", 0.0)
 
     def iso(self, time: str) -> str:
         """Return `2026-02-10T23:36:18+01:00`."""
@@ -39,6 +40,11 @@ class When:
 
     def seconds(self, time: str) -> float:
         """Return the seconds since the epoch, 0 for a time that cannot be parsed."""
+        if time != self._last[0]:  # the events of one record have the same time
+            self._last = time, self._seconds(time)
+        return self._last[1]
+
+    def _seconds(self, time: str) -> float:
         minute, plain = time[:16], _SECOND.fullmatch(time, 16)
         if plain and minute == self._epoch_minute:  # as most events are
             return round(self._epoch + float(time[17:-1]), 3)
