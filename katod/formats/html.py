@@ -35,6 +35,7 @@ from katod.metadata import SessionMetadata
 from katod.model import Mark, Options
 
 _MOST_PROMPTS: Final = 2000
+_SPEAKER: Final = 3  # the level of an agent's heading
 _POLICY: Final = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 
 
@@ -97,8 +98,11 @@ class Html:
             self._number += 1
             self._prompts = [*self._prompts, piece.words or piece.speaker][-_MOST_PROMPTS:]
             return _person(piece, self._number)
+        speaker = _SPEAKER if self._number else _SPEAKER - 1  # before any prompt, no heading stands above it
         if isinstance(piece, Agent):
-            return _agent(piece, level=3 if self._number else 2)  # before any prompt, there is no level 2 above it
+            return _agent(piece, speaker)
+        if isinstance(piece, Prose):
+            return _markdown(piece.text, speaker)
         if isinstance(piece, Attachment):
             return _attachment(piece, blobs.get(piece.sha256, ""))
         return _PRINTERS[type(piece)](piece)
@@ -170,10 +174,10 @@ def _code(code: Code) -> str:
     return f"<pre><code>{coloured(clean(code.text), language)}</code></pre>"
 
 
-def _markdown(words: str) -> str:
+def _markdown(words: str, speaker: int = _SPEAKER) -> str:
     from katod.formats.messages import as_html  # noqa: PLC0415 - only HTML needs these libraries
 
-    return as_html(words).rstrip("\n")
+    return as_html(words, speaker).rstrip("\n")
 
 
 def _paragraph(name: str, words: str) -> str:

@@ -18,7 +18,6 @@ from pygments.util import ClassNotFound
 from katod.formats.mdtext import clean
 
 _SCHEMES: Final = ("http:", "https:", "mailto:")
-_LEVELS: Final = 3  # the conversation's own headings
 _LONGEST_CODE: Final = 100_000  # characters that are coloured
 _PLAIN: Final = HtmlFormatter(nowrap=True)
 
@@ -41,12 +40,13 @@ class _Renderer(RendererHTML):
 def _below_the_speaker(state: StateCore) -> None:
     """Give each heading of a message a level below the conversation's own ones; no level is left out."""
     above: list[int] = []
+    speaker: int = state.env["speaker"]
     for token in state.tokens:
         if token.type == "heading_open":
             level = int(token.tag[1:])
             above = [*(other for other in above if other < level), level]
         if token.type in ("heading_open", "heading_close"):
-            token.tag = f"h{min(_LEVELS + len(above), 6)}"
+            token.tag = f"h{min(speaker + len(above), 6)}"
 
 
 def _is_allowed(url: str) -> bool:
@@ -79,6 +79,9 @@ def coloured(text: str, language: str) -> str:
     return str(highlight(text, lexer, _PLAIN))
 
 
-def as_html(text: str) -> str:
-    """Return a message's Markdown as HTML: no raw HTML, no other links than to known schemes, nothing that loads."""
-    return str(_parser().render(clean(text).strip("\n").rstrip()))
+def as_html(text: str, speaker: int) -> str:
+    """Return a message's Markdown as HTML: no raw HTML, no other links than to known schemes, nothing that loads.
+
+    `speaker` is the level of the heading above it.
+    """
+    return str(_parser().render(clean(text).strip("\n").rstrip(), {"speaker": speaker}))
