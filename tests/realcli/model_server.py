@@ -57,7 +57,8 @@ INJECTED = (
 )  # prefixes of texts that a client adds in the person's role
 DATE = re.compile(r"<current_datetime>[^<]*</current_datetime>\s*")  # before each prompt of Copilot CLI
 PIECE = 16
-LONGEST = 1500  # characters: a longer prompt is the client's own, for a summary
+LONGEST = 1500  # characters: a longer prompt is the client's own, for a summary,
+WHOLE = "(whole)"  # unless it begins with this
 POLL = 0.02
 PATIENCE = 60.0  # seconds that a slow answer waits
 
@@ -361,7 +362,7 @@ class Handler(BaseHTTPRequestHandler):
             return
         tool = next((name for name in interface.tools(body) if name in TOOLS), "")
         prompt, results = interface.newest(body)
-        if not tool or len(prompt) > LONGEST:
+        if not tool or (len(prompt) > LONGEST and not prompt.startswith(WHOLE)):
             self.server.log("aside", path=path)
             self._answer(interface.stream(0, {"text": f"An aside\n\n{BAIT}"}))
             return

@@ -4,6 +4,7 @@ import pytest
 
 from . import judge
 from .claude import Claude
+from .handover import take_over
 from .oneshot import assert_log_is_a_reference, hold_in_runs
 from .scenario import assert_reproducible, hold_in_terminal, talk
 
@@ -69,3 +70,8 @@ def test_the_reason_of_a_refusal_is_recorded(play):
     assert "cat note.txt > copy.txt" in call
     assert reason == "  - declined: leave the note alone"
     assert not (play.client.project / "copy.txt").exists()
+
+
+def test_a_brief_of_another_agents_session_arrives_whole(play):
+    """The model is told all of the brief of a Codex session, within its budget and without its secrets."""
+    take_over(play, "codex")

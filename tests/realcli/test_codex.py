@@ -4,6 +4,7 @@ import pytest
 
 from . import judge
 from .codex import Codex
+from .handover import take_over
 from .oneshot import assert_log_is_a_reference, hold_in_runs
 from .scenario import assert_reproducible, hold_in_terminal, talk
 
@@ -40,3 +41,8 @@ def test_a_prompt_that_interrupts_an_answer_is_recorded_once(play):
 def test_the_log_of_the_model_tells_what_the_client_keeps(play):
     """Without katod, the model's log has the same messages as the client's own files, so it can serve as reference."""
     assert_log_is_a_reference(play)
+
+
+def test_a_brief_of_another_agents_session_arrives_whole(play):
+    """The model is told all of the brief of a Claude Code session, within its budget and without its secrets."""
+    take_over(play, "claude")
