@@ -129,7 +129,7 @@ def first_words(text: str, longest: int) -> str:
 
 
 def _plain(line: str) -> str:
-    return " ".join(_MARKUP.sub("", line).strip().lstrip("#>").split())
+    return " ".join(_MARKUP.sub("", line).strip().lstrip("#>").rstrip("\\").split())
 
 
 def cut_at_word(line: str, longest: int) -> str:

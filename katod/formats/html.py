@@ -133,8 +133,14 @@ def _line(line: Line) -> str:
 
 
 def _tool(tool: Tool) -> str:
-    came = f" – {_line(tool.outcome)}" if tool.outcome else ""  # noqa: RUF001 - a dash
+    came = f" – {_came(tool.outcome)}" if tool.outcome else ""  # noqa: RUF001 - a dash
     return f'<div class="tool"><b>{text(tool.name)}</b> {_line(tool.about)}{came}</div>'
+
+
+def _came(line: Line) -> str:
+    """Return what came of a call; a failure stands out."""
+    failed = line[0].text.startswith(("failed", "declined", "interrupted"))
+    return f'<span class="failed">{_line(line)}</span>' if failed else _line(line)
 
 
 def _fold(fold: Fold) -> str:
@@ -191,7 +197,7 @@ _PRINTERS: Final[Mapping[type, Callable[[Any], str]]] = {
     Prose: lambda piece: _markdown(piece.text),
     Code: _code,
     Tool: _tool,
-    Outcome: lambda piece: f'<div class="outcome">{_line(piece.line)}</div>',
+    Outcome: lambda piece: f'<div class="outcome">{_came(piece.line)}</div>',
     Fold: _fold,
     Thinking: lambda piece: _details("Thinking", f"<blockquote>{_markdown(piece.text)}</blockquote>"),
     Question: _question,

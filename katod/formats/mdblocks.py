@@ -72,7 +72,7 @@ _ALONE: Final = re.compile(rf"{TAG}\s*$", re.ASCII | re.IGNORECASE)
 def neutral(text: str, *, hard: bool = False) -> str:
     """Return a message's text for use below the headings of the conversation, which have levels 1 to 3.
 
-    With `hard` line ends, a line stays a line: two spaces at its end say so.
+    With `hard` line ends, a line stays a line: two spaces at its end say so. Tags are text then.
     """
     if not (hard and "\n" in text) and not _STRUCTURE.search(text):
         return text
@@ -80,7 +80,7 @@ def neutral(text: str, *, hard: bool = False) -> str:
         "hard": hard, "table": _DELIMITER.search(text) is not None, "definition": "]:" in text,
         "sign": _SIGNS.search(text) is not None,
     }  # fmt: skip
-    tags = Tags(tables=may_have["table"], ends=text.count(">")) if "<" in text else None
+    tags = Tags(tables=may_have["table"], ends=text.count(">"), literal=hard) if "<" in text else None
     return _Blocks(tags, may_have).run(text)
 
 

@@ -47,8 +47,12 @@ _DEEPEST: Final = 100
 class Tags:
     """Tracks the tags of one message, line by line."""
 
-    def __init__(self, *, tables: bool, ends: int) -> None:
-        """`tables`: a bar may end what is in a line; `ends`: the number of characters that may end a tag."""
+    def __init__(self, *, tables: bool, ends: int, literal: bool = False) -> None:
+        """`tables`: a bar may end what is in a line; `ends`: the number of characters that may end a tag.
+
+        If the text is `literal`, no tag is kept.
+        """
+        self._literal = literal
         self._tables = tables
         self._ends = ends
         self._open: list[str] = []
@@ -74,12 +78,14 @@ class Tags:
         for before in self._unseen:
             _IN_TEXT.sub(self._piece, before)
         self._unseen.clear()
-        return (_IN_HTML if is_html else _IN_TEXT).sub(self._piece, line)
+        return (_IN_HTML if is_html else _IN_TEXT).sub(self._literally if self._literal else self._piece, line)
 
     def opens(self, text: str) -> bool:
         """Return whether a line begins with HTML that is kept."""
         match = _IN_HTML.match(text)
-        return match is not None and (match.lastgroup == "comment" or (match[0] != "<" and self._stays(match[0])))
+        if match is None or self._literal:
+            return False
+        return match.lastgroup == "comment" or (match[0] != "<" and self._stays(match[0]))
 
     def closing(self) -> str:
         """Return the end tags of the elements that were left open."""
@@ -95,7 +101,11 @@ class Tags:
             self._sure = False
         if kind == "tag" and self._sure:
             return self._tag(piece)
-        return piece if self._sure else _shown(piece)
+        return piece if self._sure else self._shown(piece)
+
+    def _literally(self, match: re.Match[str]) -> str:
+        """Return a piece of text in which no tag is kept."""
+        return self._shown(match[0]) if match.lastgroup in ("comment", "tag") else self._piece(match)
 
     def _sign(self, match: re.Match[str]) -> str:
         """Return a `<` that begins no tag, unescaped if it cannot become one.
@@ -103,18 +113,22 @@ class Tags:
         In a block of HTML it always can: a browser reads on in the next line, and in katod's own tags.
         """
         harmless = match.re is not _IN_HTML and self._ends <= 0 and _is_within(match)
-        return match[0] if harmless else _shown(match[0])
+        return match[0] if harmless else self._shown(match[0])
 
     def _tag(self, tag: str) -> str:
         """Return a tag unchanged, moved down if it is a heading, or escaped if it is not allowed."""
         if not self._stays(tag):
-            return _shown(tag)
+            return self._shown(tag)
         name = _name(tag)
         if name in _CONTAINING and tag[1] != "/":
             self._open.append(name)
         elif name in _CONTAINING:
             self._open.pop()
         return _HEADING.sub(_moved, tag) if name in ("h4", "h5", "h6") else tag
+
+    def _shown(self, piece: str) -> str:
+        """Return a piece as visible, inert text."""
+        return piece.replace("<", "\\<" if self._literal else "&lt;")
 
     def _stays(self, tag: str) -> bool:
         """Return whether a tag is kept; an end tag may only close what this message opened last."""
@@ -128,11 +142,6 @@ def _is_within(match: re.Match[str]) -> bool:
     """Return whether a sign directly follows a word, as in `a<b`, and nothing after it in the line ends a tag."""
     before = match.string[match.start() - 1 : match.start()]
     return (before.isalnum() or before in ("<", ")")) and ">" not in match.string[match.end() :]
-
-
-def _shown(piece: str) -> str:
-    """Return a piece as visible, inert text."""
-    return piece.replace("<", "&lt;")
 
 
 def _name(tag: str) -> str:

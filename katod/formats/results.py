@@ -7,10 +7,14 @@ from typing import Any, Final
 import orjson
 
 from katod.agents.toolcalls import words_of_refusal
+from katod.agents.tooltable import Family
 from katod.formats.content import Line, Span
+from katod.formats.turn import duration
 
 LONGEST: Final = 16_000  # characters of one result
 _LONGEST_LINE: Final = 160
+_NOTEWORTHY_MS: Final = 1000
+_FAR_LINE: Final = 400
 # What clients add to the output for their model stands before or after it; the same words within it are output.
 _BEFORE: Final = re.compile(
     r"Exit code \d+\n|(?:(?:Chunk ID: \w+|Wall time:? [\d.]+ seconds|Process exited with code \d+|Exit code: \d+"
@@ -23,13 +27,19 @@ _AFTER: Final = re.compile(
     re.DOTALL | re.MULTILINE,
 )
 _FAR: Final = 16_384  # characters before the end that are searched for it
-_WRAPPERS: Final = re.compile(r"</?(?:tool_use_error|untrusted_context|output|stdout|stderr)>\n?")
+_WRAPPERS: Final = re.compile(r"</?(?:tool_use_error|untrusted_context|output|(?:bash-)?std(?:out|err))>\n?")
 # Gemini CLI writes what a command printed between these.
 _GEMINI: Final = "Output: "
 _GEMINI_AFTER: Final = re.compile(
     r"(?:\n(?:Error: \(none\)|Exit Code: -?\d+|Signal: \w+|Background PIDs: [^\n]*|Process Group PGID: \d+))+\Z"
 )
 _PACKED: Final = ('{"output"', '{"chunk_id"')  # Codex: the output as a field of its record
+_NEAR: Final = 60  # lines before the end in which an error is looked for
+_ERROR: Final = re.compile(r"(?:error|fatal|[\w.]*(?:Error|Exception))(?: ?\[[^\]]{1,40}\])?: ?\S")
+_TRAILER: Final = re.compile(
+    r"\[rerun: \w+\]|(?:Node\.js|Bun) v\d[\w. ()]*|Background PIDs: .*|Process Group PGID: \d+|[\])}]+;?"
+    r"|error: script .* exited with code \d+|(?:npm (?:ERR!|error) )?A complete log of this run .*|.*-debug-\d+\.log"
+)
 _COMMITTED: Final = re.compile(r"^\[[^\]\n]{1,200} ([0-9a-f]{7,40})\] (.*)$", re.MULTILINE)
 _COMMIT: Final = re.compile(r"\bgit\b[^\n;|&]*\bcommit\b")
 
@@ -70,18 +80,26 @@ def shortened(text: str, most_lines: int) -> str:
         return text
     lines = text.split("\n")
     if len(lines) > most_lines:
-        head = most_lines * 2 // 3
-        tail = most_lines - head
+        first = most_lines * 2 // 3
         left = len(lines) - most_lines
-        text = "\n".join([*lines[:head], f"… {left:,} lines left out …", *lines[-tail:]])
+        text = "\n".join([*lines[:first], f"… {left:,} lines left out …", *lines[first - most_lines :]])
     if len(text) <= LONGEST:
         return text
-    head = LONGEST * 2 // 3
-    return f"{text[:head]}\n… {len(text) - LONGEST:,} characters left out …\n{text[head - LONGEST :]}"
+    head, tail = _whole_lines(text[: LONGEST * 2 // 3]), _whole_lines(text[-LONGEST // 3 :][::-1])[::-1]
+    return f"{head}\n… {len(text) - len(head) - len(tail):,} characters left out …\n{tail}"
 
 
-def outcome(payload: dict[str, Any], redact: Callable[[str], str]) -> Line:
-    """Return what came of a call if it failed or was refused, with its result redacted; empty if all is well."""
+def _whole_lines(text: str) -> str:
+    """Return a text up to the end of a line, if one ends near its end."""
+    end = text.rfind("\n", len(text) - _FAR_LINE)
+    return text[:end] if end > 0 else text
+
+
+def outcome(payload: dict[str, Any], redact: Callable[[str], str], *, ran: bool) -> Line:
+    """Return what came of a call if it failed or was refused, with its result redacted; empty if all is well.
+
+    `ran`: the call was a command, whose output ends with what went wrong; other tools say it first.
+    """
     if payload.get("denied"):
         said = " ".join(redact(words_of_refusal(payload["text"])).split())  # all of it: a person's words
         return (Span("text", f"declined: {said}" if said else "declined"),)
@@ -89,8 +107,9 @@ def outcome(payload: dict[str, Any], redact: Callable[[str], str]) -> Line:
         return (Span("text", "interrupted"),) if payload.get("status") == "interrupted" else ()
     code = payload.get("exitCode")
     failed = "failed" if code is None else f"failed, exit {code}"
-    last = last_line(redact(output_of(payload["text"])))
-    return (Span("text", f"{failed}:"), Span("code", last)) if last else (Span("text", failed),)
+    said = redact(output_of(payload["text"]))
+    why = reason(said) if ran else _cut(said.strip().partition("\n")[0].strip())
+    return (Span("text", f"{failed}:"), Span("code", why)) if why else (Span("text", failed),)
 
 
 def is_commit(command: str) -> bool:
@@ -103,7 +122,56 @@ def commits(text: str) -> list[tuple[str, str]]:
     return [(match[1], match[2].strip()) for match in _COMMITTED.finditer(text)]
 
 
-def last_line(text: str) -> str:
-    """Return the last line of a text that is not blank, cut if it is long."""
-    last = text.rstrip().rpartition("\n")[2].strip()
-    return last if len(last) <= _LONGEST_LINE else f"{last[: _LONGEST_LINE - 1].rstrip()}…"
+def reason(text: str) -> str:
+    """Return the line of a failed command's output that says most: the last error, or else the last line, cut if long.
+
+    What runtimes and clients add below it says nothing.
+    """
+    lines = [
+        line for row in text.rstrip()[-_FAR:].split("\n") if (line := row.strip()) and not _TRAILER.fullmatch(line)
+    ]
+    errors = (line for line in reversed(lines[-_NEAR:]) if _ERROR.match(line))
+    return _cut(next(errors, lines[-1] if lines else ""))
+
+
+def _cut(line: str) -> str:
+    return line if len(line) <= _LONGEST_LINE else f"{line[: _LONGEST_LINE - 1].rstrip()}…"
+
+
+def took(payload: dict[str, Any], family: Family) -> Line:
+    """Return how long a sub-agent took, nothing for other calls."""
+    milliseconds = payload.get("durationMs", 0)
+    if family != "agent" or milliseconds < _NOTEWORTHY_MS or payload.get("status") == "launched":
+        return ()
+    return (Span("text", f"done in {duration(milliseconds / 1000)}"),)
+
+
+def notes_about(payload: dict[str, Any], shown: str) -> tuple[str, ...]:
+    """Return what the title of a call's block says about its result."""
+    if payload.get("status") == "launched":
+        return ("in the background",)
+    notes = [ended] if (ended := _ended(payload)) else []
+    if shown.strip():
+        notes.append(count_lines(shown))
+    milliseconds = payload.get("durationMs", 0)
+    if milliseconds >= _NOTEWORTHY_MS:
+        notes.append(f"{milliseconds / 1000:.1f} s" if milliseconds < 60_000 else duration(milliseconds / 1000))
+    return tuple(notes)
+
+
+def _ended(payload: dict[str, Any]) -> str:
+    """Return how a call ended, empty if all is well."""
+    code = payload.get("exitCode")
+    if payload.get("denied"):
+        return "declined"
+    if code is not None and (code or payload.get("isError")):
+        return f"exit {code}"
+    if payload.get("isError"):
+        return "failed"
+    return "interrupted" if payload.get("status") == "interrupted" else ""
+
+
+def count_lines(text: str) -> str:
+    """Return `14 lines`."""
+    count = text.count("\n") + 1
+    return f"{count:,} line{'s' if count > 1 else ''}"

@@ -16,18 +16,20 @@ var(--line);background:var(--soft);font-size:.85rem}
 nav b{display:block;margin-bottom:.5rem}nav ol{margin:0;padding-left:1.6rem}nav li{margin:.35rem 0;color:var(--quiet)}
 nav a{color:var(--text);text-decoration:none}nav a:hover{text-decoration:underline}
 a{color:var(--link)}h1{font-size:1.6rem;line-height:1.25;margin:.2rem 0 .4rem}
-h2,h3{font-size:.95rem;margin:1.6rem 0 .4rem;scroll-margin-top:1rem}h2{margin-top:2.4rem;padding-top:1rem;
+h2,h3{font-size:1.15rem;margin:1.6rem 0 .4rem;scroll-margin-top:1rem}h2{margin-top:2.4rem;padding-top:1rem;
 border-top:1px solid var(--line)}h2 a,h3 a{color:inherit;text-decoration:none}h3{font-weight:600}
-h4,h5,h6{font-size:1.05rem;margin:1.2rem 0 .4rem}time,.about,.mark,.note,.footer,.stamp{color:var(--quiet)}
+h4,h5,h6{font-size:1rem;margin:1.2rem 0 .4rem}time,.about,.mark,.note,.footer,.stamp{color:var(--quiet)}
 h2 time,h3 time,h3 .model{font-weight:400;font-size:.85rem;margin-left:.4rem;color:var(--quiet)}
 .about,.footer,.mark,.note,.stamp{font-size:.88rem}.footer{border-top:1px dashed var(--line);padding-top:.4rem}
 .typed{background:var(--you);border-radius:.6rem;padding:.6rem .9rem;white-space:pre-wrap;margin:.4rem 0}
-.tool{font-size:.9rem;margin:.15rem 0;color:var(--quiet)}.tool b,summary b{color:var(--text)}
-.outcome{font-size:.88rem;margin:.1rem 0 .3rem 1.2rem;color:var(--quiet)}
-code,pre{font:.86em/1.5 ui-monospace,SFMono-Regular,Menlo,Consolas,monospace}
-code{background:var(--soft);padding:.12em .3em;border-radius:.3em;color:var(--text)}
+.tool{font-size:.9rem;margin:.15rem 0;padding-left:1.2rem;text-indent:-1.2rem;color:var(--quiet)}
+.tool::before{content:"▸";display:inline-block;width:1.2rem;text-indent:0}.tool b,summary b{color:var(--text)}
+.failed{color:var(--del)}.outcome{font-size:.88rem;margin:.1rem 0 .3rem 1.2rem;color:var(--quiet)}
+code,pre{font-family:ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;font-size:.88em;line-height:1.5}
+code{background:var(--line);background:color-mix(in srgb,var(--line) 45%,transparent);padding:.12em .3em;
+border-radius:.3em;color:var(--text)}
 pre{background:var(--soft);border:1px solid var(--line);border-radius:.5rem;padding:.7rem .9rem;overflow:auto;
-max-height:34rem}pre code{background:none;padding:0}
+max-height:34rem}pre code{background:none;padding:0;font-size:1em}
 details{margin:.3rem 0;font-size:.92rem}summary{cursor:pointer;color:var(--quiet)}
 details>*:not(summary){margin-left:1.1rem}
 blockquote{margin:.5rem 0;padding:0 .9rem;border-left:.25rem solid var(--line);color:var(--quiet)}

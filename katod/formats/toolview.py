@@ -15,6 +15,10 @@ from katod.formats.mdtext import clean
 
 LONGEST: Final = 160  # characters of one span
 _LONGEST_START: Final = 8000  # characters that are searched for secrets: far more than a line shows
+_MOST_SCALARS: Final = 3
+_LONGEST_SCALAR: Final = 80
+# The first line of a commit's message, which a shell reads from below.
+_SUBJECT: Final = re.compile(r"\bgit commit\b[^\n]*<<-?\s*['\"]?\w+['\"]?[^\n]*\n\s*([^\n]+)")
 _MOST_FILES: Final = 4
 _PROSE: Final = ("agent", "think")
 _SHELL: Final = re.compile(r"(?:/(?:usr/)?bin/)?(?:ba|z|da)?sh\s+-l?c\s+(?=['\"])")
@@ -59,10 +63,14 @@ class View:
         about = given if isinstance(given, str) else first_text(arguments, (*known.about, *UNKNOWN.about))
         if family in _PROSE:
             return self._first_line("note", about)
-        return self._first_line("code", self.path(about))
+        if not about and known is UNKNOWN:
+            return self._first_line("code", _scalars(arguments))
+        return (*self._first_line("code", self.path(about)), *_part_read(arguments, family))
 
     def _command(self, command: str, description: Any) -> Line:
         spans = self._first_line("code", unwrapped(command))
+        if subject := _SUBJECT.search(command):
+            description = subject[1]
         if isinstance(description, str) and description.strip():
             said = self._first_line("note", description)
             return (*spans, Span("text", "·"), *said) if spans else said
@@ -111,6 +119,21 @@ class View:
         if isinstance(given, str):
             return Code(self._redact(given), "text")
         return Code(self._redact(_pretty(given)), "json")
+
+
+def _part_read(arguments: Mapping[str, Any], family: str) -> Line:
+    """Return which lines of a file are read, if not all of them."""
+    first, count = arguments.get("offset"), arguments.get("limit")
+    if family != "read" or not isinstance(count, int) or not isinstance(first, int | None):
+        return ()
+    begin = max(first or 1, 1)
+    return (Span("text", f"lines {begin}–{begin + count - 1}"),)  # noqa: RUF001 - a dash
+
+
+def _scalars(arguments: Mapping[str, Any]) -> str:
+    """Return the first short arguments of a tool that is not known."""
+    values = [str(value) for value in arguments.values() if isinstance(value, str | int) and value != ""]
+    return " ".join(value for value in values[:_MOST_SCALARS] if len(value) <= _LONGEST_SCALAR)
 
 
 def is_quiet(name: str) -> bool:

@@ -44,9 +44,18 @@ from katod.formats.edits import edit_size
 from katod.formats.mdblocks import MARKS
 from katod.formats.place import PAUSE, Place, short_model
 from katod.formats.redact import redact
-from katod.formats.results import commits, is_commit, outcome, output_of, shortened
+from katod.formats.results import (
+    commits,
+    count_lines,
+    is_commit,
+    notes_about,
+    outcome,
+    output_of,
+    shortened,
+    took,
+)  # fmt: skip
 from katod.formats.toolview import View, command_of, is_quiet
-from katod.formats.turn import Turn, duration
+from katod.formats.turn import Turn
 from katod.formats.when import When
 from katod.metadata import SessionMetadata, cut_at_word, first_words
 from katod.model import Mark, Options
@@ -66,7 +75,6 @@ _LONG_MESSAGE: Final = 60  # lines; of a longer one, the first 40 are shown
 _SHOWN_OF_IT: Final = 40
 _SHORT: Final = 200  # characters
 _LONGEST_START: Final = 4000  # characters, from which the words for a heading are taken
-_NOTEWORTHY_MS: Final = 1000
 Pieces = list[Piece]
 
 
@@ -172,7 +180,7 @@ class Transcript:
         for start, end in [*pasted, (len(text), len(text))]:
             pieces += self._words(text[at:start])
             if content := text[start:end].strip("\n"):
-                pieces.append(Quoted(f"Pasted: {_lines(content)}", self._redact(content)))
+                pieces.append(Quoted(f"Pasted: {count_lines(content)}", self._redact(content)))
             at = end
         only = pieces[0] if len(pieces) == 1 else None
         return [] if isinstance(only, Typed) and only.text == heading else pieces
@@ -185,7 +193,7 @@ class Transcript:
         if len(lines) <= _LONG_MESSAGE:
             return [Typed(text)]
         rest = "\n".join(lines[_SHOWN_OF_IT:])
-        return [Typed("\n".join(lines[:_SHOWN_OF_IT])), Quoted(f"{_lines(rest)} more", rest)]
+        return [Typed("\n".join(lines[:_SHOWN_OF_IT])), Quoted(f"{count_lines(rest)} more", rest)]
 
     def _answer(self, event: Event, _: SessionMetadata) -> Pieces:
         payload, questions = event.payload, self._asked.get("questions", {})
@@ -236,6 +244,8 @@ class Transcript:
             body = view.body(payload)
             heading = self._heading(event, metadata)
             return [*heading, *self._held.add(call, name, about, body)]
+        if known.family == "execute" and not about:
+            return []  # a command that runs is looked after
         return self._in_turn(event, metadata, Tool(name, about), line=call or "-")
 
     def _count(self, payload: dict[str, Any], view: View, event: Event) -> tuple[tuple[str, int, int], ...]:
@@ -269,7 +279,11 @@ class Transcript:
             return []
         if self._options.tools == "full":
             return self._folded(event, metadata, call)
-        came = outcome(payload, self._redact) or self._committed(made) or _took(payload, call)
+        came = (
+            outcome(payload, self._redact, ran=tool(call.name).family == "execute")
+            or self._committed(made)
+            or took(payload, tool(call.name).family)
+        )
         return self._came(event, metadata, call, came) if came else []
 
     def _count_result(self, event: Event, call: Call) -> list[tuple[str, str]]:
@@ -300,7 +314,7 @@ class Transcript:
         payload = event.payload
         text = payload["text"]
         shown = self._redact(words_of_refusal(text) if payload.get("denied") else output_of(text))
-        notes = _notes(payload, shown)
+        notes = notes_about(payload, shown)
         result = Code(shortened(shown, self._options.max_result), "text") if shown.strip() else None
         if payload.get("status") == "launched":
             result = None
@@ -315,9 +329,13 @@ class Transcript:
     # -- everything else --------------------------------------------------------------------------------
 
     def _system(self, event: Event, _: SessionMetadata) -> Pieces:
-        if event.payload.get("subtype") not in _SPOKEN_SUBTYPES:
-            return []
-        return self._note(event.payload["text"])
+        subtype, text = event.payload.get("subtype"), event.payload["text"]
+        if subtype == "shell-output" and (shown := self._redact(output_of(text))).strip():
+            return [
+                *self._flushed(),
+                Quoted(f"Output: {count_lines(shown)}", shortened(shown, self._options.max_result)),
+            ]
+        return self._note(text) if subtype in _SPOKEN_SUBTYPES else []
 
     def _turn_end(self, event: Event, _: SessionMetadata) -> Pieces:
         """Return the end of a turn; some agents record an end for each request to the model, without a duration."""
@@ -455,43 +473,5 @@ def _first_words(text: str) -> str:
     return first_words(text, _WORDS) or cut_at_word(" ".join(text.split()), _WORDS)
 
 
-def _took(payload: dict[str, Any], call: Call) -> Line:
-    """Return how long a sub-agent took."""
-    milliseconds = payload.get("durationMs", 0)
-    if tool(call.name).family != "agent" or milliseconds < _NOTEWORTHY_MS or payload.get("status") == "launched":
-        return ()
-    return (Span("text", f"done in {duration(milliseconds / 1000)}"),)
-
-
-def _notes(payload: dict[str, Any], shown: str) -> tuple[str, ...]:
-    """Return what the title of a call's block says about its result."""
-    if payload.get("status") == "launched":
-        return ("in the background",)
-    notes = [ended] if (ended := _ended(payload)) else []
-    if shown.strip():
-        notes.append(_lines(shown))
-    milliseconds = payload.get("durationMs", 0)
-    if milliseconds >= _NOTEWORTHY_MS:
-        notes.append(f"{milliseconds / 1000:.1f} s" if milliseconds < 60_000 else duration(milliseconds / 1000))
-    return tuple(notes)
-
-
-def _ended(payload: dict[str, Any]) -> str:
-    """Return how a call ended, empty if all is well."""
-    code = payload.get("exitCode")
-    if payload.get("denied"):
-        return "declined"
-    if code is not None and (code or payload.get("isError")):
-        return f"exit {code}"
-    if payload.get("isError"):
-        return "failed"
-    return "interrupted" if payload.get("status") == "interrupted" else ""
-
-
 def _shown_name(name: str) -> str:
     return name[:120] or "tool"
-
-
-def _lines(text: str) -> str:
-    count = text.count("\n") + 1
-    return f"{count:,} line{'s' if count > 1 else ''}"

@@ -22,6 +22,7 @@ from katod.store.rows import OutputRow, SourceRow
 
 _READ_BYTES: Final = 512 * 1024
 _LOOK_AHEAD: Final = 400
+_MESSAGES: Final = frozenset({ev.USER_MESSAGE, ev.USER_COMMAND, ev.ASSISTANT_MESSAGE})
 
 
 class Stretch(NamedTuple):
@@ -71,7 +72,7 @@ def render_all(
     waiting, metadata = _look_ahead(rest)
     if metadata is None:
         return
-    yield printer.head(metadata, next((event.time for event in waiting if event.time), ""))
+    yield printer.head(metadata, _begun(waiting))
     early = SessionMetadata(metadata.key)
     for event, now in chain(((event, early) for event in early.observed(waiting)), rest):
         text = printer.event(event, now)
@@ -79,6 +80,12 @@ def render_all(
             save(media, data)
         yield text
     yield printer.pause() + printer.end()
+
+
+def _begun(events: list[Event]) -> str:
+    """Return when a conversation began: at its first message, as what clients note before it may be much older."""
+    times = [event.time for event in events if event.time and event.kind in _MESSAGES]
+    return next((event.time for event in events if event.time), "") if not times else times[0]
 
 
 def _look_ahead(events: Iterator[tuple[Event, SessionMetadata]]) -> tuple[list[Event], SessionMetadata | None]:

@@ -107,8 +107,10 @@ def test_line_that_reads_like_katods_own_is_shown_with_its_marks(text, printed):
         ("> one\n> two", "> one  \n> two"),
         ("```\none\ntwo\n```", "```\none\ntwo\n```"),
         ("one\n===\ntwo", "#### one\n\ntwo"),
+        ("<context>\na <b> c <!-- d -->\n</context>", "\\<context>  \na \\<b> c \\<!-- d -->  \n\\</context>"),
+        ("one `<b>`\n<https://x.org>", "one `<b>`  \n<https://x.org>"),
     ],
 )
 def test_typed_lines_stay_lines(text, printed):
-    """With hard line ends, two lines of one paragraph are two lines for a reader, too."""
+    """What a person typed has two lines for a reader where it has two lines, and its tags are text."""
     assert neutral(text, hard=True) == printed

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from katod.formats.results import LONGEST, commits, is_commit, last_line, outcome, output_of, shortened
+from katod.formats.results import LONGEST, commits, is_commit, outcome, output_of, reason, shortened
 from tests.looping import each
 
 
@@ -114,14 +114,46 @@ def test_output_of_few_long_lines_is_shortened_too():
 def test_outcome_says_what_went_wrong(payload, said):
     """A failure has its exit code and the last line of its output; a refusal has all words of the person."""
     row = {"toolCallId": "t1", "text": "FAIL cart\n\n1 failing\n\n"} | payload
-    assert [span.text for span in outcome(row, lambda text: text.replace("hunter2", "***"))] == said
+    shown = outcome(row, lambda text: text.replace("hunter2", "***"), ran=True)
+    assert [span.text for span in shown] == said
 
 
-def test_last_line_is_short():
+def test_a_tool_that_is_no_command_says_first_why_it_failed():
+    """Below it stands what it was given."""
+    row = {
+        "isError": True,
+        "text": "<tool_use_error>String to replace not found in file.\nString: x\n</tool_use_error>",
+    }
+    assert [span.text for span in outcome(row, str, ran=False)] == ["failed:", "String to replace not found in file."]
+
+
+@each(
+    ("output", "shown"),
+    [
+        (
+            "Error: Cannot find module 'x'\n    at load (a.js:1)\n  code: 'NOT_FOUND'\n}\n\nNode.js v22.22.3\n",
+            "Error: Cannot find module 'x'",
+        ),
+        ("error: remote not found\n[rerun: b2]", "error: remote not found"),
+        ("fatal: not a git repository", "fatal: not a git repository"),
+        ('a.ts:1:2 lint/x\nerror: script "lint" exited with code 1', "a.ts:1:2 lint/x"),
+        ("Traceback:\n  x\nValueError: no\n", "ValueError: no"),
+        ("ValueError: no\n\nDuring it:\nKeyError: 'a'\n", "KeyError: 'a'"),
+        ("SyntaxError: Export not found\n      at x.ts:3\n\nBun v1.3.13 (Linux x64)", "SyntaxError: Export not found"),
+        ("an error was found: fine\n1 failing", "1 failing"),
+        ("}", ""),
+    ],
+)
+def test_the_reason_is_the_last_error(output, shown):
+    """Neither the stack below it nor what a runtime adds says more; without an error, it is the last line."""
+    assert reason(output) == shown
+
+
+def test_the_reason_is_short():
     """A long last line is cut; blank lines after it do not count."""
-    assert last_line("a\nb  \n \n") == "b"
-    assert len(last_line("x" * 500)) == 160
-    assert last_line("\n \n") == ""
+    assert reason("a\nb  \n \n") == "b"
+    assert len(reason("x" * 500)) == 160
+    assert reason("\n \n") == ""
 
 
 @each(

@@ -48,7 +48,12 @@ def body(payload):
         (call("exec", given="const a = 1;\ntext(a)"), "**exec** `const a = 1;` … +1 line"),
         (call("Agent", description="Look *here*"), "**Agent** *Look \\*here\\**"),
         (call("WebFetch", url="https://x.org/a_b"), "**WebFetch** `https://x.org/a_b`"),
-        (call("teleport", to="moon"), "**teleport**"),
+        (call("teleport", to="moon", speed=9, why=["x"]), "**teleport** `moon 9`"),
+        (call("teleport", given={}), "**teleport**"),
+        (call("Read", file_path="a", offset=150, limit=100), "**Read** `a` lines 150–249"),  # noqa: RUF001
+        (call("Read", file_path="a", limit=50), "**Read** `a` lines 1–50"),  # noqa: RUF001
+        (call("Bash", command="git commit -m \"$(cat <<'EOF'\nAdd *sign-in*\n\nWith cookies.\nEOF\n)\""),
+         "**Bash** `git commit -m \"$(cat <<'EOF'` … +5 lines · *Add \\*sign-in\\**"),
         (call("Read"), "**Read**"),
         (call("Edit", file_path="a", old_string="x", new_string="y\nz"), f"**Edit** `a` (+2 {MINUS}1)"),
         (call("Write", file_path="/home/me/shop/a", content="x\ny\n"), f"**Write** `a` (+2 {MINUS}0)"),

@@ -474,6 +474,22 @@ def test_what_happened_is_one_line_and_bookkeeping_is_nothing(kind, payload, not
     assert pieces(event(kind, payload)) == ([Note(note)] if note else [])
 
 
+def test_what_a_persons_own_command_printed_is_folded():
+    """Without it, the next prompt may be about something that stands nowhere."""
+    printed = "<bash-stdout>2 problems\n" + SECRET + "</bash-stdout><bash-stderr></bash-stderr>"
+    shown = pieces(event(ev.SYSTEM_MESSAGE, {"text": printed, "subtype": "shell-output"}))
+    assert shown == [Quoted("Output: 2 lines", "2 problems\n[REDACTED:github-token]")]
+    empty = "<bash-stdout></bash-stdout><bash-stderr></bash-stderr>"
+    assert pieces(event(ev.SYSTEM_MESSAGE, {"text": empty, "subtype": "shell-output"})) == []
+
+
+def test_a_command_that_is_only_looked_after_gives_no_line():
+    """Polls of a running command without input say nothing, but what came of it is told."""
+    assert lines(pieces(call(1, "write_stdin", chars=""))) == []
+    found = pieces(call(1, "write_stdin", chars=""), result(1, "no", isError=True, exitCode=1))
+    assert lines(found) == ["write_stdin failed, exit 1: no"]
+
+
 def test_what_a_sub_agent_says_is_not_part_of_its_parents_transcript():
     """Events of a sub-agent give nothing, whatever their kind."""
     for kind, payload in ((ev.ASSISTANT_MESSAGE, {"text": "x"}), (ev.TURN_END, {"reason": "aborted"})):

@@ -105,6 +105,14 @@ def test_the_head_looks_ahead(tmp_path):
     assert "".join(rest).index("the title") < "".join(rest).index("three")
 
 
+def test_a_conversation_begins_with_its_first_message(tmp_path):
+    """What a client notes before it may be from another day."""
+    make = Claude()
+    old = make.user("Caveat: The messages below were generated", isMeta=True, timestamp="2026-02-01T10:00:00.000Z")
+    head, *_ = render_all(replay(KEY, [stretch(tmp_path, old, make.user("words"))], LOG), "markdown", Options())
+    assert "date: 2026-02-10" in head
+
+
 def test_the_head_does_not_look_for_ever(monkeypatch):
     """The look-ahead is limited, so a session without a title is not read to its end first."""
     monkeypatch.setattr(export, "_LOOK_AHEAD", 3)
