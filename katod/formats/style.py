@@ -23,7 +23,7 @@ h2 time,h3 time,h3 .model{font-weight:400;font-size:.85rem;margin-left:.4rem;col
 .about,.footer,.mark,.note,.stamp{font-size:.88rem}.footer{border-top:1px dashed var(--line);padding-top:.4rem}
 .typed{background:var(--you);border-radius:.6rem;padding:.6rem .9rem;white-space:pre-wrap;margin:.4rem 0}
 .tool{font-size:.9rem;margin:.15rem 0;padding-left:1.2rem;text-indent:-1.2rem;color:var(--quiet)}
-.tool::before{content:"▸";display:inline-block;width:1.2rem;text-indent:0}.tool b,summary b{color:var(--text)}
+.tool::before{content:"•";display:inline-block;width:1.2rem;text-indent:0}.tool b,summary b{color:var(--text)}
 .failed{color:var(--del)}.outcome{font-size:.88rem;margin:.1rem 0 .3rem 1.2rem;color:var(--quiet)}
 code,pre{font-family:ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;font-size:.88em;line-height:1.5}
 code{background:var(--line);background:color-mix(in srgb,var(--line) 45%,transparent);padding:.12em .3em;
