@@ -34,6 +34,7 @@ from katod.formats.transcript import Transcript
 from katod.metadata import SessionMetadata
 from katod.model import Mark, Options
 
+_FAILED: Final = ("failed", "exit ", "declined", "interrupted")  # how the outcome of such a call begins
 _MOST_PROMPTS: Final = 2000
 _SPEAKER: Final = 3  # the level of an agent's heading
 _POLICY: Final = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
@@ -139,12 +140,15 @@ def _tool(tool: Tool) -> str:
 
 def _came(line: Line) -> str:
     """Return what came of a call; a failure stands out."""
-    failed = line[0].text.startswith(("failed", "declined", "interrupted"))
-    return f'<span class="failed">{_line(line)}</span>' if failed else _line(line)
+    return _marked(_line(line), line[0].text)
+
+
+def _marked(shown: str, words: str) -> str:
+    return f'<span class="failed">{shown}</span>' if words.startswith(_FAILED) else shown
 
 
 def _fold(fold: Fold) -> str:
-    notes = f" → {' · '.join(map(text, fold.notes))}" if fold.notes else ""
+    notes = f" → {' · '.join(_marked(text(note), note) for note in fold.notes)}" if fold.notes else ""
     inner = "\n".join(_PRINTERS[type(part)](part) for part in fold.parts) or "<p>(no text)</p>"
     return _details(f"<b>{text(fold.name)}</b> {_line(fold.about)}{notes}", inner)
 

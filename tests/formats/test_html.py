@@ -124,6 +124,31 @@ def test_nothing_of_a_message_acts(text):
     assert_harmless(as_html(text, 3))
 
 
+@each(
+    ("before", "levels"),
+    [
+        ((), ["h1", "h2", "h3", "h4", "h3", "h4", "h5"]),
+        ((event(ev.USER_MESSAGE, {"text": "words"}),), ["h1", "h2", "h3", "h4", "h5", "h4", "h5", "h6"]),
+    ],
+)
+def test_no_level_of_headings_is_left_out(before, levels):
+    """Whatever levels a message uses, its headings begin right below its speaker's, as readers of screens expect."""
+    words = "## a\n\n##### b\n\n# c\n\n### d\n\n#### e"
+    source = page(*before, event(ev.ASSISTANT_MESSAGE, {"text": words}, 1))
+    assert [tag for tag, _ in Page(source).found if re.fullmatch("h[1-6]", tag)] == levels
+
+
+def test_a_failure_stands_out():
+    """What failed or was declined has another colour than what went well."""
+    call = {"toolCallId": "t", "name": "Bash", "family": "execute", "input": {"command": "make"}}
+    failed = event(ev.TOOL_RESULT, {"toolCallId": "t", "text": "no rule", "isError": True, "exitCode": 2}, 1)
+    assert '<span class="failed">exit 2</span> · 1 line' in page(event(ev.TOOL_CALL, call), failed)
+    short = Html(Options())
+    assert '<span class="failed"><span>failed, exit 2:</span>' in "".join(
+        short.event(one, SessionMetadata(KEY)) for one in (event(ev.TOOL_CALL, call), failed)
+    )
+
+
 def test_a_message_has_its_number_and_is_in_the_list():
     """Each typed message can be linked to, and the list beside the page does."""
     source = page(event(ev.USER_MESSAGE, {"text": "first words"}), event(ev.USER_MESSAGE, {"text": "second"}, 1))
