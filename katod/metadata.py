@@ -133,11 +133,14 @@ def _plain(line: str) -> str:
 
 
 def cut_at_word(line: str, longest: int) -> str:
-    """Return a line, cut after a word with an ellipsis if it is longer; a word that is too long alone is cut."""
+    """Return a line, cut after a word with an ellipsis if it is longer; a word that is too long alone is cut.
+
+    With the ellipsis, it has at most `longest` characters.
+    """
     if len(line) <= longest:
         return line
-    head = line[: longest + 1]
-    words = head[: head.rfind(" ", longest // 3) + 1] or head[: longest - 1]
+    head = line[:longest]
+    words = head[: head.rfind(" ", longest // 3) + 1] or head[:-1]
     return f"{words.rstrip(' ,;:.-')}…"
 
 

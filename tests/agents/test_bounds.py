@@ -21,7 +21,7 @@ from tests.support.world import World
 LINES = [make for make in MAKERS if make.__name__ not in ("GeminiDocument", "OpenCode", "OpenCode2")]
 MANY = 1_500
 WORDS = "and more words " * 20
-SMALL = 200_000  # bytes of all states together
+SMALL = 250_000  # bytes of all states together
 
 
 class Reader:

@@ -7,6 +7,7 @@ from tests.support.reading import lines
 
 MARK = re.compile(r"^mark-[0-9a-f]{8}-\d{6}\.$", re.MULTILINE)
 LAST = re.compile(r"mark-[0-9a-f]{8}-\d{6}\.$")
+NOTE = re.compile(r"^note-[\w-]+\.\n", re.MULTILINE)
 OK = re.compile(r"^ok$", re.MULTILINE)
 
 
@@ -18,7 +19,7 @@ def marks_of(path, *, edited=False):
     content = path.read_bytes().decode(errors="replace" if edited else "strict")
     assert "\0" not in content, path
     if path.suffix == ".md":
-        content = "\n".join(lines(content))
+        content = "\n".join(lines(NOTE.sub("", content)))  # a note may separate a heading from its message
         return MARK.findall(content), len(OK.findall(content))
     events = []
     for line in content.split("\n")[:-1]:

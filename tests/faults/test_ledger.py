@@ -107,7 +107,7 @@ def no_json(world):
 
 def no_text(world):
     with sqlite3.connect(closed(world)) as ledger:
-        ledger.execute("UPDATE outputs SET head = CAST(head || x'ff' AS TEXT) WHERE id = 1")
+        ledger.execute("UPDATE sessions SET metadata = CAST(metadata || x'ff' AS TEXT) WHERE metadata LIKE '%mark-%'")
     ledger.close()
 
 

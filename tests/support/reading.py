@@ -11,6 +11,9 @@ _AGENT: Final = re.compile(rf"### (\w[\w ]*?)(?: · [^·]+)??{_STAMP}")
 _FIRST: Final = re.compile(r"^#{2,3} ", re.MULTILINE)
 _ESCAPED: Final = re.compile(r"\\(?=[^\w\s])")
 _TOOL: Final = "- ▸ "
+_FOLDED: Final = re.compile(
+    r"<details>\n<summary>▸ (?:Pasted: )?[\d,]+ [^\n]*</summary>\n\n(`{3,})text\n(.*?)\n\1\n\n</details>", re.DOTALL
+)
 _OWN: Final = re.compile(r"\*[^*].*\*|- ▸ .*|  - .*|<details>|</details>|<summary>.*")
 
 
@@ -30,7 +33,7 @@ def said(text: str) -> list[Said]:
     """Return the lines of the messages, and those of tools without a speaker; not what katod says of its own."""
     found, speaker = [], ""
     first = _FIRST.search(text)
-    for line, is_message in _lines(text[first.start() :]) if first else ():
+    for line, is_message in _lines(_FOLDED.sub(r"\2", text[first.start() :])) if first else ():
         if person := _PERSON.fullmatch(line):
             speaker = person[1].split(" ")[1]
         elif agent := _AGENT.fullmatch(line):
