@@ -33,7 +33,7 @@ _MARK: Final = (
     rf"(?:[*_]|<(?:em|i)>)(?:{'|'.join(MARKS.values())}|{_FOOTER}|{_STAMP})|(?:\*\*|__|<(?:b|strong)>){_ANSWER}"
 )
 _STRUCTURE: Final = re.compile(
-    rf"<|-[ \t]*+$|^[ \t>*+\-0-9.)]*+(?:#|```|~~~|\[|=++[ \t]*+$)|{_SIGNS.pattern}|^[ ]*+(?:{_MARK})|{SUSPECT}",
+    rf"<|-[ \t]*+$|^[ \t>*+\-0-9.)]*+(?:#|```|~~~|\[|=++[ \t]*+$)|{_SIGNS.pattern}|^[ \t]*+(?:{_MARK})|{SUSPECT}",
     re.MULTILINE,
 )
 # How a line of katod's own begins: a mark, a footer, a time, an answer.
@@ -143,12 +143,16 @@ class _Blocks:
             self._begin(line, flat, at, depth)
 
     def _look_for_table(self, line: str) -> None:
-        """Notice the second line of a table, and end the table before a list item that a paragraph would contain."""
-        if self._leaf == "table" and _NUMBERED.match(line):
+        """Notice the second line of a table; end the table before a line that continues a paragraph, but no table."""
+        if self._leaf == "table" and (_NUMBERED.match(line) or self._is_outside(line)):
             self._separate()
             self._end_leaf()
         elif _DELIMITER.match(line):
             self._leaf = "table"
+
+    def _is_outside(self, line: str) -> bool:
+        """Return whether a line of words stands outside of the quotation or list item before it."""
+        return bool(self._containers and line.strip()) and self._enter(line.expandtabs(4))[1] < len(self._containers)
 
     def _continue(self, flat: str) -> tuple[int, int]:
         """Enter the containers that a line continues, and end the leaf of the others; return as `_enter` does."""
