@@ -183,7 +183,8 @@ def details(title: str, content: str) -> str:
 
 
 def _yaml(value: str) -> str:
-    return json.dumps(" ".join(clean(value).split()), ensure_ascii=False) if value else ""
+    words = " ".join(clean(value).split())
+    return json.dumps(words, ensure_ascii=False) if words else ""
 
 
 _SPANS: Final[Mapping[str, Callable[[str], str]]] = {

@@ -120,6 +120,7 @@ def everything(tools):
 @example(text="> | FAKE |\n> |---|\nFAKE\n---", first=True)
 @example(text="- | FAKE |\n  |---|\nFAKE\n---", first=True)
 @example(text="?>\n\t*Recording stopped 23:40*", first=True)
+@example(text="/\n\xa0", first=True)
 @example(text="<h3>FAKE</h3>\n\n<em>Recording stopped</em>", first=True)
 def test_the_outline_is_that_of_plain_words(tools, text, first):
     """Whatever its texts and names contain, a transcript has the outline and katod's own lines of one of plain words."""
