@@ -1,5 +1,6 @@
 """`katod handoff`: a brief of a session for another agent."""
 
+from dataclasses import replace
 from typing import Final
 
 import click
@@ -33,7 +34,7 @@ def handoff(context: Context, session: str, budget: int) -> None:
     `agent:prefix`, or `latest`; FILE is an agent's session file or a JSONL file that katod wrote.
     """
     _, events = events_of(context, session)
-    conversation = gathered(events, options_of(context))
+    conversation = gathered(events, replace(options_of(context, tools="summary"), redact=True))
     if conversation is None:
         raise SelectionError("there is nothing in it yet", path=session)
     say(brief(conversation, budget))

@@ -3,6 +3,7 @@
 import re
 import shlex
 from collections.abc import Callable, Mapping
+from itertools import pairwise
 from typing import Any, Final
 
 import orjson
@@ -17,8 +18,6 @@ LONGEST: Final = 160  # characters of one span
 _LONGEST_START: Final = 8000  # characters that are searched for secrets: far more than a line shows
 _MOST_SCALARS: Final = 3
 _LONGEST_SCALAR: Final = 80
-# The first line of a commit's message, which a shell reads from below.
-_SUBJECT: Final = re.compile(r"\bgit commit\b[^\n]*<<-?\s*['\"]?\w+['\"]?[^\n]*\n\s*([^\n]+)")
 _MOST_FILES: Final = 4
 _PROSE: Final = ("agent", "think")
 _SHELL: Final = re.compile(r"(?:/(?:usr/)?bin/)?(?:ba|z|da)?sh\s+-l?c\s+(?=['\"])")
@@ -69,8 +68,7 @@ class View:
 
     def _command(self, command: str, description: Any) -> Line:
         spans = self._first_line("code", unwrapped(command))
-        if subject := _SUBJECT.search(command):
-            description = subject[1]
+        description = _subject(command) or description
         if isinstance(description, str) and description.strip():
             said = self._first_line("note", description)
             return (*spans, Span("text", "·"), *said) if spans else said
@@ -128,6 +126,13 @@ def _part_read(arguments: Mapping[str, Any], family: str) -> Line:
         return ()
     begin = max(first or 1, 1)
     return (Span("text", f"lines {begin}–{begin + count - 1}"),)  # noqa: RUF001 - a dash
+
+
+def _subject(command: str) -> str:
+    """Return the first line of a commit's message that a shell reads from the lines below the command."""
+    lines = command[:_LONGEST_START].split("\n")
+    below = (after for line, after in pairwise(lines) if "<<" in line.partition("git commit")[2])
+    return next(below, "").strip()
 
 
 def _scalars(arguments: Mapping[str, Any]) -> str:

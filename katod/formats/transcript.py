@@ -73,6 +73,7 @@ _CLEARING: Final = frozenset({"/clear", "/new", "/reset"})
 _CLEARED: Final = "Conversation cleared: a new session begins"
 _LONG_MESSAGE: Final = 60  # lines; of a longer one, the first 40 are shown
 _SHOWN_OF_IT: Final = 40
+_OF_RANGES: Final = frozenset({"started", "stopped", "excluded", "refused"})
 _SHORT: Final = 200  # characters
 _LONGEST_START: Final = 4000  # characters, from which the words for a heading are taken
 Pieces = list[Piece]
@@ -122,7 +123,9 @@ class Transcript:
 
     def mark(self, mark: Mark) -> Pieces:
         """Return a mark. A range's switches apply from its first mark on."""
-        pieces = self.pause()
+        pieces = (
+            self.pause() if mark.kind in _OF_RANGES else []
+        )  # others are printed live only, and change nothing else
         if mark.kind == "started":
             self._options = self._base.with_switches(dict(mark.switches))
             self._turn = Turn()

@@ -28,6 +28,9 @@ from katod.write.safe import is_transient
 Notify = Callable[[str, str], None]
 Follow = Callable[[OutputRow], None]
 _LONGEST_SHOWN: Final = 80
+_NAMING: Final = frozenset(
+    {ev.AGENT_START, ev.AGENT_END}
+)  # a sub-agent's transcript is in a folder called like the file
 
 
 class Controller:
@@ -178,15 +181,16 @@ class Controller:
     # -- names that wait for words --------------------------------------------------------------------
 
     def name(self, session: ActiveSession, output: LiveOutput, event: Event) -> None:
-        """Name an output that waits for its first words, if this event has them. A picture or much text end the wait.
+        """Name an output that waits for its first words, if this event has them.
 
+        A picture, a sub-agent or much text end the wait without them.
         Raises OSError for a temporary problem of the machine, as `carry_out` does.
         """
         words = event.payload["text"] if event.kind == ev.USER_MESSAGE and event.typed else ""
         named = self.naming.titled(session.metadata, words) if words else None
         if named is not None:
             output.release(lambda row: self._rename(session, row, named))
-        elif event.blobs or output.holds_too_much:
+        elif event.blobs or event.kind in _NAMING or output.holds_too_much:
             output.release()
 
     def _rename(self, session: ActiveSession, row: OutputRow, metadata: SessionMetadata) -> None:
@@ -288,7 +292,11 @@ class _Act:
         metadata, naming = self._session.metadata, self._controller.naming
         if target is not None:
             return naming.titled(metadata, PurePosixPath(command.name).stem) or naming.untitled(metadata, self._time)
-        return metadata if whole else naming.titled(metadata, command.words)
+        if whole:
+            return metadata
+        named = naming.titled(metadata, command.words)
+        nobody_types = bool(metadata.key.subagent) or metadata.start.origin == SPAWNED
+        return naming.untitled(metadata, self._time) if named is None and nobody_types else named
 
     def _end(self, recording: OutputRow) -> None:
         self._controller.end(self._session, recording, self._at, time=self._asked)

@@ -52,10 +52,10 @@ class OutputNaming:
             raise TargetRefused("a page of HTML cannot go on", path=target.path, hint="use `.html` with ::export")
         return target
 
-    def generated(self, metadata: SessionMetadata) -> Target:
-        """Return the first free target of the template."""
-        template = self.policy.settings.output.filename
-        return self._free(generated(template, self._fields(metadata), self.scope(metadata)))
+    def generated(self, metadata: SessionMetadata, form: str = "") -> Target:
+        """Return the first free target of the template, for a format other than the configured one if it is given."""
+        template, scope = self.policy.settings.output.filename, self.scope(metadata)
+        return self._free(generated(template, self._fields(metadata), replace(scope, format=form or scope.format)))
 
     def of_subagent(self, parent: OutputRow, subagent: str) -> Target:
         """Return where a sub-agent of a recorded session is recorded: beside its parent's output."""
@@ -126,7 +126,7 @@ class OutputNaming:
 
     def rename(self, row: OutputRow, metadata: SessionMetadata) -> None:
         """Give an output of which nothing was written a path and a title of its own. Raises TargetRefused."""
-        target = self.generated(metadata)
+        target = self.generated(metadata, row.format)
         row.root, row.path = target.root, target.path
         row.options = _beside(target, row.options)
         row.head = row.head | {"metadata": row.head["metadata"] | {"title": metadata.title}}

@@ -15,7 +15,7 @@ DatabaseError = sqlite3.Error  # for readers of a ledger, who need not know that
 PRIVATE: Final = 0o600
 # Written to the file's header, so that any program can distinguish a ledger from other databases.
 APPLICATION_ID: Final = 0x6B61746F  # "kato"
-TABLES_VERSION: Final = 2  # of the tables; 1 was never released
+TABLES_VERSION: Final = 3  # of the tables; 1 and 2 were never released
 _UNRELEASED: Final = range(1, 4)  # the versions before the first release; they had no application id
 _SUFFIXES: Final = (".damaged-", ".unreleased-")
 HOW_TO_MEND: Final = "restart katod: it quarantines a damaged ledger"

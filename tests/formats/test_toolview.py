@@ -24,6 +24,11 @@ def body(payload):
 # -- one line ----------------------------------------------------------------------------------------
 
 
+def test_a_hostile_commit_takes_linear_time():
+    """A search for its message that goes back at each `<<` would not finish."""
+    assert "git commit" in call_line(call("Bash", command="git commit <<a " * 20_000))
+
+
 @each(
     ("payload", "line"),
     [

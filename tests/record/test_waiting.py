@@ -162,3 +162,32 @@ def test_jsonl_has_no_head_that_waits(world, make):
     source.append(make.user("the words"))
     world.once()
     assert only(world).name == "2026-02-10-the-words-6f1c2c1e.jsonl"
+
+
+def test_the_format_stays_when_the_settings_change_meanwhile(world, source, make):
+    """The name has the suffix of the format in which the text waits."""
+    world.configure(format="jsonl")
+    source.append(make.user("a new matter"))
+    world.once()
+    assert only(world).suffix == ".md"
+
+
+def test_a_sub_agent_is_not_waited_with(world, source, make):
+    """Its transcript is in a folder called like the file, so the file is made before."""
+    source.append(make.calls("t1", "Task", description="look"), make.result("t1", "found", agentId="abc123"))
+    source.append(make.user("a new matter"))
+    world.once()
+    world.assert_live_is_batch()
+
+
+def test_a_note_in_the_middle_of_a_turn_leaves_the_rest_as_recorded(world, make):
+    """The mark that a file was edited is printed live only: it must not change what follows."""
+    source = world.claude()
+    source.append(make.user("::start notes\nwords"), make.calls("t1", "Bash", command="ls"))
+    world.once()
+    path = world.out / "app" / "notes.md"
+    path.write_text(path.read_text() + "a note\n")
+    source.append(make.calls("t2", "Bash", command="pwd"), make.user("more"), make.says("yes"))
+    world.once()
+    assert "*2 tools" in path.read_text()
+    assert "missing" not in world.cli("verify")
