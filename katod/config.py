@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from string import Formatter
 from types import UnionType
-from typing import Any, Final, Literal, cast, get_args, get_origin, get_type_hints
+from typing import Any, Final, Literal, Union, cast, get_args, get_origin, get_type_hints
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import platformdirs
@@ -22,6 +22,7 @@ from katod.smallfile import read_small
 
 CONFIG_NAME: Final = "katod.toml"
 LARGEST: Final = 1024 * 1024  # bytes of a configuration file
+_UTC: Final = dict.fromkeys(("Etc/UTC", "Etc/UCT", "Etc/Universal", "Etc/Zulu", "UCT", "Universal", "Zulu"), "UTC")
 TEMPLATE_FIELDS: Final = ("project", "date", "title", "session8", "session", "agent")
 
 
@@ -43,7 +44,7 @@ class Recording:
     auto: bool | tuple[str, ...] = False
     exclude: tuple[str, ...] = ()
     subagents: bool = False
-    notify: bool = False
+    notify: Literal["auto"] | bool = "auto"
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,13 +141,19 @@ def local_zone() -> str:
     """Return the IANA name of the machine's time zone, `UTC` if it has none."""
     named = os.environ.get("TZ", "").removeprefix(":")
     if named and _is_zone(named):
-        return named
+        return _UTC.get(named, named)
     try:
         target = os.path.realpath("/etc/localtime")
     except OSError:
         return "UTC"
     name = target.partition("zoneinfo/")[2]
-    return name if name and _is_zone(name) else "UTC"
+    return _UTC.get(name, name) if name and _is_zone(name) else "UTC"
+
+
+def written_directories(settings: Settings, state: Path) -> list[str]:
+    """Return the directories that katod writes to whatever is recorded; a session's project may be another."""
+    directories = [settings.output.directory, *settings.output.allowed_roots, str(state)]
+    return [os.path.abspath(os.path.expanduser(path)) for path in directories]
 
 
 def _is_zone(name: str) -> bool:
@@ -186,7 +193,7 @@ class _Reader:
             return self._agents(self._dict(value, where))
         if get_origin(hint) is Literal:
             return self._choice(get_args(hint), value, where)
-        return self._typed(get_args(hint) if get_origin(hint) is UnionType else (hint,), value, where)
+        return self._typed(get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,), value, where)
 
     def _choice(self, choices: tuple[str, ...], value: Any, where: tuple[str, ...]) -> str:
         if value not in choices:
@@ -196,8 +203,10 @@ class _Reader:
     def _typed(self, kinds: tuple[Any, ...], value: Any, where: tuple[str, ...]) -> Any:
         if tuple[str, ...] in kinds and isinstance(value, list) and all(isinstance(item, str) for item in value):
             return tuple(value)
+        if any(value in get_args(kind) for kind in kinds if get_origin(kind) is Literal):
+            return value
         if type(value) not in kinds or (isinstance(value, int) and value < 0):
-            raise self._wrong(where, f"must be {' or '.join(_TYPE_NAMES[kind] for kind in kinds)}")
+            raise self._wrong(where, f"must be {' or '.join(map(_name_of, kinds))}")
         return value
 
     def _agents(self, tree: dict[str, Any]) -> dict[str, Agent]:
@@ -290,6 +299,13 @@ _TYPE_NAMES: Final[dict[Any, str]] = {
     int: "a number, 0 or more",
     tuple[str, ...]: "a list of strings",
 }
+
+
+def _name_of(kind: Any) -> str:
+    """Return what a value of a type is called in an error."""
+    return _TYPE_NAMES.get(kind) or " or ".join(f'"{word}"' for word in get_args(kind))
+
+
 assert set(get_args(get_type_hints(Log)["level"])) == set(LEVELS)
 
 

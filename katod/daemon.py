@@ -2,6 +2,7 @@
 
 import os
 import time
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
@@ -11,19 +12,24 @@ from katod.config import Settings
 from katod.discover.catalog import Catalog
 from katod.discover.discovery import Discovery
 from katod.discover.roots import Root, find_roots
-from katod.errors import ConfigError, KatodError, LedgerError
+from katod.errors import ConfigError, KatodError, LedgerError, safe_message
 from katod.log import EventLog
 from katod.pipeline import Pipeline
+from katod.record.news import News, Tell, tell_nobody
 from katod.record.policy import Policy
 from katod.schedule import NOW, Schedule
-from katod.service import desktop
+from katod.service import pause
 from katod.service.control import Inbox, Request
+from katod.service.desktop import Desktop
 from katod.service.lock import Lock
-from katod.service.sd_notify import sd_notify
+from katod.service.sd_notify import sd_notify, watchdog_interval
 from katod.service.signals import Signals
+from katod.service.signs import Signs
 from katod.store.ledger import Ledger
+from katod.store.rows import UNNAMED
 
 QUIET: Final = 1.0  # seconds without a step before unsaved state is stored
+_ELSEWHERE: Final = "did it start with other variables of the agents?"
 _LOOKS: Final = 3  # for outputs that are missing, in a single run
 
 
@@ -33,13 +39,26 @@ class LiveSettings:
     def __init__(self, settings: Settings, path: Path, state: Path) -> None:
         self.now = settings
         self.path = path
-        self._state = state
+        self.state = state
         self._required = path.exists()  # if a file that existed is gone, that is a mistake, not a wish for the defaults
 
     def reload(self) -> None:
         """Reload the file. Raises ConfigError; the old settings then remain in effect."""
         self.now = config.load(self.path, required=self._required)
         self._required = self.path.exists()
+
+    @property
+    def paused(self) -> bool:
+        """Whether katod is paused."""
+        return bool(pause.paused_since(self.state))
+
+    def pause(self, time: str) -> None:
+        """Record nothing from now on."""
+        pause.pause(self.state, time)
+
+    def resume(self) -> None:
+        """Record again."""
+        pause.resume(self.state)
 
     def roots(self) -> list[Root]:
         """Return the agents' roots."""
@@ -48,23 +67,32 @@ class LiveSettings:
     def policy(self, roots: list[Root]) -> Policy:
         """Return the part of the settings that decides about recordings."""
         kept = [root.path for root in roots if not root.database]
-        return Policy.of(self.now, (*kept, Path(os.path.realpath(self._state))))
+        return Policy.of(self.now, (*kept, Path(os.path.realpath(self.state))), pause.paused_since(self.state))
 
 
 class Daemon:
     """The composition root. One thread runs all steps; the watcher's thread only adds hints."""
 
     def __init__(
-        self, settings: Settings, config_path: Path, state: Path, log: EventLog, signals: Signals | None = None
+        self,
+        settings: Settings,
+        config_path: Path,
+        state: Path,
+        log: EventLog,
+        signals: Signals | None = None,
+        tell: Tell = tell_nobody,
     ) -> None:
         self._settings = LiveSettings(settings, config_path, state)
         self._log = log
         self._inbox = Inbox(state)
         self._ledger = Ledger.open(state, log)
         roots = self._settings.roots()
-        self._discovery = Discovery(Catalog(self._ledger, log), roots, self._inbox.make(), log)
+        catalog, watchdog = Catalog(self._ledger, log), watchdog_interval()
+        self._discovery = Discovery(catalog, roots, self._inbox.make(), log, full_every=watchdog)
         policy = self._settings.policy(roots)
-        self._pipeline = Pipeline(self._ledger, self._discovery.catalog, log, policy, self._notify)
+        if signals is not None:  # katod goes on running
+            tell = _on_desktop(tell, self._settings, log)
+        self._pipeline = Pipeline(self._ledger, self._discovery.catalog, log, policy, tell)
         self._schedule = Schedule()
         self._signals = signals or Signals()
         self._signals.wake = self._discovery.hints.wake
@@ -77,7 +105,11 @@ class Daemon:
             mode, sources = "events" if watching else "sweeps only", len(self._discovery.catalog.sources)
             self._log.daemon_started(mode, sources)
             sd_notify("READY=1", f"STATUS=following {sources} sessions ({mode})")
-        self._loop()
+        signs = Signs(self._settings.state, self._log)
+        try:
+            self._loop(signs)
+        finally:
+            signs.clear()
         sd_notify("STOPPING=1")
         self.close()
         self._log.daemon_stopped(self._signals.stop)
@@ -85,6 +117,8 @@ class Daemon:
     def _begin(self) -> None:
         """Resume what was in progress, and find all sources."""
         self._pipeline.resume()
+        if not self._settings.paused:  # some may not have been read to their end when the pause ended
+            self._pipeline.resume_paused(_now())
         self._schedule.queue(self._discovery.catalog.unread())
         self._schedule.queue(self._discovery.sweep())
 
@@ -101,8 +135,8 @@ class Daemon:
         self.close()
 
     def process(self) -> None:
-        """Step all waiting sources until nothing is left to do."""
-        while self._schedule or self._pipeline.follow(time.monotonic()):
+        """Step all waiting sources until nothing is left to do, or a signal stops katod."""
+        while not self._signals.stop and (self._schedule or self._pipeline.follow(time.monotonic())):
             self._step_due(NOW)
 
     def close(self) -> None:
@@ -117,7 +151,7 @@ class Daemon:
 
     # -- the loop ---------------------------------------------------------------------------------
 
-    def _loop(self) -> None:
+    def _loop(self, signs: Signs) -> None:
         stepped = 0.0
         while not self._signals.stop:
             now = time.monotonic()
@@ -127,6 +161,7 @@ class Daemon:
             if due := self._schedule.due(now):
                 stepped = now
             more = (self._step_due(now) if due else False) | self._pipeline.follow(now)
+            signs.show(self._pipeline.recordings())
             if now - stepped >= QUIET:
                 self._pipeline.flush()
             if not more and not self._signals.stop:
@@ -173,13 +208,25 @@ class Daemon:
     def _take_requests(self) -> None:
         for path, request in self._inbox.poll():
             self._schedule.queue(self._discovery.sweep())  # the session may be newer than the last sweep
-            self._inbox.answer(path, self._carry_out(request, f"request:{path.stem}"))
+            answer = self._carry_out(request, f"request:{path.stem}")
+            if answer is not None:
+                self._inbox.answer(path, answer)
 
-    def _carry_out(self, request: Request, dedup_key: str) -> str:
-        """Carry out a request; return why it was refused, or an empty string."""
+    def _carry_out(self, request: Request, dedup_key: str) -> str | None:
+        """Carry out a request; return why it was refused, or an empty string; None leaves it to the next start."""
+        try:
+            if request.word == "pause":
+                return self._pause_recording(request.time)
+            if request.word == "resume":
+                return self._resume_recording(request.time)
+        except OSError as error:
+            return f"{error.filename}: {error.strerror}"
+        return self._carry_out_in_session(request, dedup_key)
+
+    def _carry_out_in_session(self, request: Request, dedup_key: str) -> str:
         session = self._ledger.find_session(request.key)
         if session is None or not self._discovery.catalog.of_session(session.id):
-            return "no session matches"
+            return f"the katod that runs does not follow {request.key}: {_ELSEWHERE}"
         command = request.command
         try:
             if command is None:
@@ -194,6 +241,30 @@ class Daemon:
             pass
         return refusal
 
+    def _pause_recording(self, time: str) -> str | None:
+        """End all recordings with a mark, after what was said so far. Raises OSError if that cannot be noted."""
+        if not self._settings.paused:
+            self.process()
+            if self._signals.stop:
+                return None
+            self._settings.pause(time)
+            self._pipeline.use(self._settings.policy(self._settings.roots()))
+            self._log.daemon_paused()
+        return ""
+
+    def _resume_recording(self, moment: str) -> str | None:
+        """Pass over what was said since the pause, and go on with the recordings that it ended. Raises OSError."""
+        if self._settings.paused:
+            self.process()
+            if self._signals.stop:
+                return None
+            self._settings.resume()
+            self._pipeline.use(self._settings.policy(self._settings.roots()))
+            self._pipeline.pass_over(time.time_ns())
+            self._pipeline.resume_paused(moment)
+            self._log.daemon_resumed()
+        return ""
+
     def _reload(self) -> None:
         self._signals.reload = False
         path = str(self._settings.path)
@@ -201,20 +272,43 @@ class Daemon:
             self._settings.reload()
         except ConfigError as error:
             self._log.settings_rejected(path, str(error))
-            sd_notify(f"STATUS=invalid configuration, keeping the old settings: {error}")
+            sd_notify(f"STATUS=invalid configuration, keeping the old settings: {safe_message(error)}")
             return
         self._log.level = self._settings.now.log.level
         roots = self._settings.roots()
         self._pipeline.use(self._settings.policy(roots))
         self._discovery.use(roots)
         self._log.settings_reloaded(path)
-
-    def _notify(self, title: str, text: str) -> None:
-        if self._settings.now.recording.notify:
-            desktop.notify(title, text)
+        sd_notify(f"STATUS=following {len(self._discovery.catalog.sources)} sessions")
 
 
-def run_daemon(settings: Settings, config_path: Path, state: Path, log: EventLog, signals: Signals | None) -> None:
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def _on_desktop(tell: Tell, settings: LiveSettings, log: EventLog) -> Tell:
+    """Return a function that tells news to the desktop, too, where the settings ask for it.
+
+    The desktop is shown the project, the name of the file, and why something was refused; nothing that was said.
+    """
+    desktop = Desktop(log.notification_failed)
+
+    def tell_both(news: News) -> None:
+        tell(news)
+        text = ", ".join(filter(None, (news.project, news.path.name if news.path else "", news.what)))
+        desktop.show(settings.now.recording.notify, f"katod: {news.kind}", text or UNNAMED)
+
+    return tell_both
+
+
+def run_daemon(
+    settings: Settings,
+    config_path: Path,
+    state: Path,
+    log: EventLog,
+    signals: Signals | None,
+    tell: Tell = tell_nobody,
+) -> None:
     """Run katod in the foreground until a signal stops it; without signals, process what is new and return.
 
     Raises AlreadyRunning, LedgerError.
@@ -222,7 +316,7 @@ def run_daemon(settings: Settings, config_path: Path, state: Path, log: EventLog
     os.umask(0o077)
     lock = Lock.take(state)
     try:
-        daemon = Daemon(settings, config_path, state, log, signals)
+        daemon = Daemon(settings, config_path, state, log, signals, tell)
         try:
             if signals is None:
                 daemon.once()

@@ -13,6 +13,8 @@ KatodError
 ├── LedgerError          the ledger cannot be used
 │   ├── LedgerDamaged    the ledger contains data that katod did not write
 │   └── LedgerUnreleased the ledger was written by a version of katod that was never released
+├── ServiceError         the service manager is not there, or refuses
+├── SetupError           a file of an agent cannot be changed safely
 └── AlreadyRunning       another katod uses this state directory
 
 A message says what happened and to which file; `hint` says what to do about it.
@@ -77,6 +79,14 @@ class LedgerDamaged(LedgerError):
 
 class LedgerUnreleased(LedgerError):
     """The ledger was written by a version of katod that was never released."""
+
+
+class ServiceError(KatodError):
+    """The service manager is not there, refuses, or has a file for katod that katod did not write."""
+
+
+class SetupError(KatodError):
+    """A file of an agent cannot be read, is not what it should be, or cannot be changed safely; nothing was changed."""
 
 
 class AlreadyRunning(KatodError):

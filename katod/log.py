@@ -34,6 +34,14 @@ class EventLog:
         """The daemon shut down cleanly."""
         self._emit("info", "daemon.stopped", reason=reason)
 
+    def daemon_paused(self) -> None:
+        """Katod was paused; all recordings have a mark that says so."""
+        self._emit("info", "daemon.paused")
+
+    def daemon_resumed(self) -> None:
+        """Katod records again."""
+        self._emit("info", "daemon.resumed")
+
     def settings_reloaded(self, path: str) -> None:
         """The configuration was reloaded and is now in effect."""
         self._emit("info", "settings.reloaded", path=path)
@@ -45,6 +53,10 @@ class EventLog:
     def watch_lost(self, path: str, problem: str) -> None:
         """The file watcher cannot watch this path; the sweep still finds changes."""
         self._emit("warning", "watch.lost", path=path, problem=problem)
+
+    def signs_failed(self, path: str, problem: str) -> None:
+        """What status lines show cannot be written; recordings are not affected, and katod tries again."""
+        self._emit("warning", "signs.failed", path=path, problem=problem)
 
     # -- sources ----------------------------------------------------------------------------------
 
@@ -117,6 +129,10 @@ class EventLog:
     def output_recovered(self, output: str, *, foreign: bool) -> None:
         """An open intent was completed after a crash; `foreign`: the file also contains other text."""
         self._emit("info", "output.recovered", output=output, foreign=foreign)
+
+    def notification_failed(self, problem: str) -> None:
+        """A desktop notification could not be shown; said once."""
+        self._emit("warning", "notification.failed", problem=problem)
 
     def ledger_quarantined(self, path: str, problem: str) -> None:
         """The ledger was damaged; it was renamed and a new one was created."""

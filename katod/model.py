@@ -10,6 +10,8 @@ FormatName = Literal["markdown", "jsonl"]
 # The file extension of each format.
 SUFFIXES: Final[dict[str, str]] = {"markdown": ".md", "jsonl": ".jsonl", "html": ".html"}
 FORMAT_OF: Final = {suffix: name for name, suffix in SUFFIXES.items()}
+# What people call a format by its file extension.
+SHORT_FORMATS: Final = {suffix.removeprefix("."): name for suffix, name in FORMAT_OF.items()}
 # Longer ids and names are not remembered in any state; their records are read like all others.
 LONGEST_NAME: Final = 2048
 
@@ -135,7 +137,9 @@ class Options:
         return replace(self, thinking=thinking, tools=tools)
 
 
-MarkKind = Literal["started", "refused", "stopped", "excluded", "edited", "continued", "restored", "gap"]
+MarkKind = Literal[
+    "started", "refused", "stopped", "paused", "resumed", "excluded", "edited", "continued", "restored", "gap"
+]  # fmt: skip
 
 
 class Mark(NamedTuple):
@@ -197,6 +201,17 @@ _NEAR_MISSES: Final = {
 }
 
 
+# What to type instead.
+_ADVICE: Final = {
+    "misspelt": "type `::{}`",
+    "indented": "begin the line with `::{}`, without a space",
+    "extra words": 'quote a name that has spaces, as in `::{} "login page"`',
+    "unknown option": "the options are +thinking, -thinking, +tools and -tools",
+    "pasted": "type `::{}` by hand: what is pasted is not obeyed",
+    "delegated": "only what you type yourself is obeyed",
+}
+
+
 class NearMiss(NamedTuple):
     """A line that looks like a command but is not, and the command that it resembles. The line itself is not kept."""
 
@@ -206,6 +221,13 @@ class NearMiss(NamedTuple):
     def __str__(self) -> str:
         """Say what the line looks like."""
         return _NEAR_MISSES[self.kind].format(self.word)
+
+    @property
+    def advice(self) -> str:
+        """What to type instead."""
+        if self.kind == "extra words" and self.word == "stop":
+            return "`::stop` takes no name"
+        return _ADVICE[self.kind].format(self.word)
 
 
 @dataclass(frozen=True, slots=True)

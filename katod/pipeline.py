@@ -8,8 +8,8 @@ A step is one transaction of the ledger, which stores the cursors and the bytes 
 by the appends. Once the transaction is committed the bytes will be written, whatever happens.
 """
 
-import os
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from typing import Final, TypeVar
 
@@ -19,12 +19,13 @@ from katod.discover.catalog import Catalog, Source
 from katod.errors import LedgerError, SourceChanged, SourceError, SourceGone, SourceUnusable, safe_message
 from katod.events import Event
 from katod.log import EventLog
-from katod.model import Command, Cursor
+from katod.model import START, Command, Cursor, SessionKey
 from katod.record.backfill import Backfill
 from katod.record.catchup import CatchUp
-from katod.record.controller import Controller, Notify
+from katod.record.controller import Controller
 from katod.record.delivery import Delivery
 from katod.record.history import has_new_command, note_document
+from katod.record.news import Tell, tell_nobody
 from katod.record.policy import Policy
 from katod.record.restore import Missing
 from katod.record.resync import resync
@@ -44,16 +45,16 @@ class Pipeline:
     """The stages and what they share. Single-threaded: one step at a time."""
 
     def __init__(
-        self, ledger: Ledger, catalog: Catalog, log: EventLog, policy: Policy, notify: Notify = lambda *_: None
+        self, ledger: Ledger, catalog: Catalog, log: EventLog, policy: Policy, tell: Tell = tell_nobody
     ) -> None:
         self._ledger = ledger
         self._catalog = catalog
         self._log = log
         self._sessions = ActiveSessions(ledger, catalog, log)
-        self.delivery = Delivery(ledger, log)
+        self.delivery = Delivery(ledger, log, tell)
         self._catch_up = CatchUp(ledger, catalog, log, self.delivery)
         self._backfill = Backfill(self._resync)
-        self._controller = Controller(ledger, catalog, log, notify, self._catch_up.add)
+        self._controller = Controller(ledger, catalog, log, tell, self._catch_up.add)
         self._use(policy)
 
     def _use(self, policy: Policy) -> None:
@@ -61,11 +62,49 @@ class Pipeline:
         self.delivery.directory = policy.output_directory
 
     def use(self, policy: Policy) -> None:
-        """Use these settings from the next step on; recordings that they exclude are ended."""
+        """Use these settings from the next step on; recordings that they no longer allow are ended."""
         self._use(policy)
         for session in self._sessions.all():
-            if policy.excludes(session.row.cwd):
-                self._between_steps(session.row.id, partial(self._end_excluded, session))
+            if policy.ends(session.row.cwd):
+                self._between_steps(session.row.id, partial(self._end_unwanted, session))
+
+    def pass_over(self, now_ns: int) -> None:
+        """At the end of a pause: commands in what cannot be read yet, typed before this time, are history."""
+        for source in self._catalog.sources.values():
+            if not source.is_at_its_end():
+                source.after_ns = now_ns
+                self._catalog.changed(source)
+
+    def resume_paused(self, time: str) -> None:
+        """Go on with the recordings that ended because katod was paused, once their sessions are read to the end."""
+        self._sessions.to_resume = {row.session: time for row in self._ledger.outputs() if row.paused}
+        for session_id in list(self._sessions.to_resume):
+            self._resume_paused(session_id)
+
+    def _resume_paused(self, session_id: int) -> None:
+        if not all(source.is_at_its_end() for source in self._catalog.of_session(session_id)):
+            return  # a step that reads the rest is followed by another try
+        time = self._sessions.to_resume.pop(session_id)
+
+        def act() -> None:
+            session = self._at_its_end(session_id)
+            self._between_events(session, lambda session: self._controller.resume(session, time))
+
+        self._between_steps(session_id, act)
+
+    def _at_its_end(self, session_id: int) -> ActiveSession:
+        """Return a session all of whose events are known, so that a range that begins now has none of them.
+
+        A document that is not recorded was only searched for commands.
+        """
+        session = self._load(session_id)
+        self._backfill.finish(session, STEP_BYTES)
+        for source in session.sources:
+            with suppress(SourceError), source.spec.open(source.path) as file:
+                if file.is_document:
+                    source.cursor = START  # all of it once more: what is known is left out by its ids
+                    self._translate(session, source, file, STEP_BYTES)
+        return self._load(session_id)
 
     def step(self, source_id: int, budget: int = STEP_BYTES) -> bool:
         """Advance one source by about `budget` bytes at most; return whether more can be read now.
@@ -74,7 +113,7 @@ class Pipeline:
         changes.
         """
         source = self._catalog.sources[source_id]
-        before = _status(source)
+        before = source.status()
         source.unusable = False
         try:
             more = self._isolated(source.session, lambda: self._open_and_step(source, budget))
@@ -87,6 +126,8 @@ class Pipeline:
         source.read = None if more else before
         source.unusable = self._is_strange(source)
         self._catalog.note_problem(source, NOT_UNDERSTOOD if source.unusable else "")
+        if not more and source.session in self._sessions.to_resume:
+            self._resume_paused(source.session)
         return more
 
     def _is_strange(self, source: Source) -> bool:
@@ -133,7 +174,7 @@ class Pipeline:
             session = self._load(source.session)
         if not self._backfill.advance(session, budget, (source, file)):
             return True
-        for older in [other for other in session.sources if other.id < source.id and _may_have_more(other)]:
+        for older in [other for other in session.sources if other.id < source.id and other.may_have_more()]:
             while self.step(older.id, budget):
                 pass
             if source.session in self._sessions.failed:
@@ -317,7 +358,7 @@ class Pipeline:
         return done
 
     def _take_up(self, session_id: int) -> None:
-        """Load a session that is being recorded, complete its open intents, and end it if it is excluded now."""
+        """Load a session that is being recorded, complete its open intents, and end it if it is no longer wanted."""
         session = self._loaded(session_id)
         for source in session.sources:
             if source.problem.startswith(_INTERNAL):
@@ -330,11 +371,11 @@ class Pipeline:
                 self._backfill.finish(session, STEP_BYTES)
                 self._catch_up.detach(row, session)
         session.live = [output for output in session.live if output.row.behind is None]
-        if self._controller.policy.excludes(session.row.cwd):
-            self._end_excluded(session)
+        if self._controller.policy.ends(session.row.cwd):
+            self._end_unwanted(session)
 
-    def _end_excluded(self, session: ActiveSession) -> None:
-        self._between_events(session, self._controller.end_excluded)
+    def _end_unwanted(self, session: ActiveSession) -> None:
+        self._between_events(session, self._controller.end_unwanted)
 
     def follow(self, now: float, budget: int = STEP_BYTES) -> bool:
         """Advance the outputs that catch up on their own; return whether there is more to do now."""
@@ -366,6 +407,11 @@ class Pipeline:
                 output.row.printer = output.printer.state()
                 self._ledger.save_output(output.row)
         return True
+
+    def recordings(self) -> list[tuple[SessionKey, OutputRow]]:
+        """Return each session that is being recorded, and its output."""
+        sessions = self._sessions.all()
+        return [(session.row.key, output) for session in sessions if (output := session.recording) is not None]
 
     def request(self, session_id: int, command: Command, time: str, dedup_key: str) -> str:
         """Carry out a command from the shell once, at the end of the session; return a refusal or an empty string."""
@@ -405,7 +451,7 @@ class Pipeline:
         return ""
 
     def _carry_out(self, session_id: int, command: Command, time: str, dedup_key: str) -> str:
-        session = self._load(session_id)
+        session = self._load(session_id) if command.word == "stop" else self._at_its_end(session_id)
         if self._ledger.is_applied(dedup_key):  # and the process ended before the answer was written
             return self._ledger.refusal(session.row.key, command.word, time)
         answer: list[str] = []
@@ -443,17 +489,3 @@ class Pipeline:
         """Store scan positions and close written intents: when idle, and at the end."""
         self._catalog.flush()
         self.delivery.settle()
-
-
-def _may_have_more(source: Source) -> bool:
-    """Return whether a source may have something to read: it was not read to its end, or its file changed since."""
-    return source.read is None or source.read != _status(source)
-
-
-def _status(source: Source) -> tuple[int, int] | None:
-    """Return when (ns) a source's file changed and its size, None where that says nothing."""
-    try:
-        status = os.stat(source.path)
-    except OSError:
-        return None
-    return status.st_mtime_ns, status.st_size

@@ -33,15 +33,18 @@ ARROWS = {
     # the stages put together
     "pipeline": "command discover errors events log model record store tail",
     "schedule": "backoff discover",
-    "service": "errors model smallfile",
+    "service": "errors log model smallfile store",
+    # what katod adds to the agents' own files
+    "setup": "agents command errors service write",
     "daemon": "agents config discover errors log pipeline record schedule service store",
-    "cli": "agents config daemon discover errors events formats log metadata model record service smallfile store",
+    "doctor": "agents config discover errors log model record service store write",
+    "cli": "agents config daemon discover doctor errors events formats log metadata model record service setup smallfile store",
     "__main__": "cli",
     "__init__": "",
 }
 ALL = {part: set(allowed.split()) for part, allowed in ARROWS.items()}
 STAGES = ("discover", "tail", "agents", "command", "formats", "write")
-AROUND = {"record", "store", "pipeline", "schedule", "daemon", "cli", "service"}
+AROUND = {"record", "store", "pipeline", "schedule", "daemon", "cli", "service", "doctor"}
 
 # Libraries that reach the outside world, or make an output depend on more than its input: who may import them.
 LIBRARIES = {
@@ -74,23 +77,25 @@ OUTSIDE_CALLS = {
 }  # fmt: skip
 # The modules that do; all others, including new ones, must be pure.
 IMPURE = {
-    "cli": "katod.cli .config .context .demo .export .handoff .printing .record .run .sessions .status .verify",
+    "cli": "katod.cli .completion .config .context .demo .doctor .export .exporting .groups .handoff .layout .parameters .pause .printing .record .run .seen .selection .service .sessions .setup .status .verify",
     "config": "katod.config",
     "daemon": "katod.daemon",
     "log": "katod.log",
     "pipeline": "katod.pipeline",
     "smallfile": "katod.smallfile",
+    "doctor": ".agents .case .ledger .machine .outputs",
     "discover": ".catalog .discovery .roots .sweep .watch",
     "tail": ".compressed .reader .source",
     "agents": (
-        ".base .claude .claude.tools .codex .copilot .cursor .gemini .opencode .opencode.database .opencode.readonly .opencode.second"
+        ".base .claude .claude.cleanup .claude.tools .codex .copilot .cursor .gemini .gemini_retention .opencode .opencode.database .opencode.readonly .opencode.second"
         " .opencode.sweep .opencode.tree .pi .zot"
     ),
     "command": ".target",
     "write": ".moved .output .root .safe",
     "store": ".integrity .ledger",
     "record": ".backfill .catchup .delivery .export .history .naming .policy .restore .sample .session .stream",
-    "service": ".control .desktop .lock .sd_notify .signals",
+    "service": ".control .desktop .lock .manager .pause .program .sandbox .sd_notify .signals .signs",
+    "setup": ".files .hook .plan",
 }
 # What determines the bytes of an output: pure, and using only pure modules.
 DECIDING = (

@@ -28,6 +28,7 @@ KEYS = [
     ("recording", "exclude", '["~/secret"]', ("~/secret",)),
     ("recording", "subagents", "true", True),
     ("recording", "notify", "true", True),
+    ("recording", "notify", '"auto"', "auto"),
     ("content", "thinking", "true", True),
     ("content", "tools", '"full"', "full"),
     ("content", "tools", '"none"', "none"),

@@ -2,6 +2,7 @@
 
 import os
 import sqlite3
+import sys
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -11,7 +12,7 @@ import pytest
 
 from katod.store.ledger import LEDGER_NAME
 from tests.examples import mostly
-from tests.support.records import MAKERS, OF_EACH_NATURE, Maker, OpenCode, calls, result, says, user
+from tests.support.records import MAKERS, OF_EACH_NATURE, Claude, Maker, OpenCode, calls, result, says, user
 from tests.support.world import World
 
 WORDS = "zanzibar quagga xylophone"
@@ -122,3 +123,28 @@ def test_what_cannot_be_read_of_a_database_leaves_no_word(world: World) -> None:
     assert not told(log)
     assert not told(world.cli("status", "--json").encode())
     assert not [path for path in files(world.state) if told(path.read_bytes())]
+
+
+@pytest.mark.parametrize("command", ["::start", "::start login", "::capture", "::export login.html"])
+def test_a_project_is_not_read(world: World, command: str) -> None:
+    """Katod knows a project by its path: without a transcript in it, nothing there is opened or listed."""
+    project = world.home / "Documents/shop"
+    (project / ".git").mkdir(parents=True)
+    (project / "notes.md").write_text("notes")
+    touched, is_watching = [], [True]
+
+    def watch(event: str, arguments: tuple[Any, ...]) -> None:
+        if is_watching and event in ("open", "os.listdir", "os.scandir", "sqlite3.connect"):
+            touched.append(str(arguments[0]))
+
+    sys.addaudithook(watch)  # for the rest of this process: no hook can be removed
+    session = Claude(world, cwd=str(project))
+    session.append(session.user(f"{command}\nhello"), session.says("yes"))
+    world.once()
+    session.append(session.user("::stop\nbye"))
+    world.once()
+    world.cli("sessions")
+    is_watching.clear()
+    assert [path for path in world.files() if "login" in path.name or "hello" in path.name]
+    assert str(session.path) in touched
+    assert [path for path in touched if path.startswith(str(project.parent))] == []

@@ -60,6 +60,31 @@ class Container(NamedTuple):
         return (self.suffix, *self.companions)
 
 
+class Retention(NamedTuple):
+    """Which of its own sessions an agent deletes, as its settings say, and where that is changed."""
+
+    days: float | None = None  # how long after its last change a session is deleted; None: never for its age
+    most: int | None = None  # how many sessions of one folder are kept, the latest ones; None: all
+    file: str = ""  # the settings file
+    key: str = ""  # the setting in it that decides
+    is_default: bool = False  # the settings do not say, so it is what the agent does by itself
+    note: str = ""  # what else is known about it
+    problem: str = ""  # why it is not known
+
+
+class Instructions(NamedTuple):
+    """The user's own instructions for an agent, in all projects: it reads the first of these files that exists."""
+
+    path: Path  # the one to create if there is none
+    before: tuple[Path, ...] = ()  # read instead of it
+    after: tuple[Path, ...] = ()  # read if it does not exist
+
+    @property
+    def all(self) -> tuple[Path, ...]:
+        """All files, in the order in which the agent looks for them."""
+        return (*self.before, self.path, *self.after)
+
+
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class AgentSpec:
     """One agent: where it keeps its sessions, how its sources are opened, and which adapter reads them.
@@ -73,6 +98,7 @@ class AgentSpec:
     adapter: type["Adapter"]
     nature: Nature
     roots: Callable[[], list[Path]]  # the agent's directories, from environment variables or defaults
+    variables: tuple[str, ...]  # these environment variables
     folders: tuple[str, ...]  # subfolders of a root that contain sessions, at any depth
     suffixes: tuple[str, ...]
     identity_of: Callable[[Path], Identity | None]  # what the path of a file with such a suffix says
@@ -82,6 +108,9 @@ class AgentSpec:
     cuts_ids: bool = False  # a path contains only the beginning of the session's id
     container: Container | None = None
     stat_of: Callable[[str, Stat], Stat] = lambda _path, own: own  # what a sweep compares, given the file's own stat
+    retention: Callable[[Path], Retention] = lambda _root: Retention()  # what it deletes in a root
+    instructions: Callable[[], Instructions] | None = None  # None: it has no such file, or none that katod knows
+    settings: Callable[[], Path] | None = None  # its JSON settings, if they have hooks and a status line as in `setup/`
 
     def is_container(self, path: str) -> bool:
         """Return whether a path is that of a container."""

@@ -15,6 +15,7 @@ from katod.agents.base import (
     AgentSpec,
     Described,
     EventBuilder,
+    Instructions,
     Nature,
     Origin,
     State,
@@ -403,8 +404,10 @@ SPEC: Final = AgentSpec(
     adapter=CopilotAdapter,
     nature=Nature.NATIVE_IDS,
     roots=_roots,
+    variables=("COPILOT_HOME",),
     folders=("session-state", "history-session-state"),
     suffixes=(".jsonl",),
     identity_of=_identity,
     separate_subagents=False,
+    instructions=lambda: Instructions(_roots()[0] / "copilot-instructions.md"),
 )

@@ -255,6 +255,7 @@ SPEC: Final = AgentSpec(
     adapter=CursorAdapter,
     nature=Nature.UNTIMED,
     roots=_roots,
+    variables=("CURSOR_DATA_DIR",),
     folders=("projects",),
     suffixes=(".jsonl",),
     identity_of=_identity,

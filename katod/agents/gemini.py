@@ -18,6 +18,7 @@ from katod.agents.base import (
     AgentSpec,
     Described,
     EventBuilder,
+    Instructions,
     Nature,
     Origin,
     State,
@@ -26,6 +27,7 @@ from katod.agents.base import (
 )
 from katod.agents.diffs import structured
 from katod.agents.fields import dict_of, dicts_of, digest, list_of, text_of, texts_in
+from katod.agents.gemini_retention import retention
 from katod.agents.toolcalls import answer_of, call_of, question_of
 from katod.events import Event, SessionRef
 from katod.model import Identity, Record, SessionKey, Typed
@@ -439,8 +441,11 @@ SPEC: Final = AgentSpec(
     adapter=GeminiAdapter,
     nature=Nature.NATIVE_IDS,
     roots=_roots,
+    variables=("GEMINI_CLI_HOME",),
     folders=("tmp",),
     suffixes=(".jsonl", ".json"),
     identity_of=_identity,
     cuts_ids=True,
+    retention=retention,
+    instructions=lambda: Instructions(_roots()[0] / "GEMINI.md"),
 )

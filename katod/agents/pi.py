@@ -14,6 +14,7 @@ from katod.agents.base import (
     AgentSpec,
     Described,
     EventBuilder,
+    Instructions,
     Nature,
     Origin,
     State,
@@ -240,6 +241,11 @@ def _identity(path: Path) -> Identity | None:
     return Identity(SessionKey("pi", session_id(path.stem)))
 
 
+def _instructions() -> Instructions:
+    (home,) = _roots()
+    return Instructions(home / "AGENTS.md", (home / "AGENTS.override.md",), (home / "CLAUDE.md",))
+
+
 SPEC: Final = AgentSpec(
     name="pi",
     label="Pi",
@@ -247,7 +253,9 @@ SPEC: Final = AgentSpec(
     adapter=PiAdapter,
     nature=Nature.NATIVE_IDS,
     roots=_roots,
+    variables=("PI_CODING_AGENT_DIR",),
     folders=("sessions",),
     suffixes=(".jsonl",),
     identity_of=_identity,
+    instructions=_instructions,
 )

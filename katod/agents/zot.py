@@ -12,7 +12,17 @@ from typing import Any, Final
 import orjson
 
 from katod import events as ev
-from katod.agents.base import Adapter, AgentSpec, EventBuilder, Nature, Origin, State, from_environment, handles
+from katod.agents.base import (
+    Adapter,
+    AgentSpec,
+    EventBuilder,
+    Instructions,
+    Nature,
+    Origin,
+    State,
+    from_environment,
+    handles,
+)
 from katod.agents.fields import attachment, dict_of, dicts_of, list_of, text_of, texts_in
 from katod.agents.toolcalls import OpenCalls, call_of
 from katod.events import Event
@@ -322,8 +332,10 @@ SPEC: Final = AgentSpec(
     adapter=ZotAdapter,
     nature=Nature.POSITIONS,
     roots=_roots,
+    variables=("ZOT_HOME", "XDG_STATE_HOME"),
     folders=("sessions",),
     suffixes=(".jsonl",),
     identity_of=_identity,
     short_id=lambda session: session.rpartition("-")[2],  # ids begin with their time
+    instructions=lambda: Instructions(_roots()[0] / "AGENTS.md"),
 )

@@ -1,33 +1,48 @@
 """The command line: parse, call, print. One module per group of commands."""
 
+import os
 import sys
-from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import click
 
 from katod import __version__
+from katod.cli.groups import Group
 from katod.errors import KatodError
 
 EXIT_FAILED = 1
 # Each command is the function of that name in the module of that name. The first line of its help is repeated here, so
 # that `katod --help` need not import them all.
 _COMMANDS: Final = {
+    "service": "Run katod in the background, whenever you are logged in.",
+    "setup": "Tell your agents about katod, and show in them what is recorded.",
     "run": "Run the daemon in the foreground.",
     "demo": "Replay a sample session and show the transcript that katod writes.",
+    "start": "Record a session from now on, like `::start` in the chat.",
+    "stop": "Stop recording a session, like `::stop` in the chat.",
+    "capture": "Record a session from its beginning, like `::capture` in the chat.",
+    "pause": "Record nothing until `katod resume`.",
+    "resume": "Go on recording after `katod pause`.",
     "status": "Show the daemon, the recordings and recent problems.",
+    "doctor": "Say what is wrong, and what to do about it.",
     "sessions": "List the sessions on this machine, newest first.",
-    "record": "Start or stop recording a session, or capture it from its beginning.",
+    "record": "The commands of the chat, from the shell: start, stop and capture.",
     "export": "Export a session, a session file, a recording, or everything.",
     "handoff": "Brief another agent about a session, within a budget.",
     "verify": "Check transcripts against the agents' session files.",
     "config": "Write, show and check the configuration.",
+    "completion": "Print a completion script for your shell.",
 }
+_COMPLETING: Final = "_KATOD_COMPLETE"  # set by the script of `katod completion`
 
 
-class _Group(click.Group):
+# Commands that are in the module of another one.
+_ELSEWHERE: Final = {"start": "record", "stop": "record", "capture": "record", "resume": "pause"}
+
+
+class _Group(Group):
     """Imports a command's module only when it is called: `katod status` need not load the daemon."""
 
     def list_commands(self, _ctx: click.Context) -> list[str]:
@@ -36,15 +51,14 @@ class _Group(click.Group):
     def get_command(self, _ctx: click.Context, name: str) -> click.Command | None:
         if name not in _COMMANDS:
             return None
-        command: click.Command = getattr(import_module(f"katod.cli.{name}"), name)
+        command: click.Command = getattr(import_module(f"katod.cli.{_ELSEWHERE.get(name, name)}"), name)
         return command
 
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args[0] not in _COMMANDS and (near := get_close_matches(args[0], _COMMANDS, n=1)):
-            ctx.fail(f"No such command {args[0]!r}. Did you mean {near[0]!r}?")
-        return super().resolve_command(ctx, args)
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[Any]:
+        from click.shell_completion import CompletionItem  # noqa: PLC0415 - only a shell asks for it
+
+        commands = [CompletionItem(name, help=told) for name, told in _COMMANDS.items() if name.startswith(incomplete)]
+        return commands + click.Command.shell_complete(self, ctx, incomplete)  # without importing every command
 
     def format_commands(self, _ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
@@ -65,11 +79,18 @@ def app(ctx: click.Context, config_path: Path | None) -> None:
     """
     from katod.cli.context import Context  # noqa: PLC0415 - `katod --help` needs none of it
 
+    if os.environ.get("NO_COLOR"):
+        ctx.color = False
     ctx.obj = Context(config_path)
 
 
 def main() -> None:
     """Run the program. Exit codes: 0 success, 1 failure with one line on stderr, 2 usage error."""
+    if _COMPLETING in os.environ:
+        from katod.cli.completion import complete  # noqa: PLC0415
+
+        complete(app)
+        return
     try:
         app(standalone_mode=False, prog_name="katod")
     except click.UsageError as error:

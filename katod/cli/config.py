@@ -8,6 +8,7 @@ import click
 
 from katod import config as settings_module
 from katod.cli.context import Context
+from katod.cli.groups import Group
 from katod.cli.printing import say
 from katod.errors import ConfigError
 from katod.smallfile import read_small
@@ -15,7 +16,7 @@ from katod.smallfile import read_small
 _NAME = "katod.toml"
 
 
-@click.group()
+@click.group(cls=Group)
 def config() -> None:
     """Write, show and check the configuration."""
 

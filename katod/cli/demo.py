@@ -34,7 +34,7 @@ def demo(keep: bool) -> None:
     home = Path(tempfile.mkdtemp(prefix="katod-demo-"))
     try:
         with _daemon(home):
-            _play(home)
+            session = _play(home)
             transcript = _transcript(home)
             _until(lambda: "Recording stopped" in transcript.read_text(), "the recording to stop")
         click.echo()
@@ -42,6 +42,9 @@ def demo(keep: bool) -> None:
         click.echo()
         click.echo(transcript.read_text(), nl=False)
         click.echo()
+        if keep:
+            click.echo(f"The transcript is {transcript}")
+            click.echo(f"The session as a page: katod export {session} -f html -o demo.html")
         click.echo("To record your own sessions, start `katod run` and type ::start in the chat.")
     finally:
         if keep:
@@ -73,8 +76,8 @@ def _daemon(home: Path) -> Iterator[None]:
         log.close()
 
 
-def _play(home: Path) -> None:
-    """Append the session's records to a file, as the agent would."""
+def _play(home: Path) -> Path:
+    """Append the session's records to a file, as the agent would, and return its path."""
     lines = data_file("demo/session.jsonl", Path("fixtures/demo/session.jsonl")).splitlines(keepends=True)
     folder = home / ".claude" / "projects" / "-home-me-shop"
     folder.mkdir(parents=True)
@@ -85,6 +88,7 @@ def _play(home: Path) -> None:
             _show(orjson.loads(line))
             file.write(line)
             time.sleep(_BEAT)
+    return folder / _SESSION
 
 
 def _show(record: dict[str, Any]) -> None:

@@ -1,42 +1,22 @@
-"""`katod export`: a session, a file, a recording or everything, in any format. Needs no daemon."""
+"""`katod export`: its options. What it does is in `exporting`, which loads all formats."""
 
-import os
-import sys
-from collections.abc import Iterable, Iterator
-from contextlib import suppress
-from dataclasses import replace
-from functools import partial
-from hashlib import sha256
-from pathlib import Path
 from typing import Any
 
 import click
 
-from katod import events as ev
-from katod.agents import AGENTS, sniff
-from katod.agents.base import AgentSpec
-from katod.agents.fields import decoded
-from katod.cli.context import Context, Found
-from katod.cli.printing import say
-from katod.errors import KatodError, SelectionError, SourceError
-from katod.formats.pictures import asset_name
-from katod.formats.pullrequest import pull_request
-from katod.formats.registry import FORMATS
-from katod.formats.turns import gathered
-from katod.metadata import Replay
-from katod.model import FORMAT_OF, SUFFIXES, Options, SessionKey
-from katod.record.export import Stretch, read_katod, render_all, render_recording, replay
-from katod.record.policy import Policy
-from katod.store.rows import OutputRow
+from katod.cli.context import Context
+from katod.cli.groups import Choice
+from katod.cli.parameters import RECORDING, SESSION_OR_FILE, complete_files
+from katod.model import SHORT_FORMATS, SUFFIXES
 
 
 @click.command()
-@click.argument("what", required=False, metavar="[SESSION|FILE]")
+@click.argument("what", type=SESSION_OR_FILE, required=False, metavar="[SESSION|FILE]")
 @click.option(
     "--recording",
-    type=int,
-    metavar="ID",
-    help="Render a recording again, with its own settings (ids: `katod status`).",
+    type=RECORDING,
+    metavar="RECORDING",
+    help="Render a recording again, with its own settings. RECORDING is its number, file or session.",
 )
 @click.option(
     "--all", "everything", is_flag=True, help="Export every session, each to its own file in the directory of -o."
@@ -45,227 +25,35 @@ from katod.store.rows import OutputRow
     "-f",
     "--format",
     "format_name",
-    type=click.Choice(list(FORMATS)),
+    type=Choice(list(SUFFIXES), SHORT_FORMATS),
     help="Output format. Default: by the file extension of -o, else markdown.",
 )
 @click.option(
-    "-o", "--output", default="-", metavar="FILE|DIRECTORY|-", help="Where to write. Default: -, standard output."
+    "-o",
+    "--output",
+    default="-",
+    metavar="FILE|DIRECTORY|-",
+    shell_complete=complete_files,
+    help="Where to write. Default: -, standard output.",
 )
 @click.option(
     "--for",
     "purpose",
-    type=click.Choice(["pr"]),
+    type=Choice(["pr"]),
     help="pr: one collapsed block of Markdown, short enough for a pull request, without mentions or local links.",
 )
 @click.option("--thinking", is_flag=True, help="Include the agent's thinking.")
-@click.option("--tools", type=click.Choice(["none", "summary", "full"]), help="How to show tool calls.")
+@click.option("--tools", type=Choice(["none", "summary", "full"]), help="How to show tool calls.")
 @click.option("--no-redact", is_flag=True, help="Do not redact secrets.")
 @click.pass_obj
-def export(
-    context: Context,
-    what: str | None,
-    recording: int | None,
-    everything: bool,
-    format_name: str | None,
-    output: str,
-    purpose: str | None,
-    thinking: bool,
-    tools: Any,
-    no_redact: bool,
-) -> None:
+def export(context: Context, /, what: str | None, **options: Any) -> None:
     """Export a session, a session file, a recording, or everything.
 
-    SESSION is a session id, a unique prefix of one, `agent:prefix`, or `latest`. FILE is an agent's session file or
-    a JSONL file that katod wrote. Existing files are never overwritten.
+    SESSION is a session id, a unique prefix of one, `agent:prefix`, or `latest`; without one, it is the only session
+    that is being recorded, or the latest of this directory. The number or the file of a recording means what was
+    recorded there. FILE is an agent's session file or a JSONL file that katod wrote. Existing files are never
+    overwritten.
     """
-    if sum((what is not None, recording is not None, everything)) != 1:
-        raise click.UsageError("give exactly one of SESSION, FILE, --recording ID or --all")
-    if recording is not None:
-        if format_name or thinking or tools or no_redact:
-            raise click.UsageError("--recording uses the recording's own settings: the only other option is -o")
-        row, pieces = _recording(context, recording)
-        _write(output, pieces, row.path.name)
-        return
-    options = options_of(context, thinking=thinking, tools=tools, redact=not no_redact)
-    chosen = format_name or _by_suffix(Path(output), everything=everything)
-    if everything:
-        _all(context, Path(output), chosen, options)
-        return
-    name, events = events_of(context, str(what))
-    if purpose == "pr":
-        _write(output, iter([_for_pull_request(events, options)]), f"{name}{SUFFIXES[chosen]}")
-        return
-    file_name = f"{name}{SUFFIXES[chosen]}"
-    _write(output, _rendered(events, chosen, options, _target(output, file_name)), file_name)
+    from katod.cli.exporting import export_chosen  # noqa: PLC0415 - a shell that completes an id must not wait for it
 
-
-def _by_suffix(output: Path, *, everything: bool) -> str:
-    """Return the format that the output's name implies. Raises UsageError for an unknown file extension."""
-    if everything or not output.suffix or output.is_dir():
-        return "markdown"
-    if output.suffix not in FORMAT_OF:
-        known = ", ".join(FORMAT_OF)
-        raise click.UsageError(f"unknown file extension {output.suffix} (known: {known}): choose a format with -f")
-    return FORMAT_OF[output.suffix]
-
-
-def events_of(context: Context, what: str) -> tuple[str, Replay]:
-    """Return the name of the export, without its extension, and the events of the session or file."""
-    path = Path(what).expanduser()
-    if path.is_file():
-        return path.stem, _noticed(_file(context, path), what)
-    if "/" in what or path.suffix == ".jsonl":
-        raise SelectionError("no such file", path=what)
-    found = context.select(what)
-    return _file_name(found.key), _noticed(_session(context, found), what)
-
-
-def _noticed(events: Replay, what: str) -> Replay:
-    """Yield events; if no message is among them, but records of unknown shape are, say so in the end."""
-    spoken = unknown = 0
-    for event, metadata in events:
-        spoken += event.kind in (ev.USER_MESSAGE, ev.ASSISTANT_MESSAGE)
-        unknown += event.kind == ev.PROVIDER_RAW
-        yield event, metadata
-    if unknown and not spoken:
-        say(f"katod: {what}: no message was found, and {unknown:,} records are not understood", err=True)
-
-
-def _session(context: Context, found: Found) -> Replay:
-    stretches = [Stretch(path, identity) for path, identity, _ in found.files]
-    return replay(found.key, stretches, context.log)
-
-
-def _file(context: Context, path: Path) -> Replay:
-    if _is_katod(path):
-        with path.open("rb") as lines:
-            yield from read_katod(lines, path)
-        return
-    identity = _agent(path).named(path.absolute())
-    yield from replay(identity.key, [Stretch(str(path.absolute()), identity)], context.log)
-
-
-def _for_pull_request(events: Replay, options: Options) -> str:
-    conversation = gathered(events, options)
-    return pull_request(conversation) if conversation else ""
-
-
-def _agent(path: Path) -> AgentSpec:
-    """Return the agent that wrote this file, judged by its first records. Raises SelectionError."""
-    if spec := sniff(path.absolute()):
-        return spec
-    products = ", ".join(sorted(spec.product for spec in AGENTS.values()))
-    hint = f"katod reads session files of {products}, and its own JSONL"
-    raise SelectionError("not a session file that katod recognises", path=path, hint=hint)
-
-
-def _is_katod(path: Path) -> bool:
-    with path.open("rb") as file:
-        return b'"schema":"katod.event/' in file.readline(4096)[:64]
-
-
-def _recording(context: Context, recording: int) -> tuple[OutputRow, Iterator[str]]:
-    ledger = context.ledger()
-    rows = {row.id: row for row in ledger.outputs()} if ledger else {}
-    if ledger is None or recording not in rows:
-        raise SelectionError(f"there is no recording {recording}", hint="run `katod status --json` to list them")
-    row = rows[recording]
-    key = ledger.session(row.session).key
-    stretches = [Stretch(s.path, s.identity, row.limit(s)) for s in ledger.sources_of(row.session)]
-    ledger.close()
-    return row, render_recording(row, key, stretches, context.log)
-
-
-def _all(context: Context, folder: Path, format_name: str, options: Options) -> None:
-    if str(folder) == "-":
-        raise click.UsageError("--all needs a directory: add -o DIRECTORY")
-    suffix = SUFFIXES[format_name]
-    failed = written = 0
-    sessions = sorted(context.found().values(), key=lambda found: found.key)
-    for found in _progress(sessions):
-        target = folder / found.key.agent / f"{_file_name(found.key)}{suffix}"
-        try:
-            pieces = _rendered(_session(context, found), format_name, options, target)
-            _write(str(target), pieces, target.name, announce=False)
-            written += 1
-        except SelectionError:
-            continue  # exported before: existing files are never overwritten
-        except SourceError as error:
-            failed += 1
-            say(f"katod: {error}", err=True)
-    say(f"wrote {written}, skipped {len(sessions) - written - failed} that already existed")
-    if failed:
-        raise KatodError(f"{failed} of {len(sessions)} sessions could not be exported")
-
-
-def _file_name(key: SessionKey) -> str:
-    return f"{key.id}-agent-{key.subagent}" if key.subagent else key.id
-
-
-def _progress(sessions: list[Found]) -> Iterable[Found]:
-    if not sys.stderr.isatty():
-        return sessions
-    from rich.console import Console  # noqa: PLC0415 - only needed on a terminal
-    from rich.progress import track  # noqa: PLC0415
-
-    return track(sessions, "exporting", console=Console(stderr=True))
-
-
-def options_of(context: Context, *, thinking: bool = False, tools: Any = None, redact: bool = True) -> Options:
-    """Return the options of an export: the configured ones, unless others are given."""
-    base = Policy.of(context.settings, ()).options()
-    return replace(
-        base,
-        thinking=thinking or base.thinking,
-        tools=tools or base.tools,
-        redact=redact and base.redact,
-    )
-
-
-def _rendered(events: Replay, format_name: str, options: Options, target: Path | None) -> Iterator[str]:
-    """Yield the text of an export. Pictures are saved beside a file; a stream only has their names."""
-    if target is None or options.attachments != "save" or format_name != "markdown":
-        return render_all(events, format_name, replace(options, attachments="name"))
-    folder = target.with_name(f"{target.stem}.assets")
-
-    def save(media: str, data: str) -> None:
-        content = decoded(data)
-        name = asset_name({"sha256": sha256(content).hexdigest(), "mediaType": media})
-        folder.mkdir(mode=0o700, exist_ok=True)
-        with suppress(FileExistsError), open(folder / name, "xb", opener=partial(os.open, mode=0o600)) as file:
-            file.write(content)  # under its hash: one that exists is the same
-
-    return render_all(events, format_name, replace(options, assets=folder.name), save)
-
-
-def _target(output: str, name: str) -> Path | None:
-    """Return the file that is written, `name` if the output is a folder; None for standard output."""
-    if output == "-":
-        return None
-    target = Path(output).expanduser()
-    return target / name if target.is_dir() or output.endswith("/") else target
-
-
-def _write(output: str, pieces: Iterator[str], name: str, *, announce: bool = True) -> None:
-    """Write to standard output, to `name` in a folder, or to a new file, readable only by its owner."""
-    target = _target(output, name)
-    if target is None:
-        for piece in pieces:
-            sys.stdout.buffer.write(piece.encode("utf-8", "replace"))
-        sys.stdout.buffer.flush()
-        return
-    target.parent.mkdir(parents=True, exist_ok=True)
-    first = next(pieces, "")
-    try:
-        fd = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-    except FileExistsError:
-        raise SelectionError("already exists", path=target, hint="choose another name") from None
-    try:
-        with open(fd, "w", encoding="utf-8", errors="replace", newline="") as file:
-            file.write(first)
-            file.writelines(pieces)
-    except BaseException:
-        target.unlink(missing_ok=True)  # half an export would block the next one
-        raise
-    if announce:
-        say(f"wrote {target}")
+    export_chosen(context, what, **options)

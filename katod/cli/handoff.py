@@ -6,21 +6,22 @@ from typing import Final
 import click
 
 from katod.cli.context import Context
-from katod.cli.export import events_of, options_of
+from katod.cli.parameters import SESSION_OR_FILE
 from katod.cli.printing import say
 from katod.errors import SelectionError
-from katod.formats.brief import LEAST, USUAL, brief
-from katod.formats.turns import gathered
 
+# The limits of a budget, in characters.
+_LEAST: Final = 2_000
+_USUAL: Final = 16_000
 _MOST: Final = 1_000_000
 
 
 @click.command()
-@click.argument("session", metavar="SESSION|FILE")
+@click.argument("session", type=SESSION_OR_FILE, default="", metavar="[SESSION|FILE]")
 @click.option(
     "--budget",
-    type=click.IntRange(LEAST, _MOST),
-    default=USUAL,
+    type=click.IntRange(_LEAST, _MOST),
+    default=_USUAL,
     show_default=True,
     metavar="N",
     help="The most characters that the brief may have.",
@@ -30,11 +31,15 @@ def handoff(context: Context, session: str, budget: int) -> None:
     """Brief another agent about a session, within a budget.
 
     Prints the task, what was asked since, the decisions, the files that were changed, what is still to do, and the
-    last turns word for word, in Markdown without secrets. SESSION is a session id, a unique prefix of one,
-    `agent:prefix`, or `latest`; FILE is an agent's session file or a JSONL file that katod wrote.
+    last turns word for word, in Markdown without secrets. SESSION is what `katod export` takes, FILE an
+    agent's session file or a JSONL file that katod wrote.
     """
+    from katod.cli.exporting import events_of, options_of  # noqa: PLC0415 - loads all formats, as these do
+    from katod.formats.brief import brief  # noqa: PLC0415
+    from katod.formats.turns import gathered  # noqa: PLC0415
+
     _, events = events_of(context, session)
     conversation = gathered(events, replace(options_of(context, tools="summary"), redact=True))
     if conversation is None:
-        raise SelectionError("there is nothing in it yet", path=session)
+        raise SelectionError("there is nothing in it yet", path=session or None)
     say(brief(conversation, budget))

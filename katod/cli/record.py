@@ -3,17 +3,20 @@
 import time
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Literal
 
 import click
 
 from katod.cli.context import Context
+from katod.cli.groups import Group
+from katod.cli.parameters import RECORDED, SESSION
 from katod.cli.printing import say
-from katod.errors import AlreadyRunning, KatodError, TargetRefused
+from katod.cli.selection import recorded_sessions, select_recorded
+from katod.errors import AlreadyRunning, KatodError, SelectionError, TargetRefused
 from katod.model import SessionKey, Word
 from katod.service import control
-from katod.service.control import Request
+from katod.service.control import Errand, Request
 from katod.service.lock import holder
+from katod.service.manager import how_to_start
 from katod.store.integrity import quarantined
 from katod.store.ledger import LEDGER_NAME, Ledger
 from katod.store.rows import UNNAMED
@@ -21,56 +24,81 @@ from katod.store.rows import UNNAMED
 _PATIENCE = 10.0
 
 
-@click.group()
+@click.group(cls=Group)
 def record() -> None:
-    """Start or stop recording a session, or capture it from its beginning.
+    """The commands of the chat, from the shell: start, stop and capture.
 
-    SESSION is a session id, a unique prefix of one, `agent:prefix`, or `latest`.
+    SESSION is a session id, a unique prefix of one, `agent:prefix`, the number or the file of a recording, or `latest`.
+    `katod start`, `katod stop` and `katod capture` are the same.
     """
 
 
 @record.command()
-@click.argument("session")
+@click.argument("session", type=SESSION, default="")
 @click.argument("name", default="")
 @click.pass_obj
 def start(context: Context, session: str, name: str) -> None:
-    """Record SESSION from now on, like `::start` in the chat."""
+    """Record a session from now on, like `::start` in the chat.
+
+    Without SESSION, it is the latest session of this directory. NAME is the file, as in the chat.
+    """
     _ask(context, session, "start", name)
 
 
 @record.command()
-@click.argument("session")
+@click.argument("session", type=RECORDED, default="")
 @click.pass_obj
 def stop(context: Context, session: str) -> None:
-    """Stop recording SESSION, like `::stop` in the chat."""
+    """Stop recording a session, like `::stop` in the chat.
+
+    Without SESSION, it is the only one that is being recorded, or that of this directory.
+    """
     _ask(context, session, "stop", "")
 
 
 @record.command()
-@click.argument("session")
+@click.argument("session", type=SESSION, default="")
 @click.argument("name", default="")
 @click.pass_obj
 def capture(context: Context, session: str, name: str) -> None:
-    """Record SESSION from its beginning, like `::capture` in the chat."""
+    """Record a session from its beginning, like `::capture` in the chat.
+
+    Without SESSION, it is the latest session of this directory. NAME is the file, as in the chat.
+    """
     _ask(context, session, "capture", name)
 
 
 def _ask(context: Context, session: str, word: Word, name: str) -> None:
-    key = context.select_recorded(session, to_stop=word == "stop")
+    key = _chosen(context, session, word, name)
     aside = quarantined(context.state, LEDGER_NAME)
-    recorded = context.is_recorded(key)
-    request = ask_daemon(context, key, word, name)
+    recorded = key in recorded_sessions(context)
+    request = ask(context, key, word, name)
     for path in quarantined(context.state, LEDGER_NAME)[len(aside) :]:
         say(f"katod: the ledger was unusable and was moved to {path}; earlier commands are ignored", err=True)
     say(_result(context, request) if recorded or word != "stop" else f"{request.key} is not being recorded")
     if word != "stop" and holder(context.state) is None:
-        say("katod is not running: start `katod run` to keep recording", err=True)
+        say(f"katod is not running: `{how_to_start()}` to go on recording", err=True)
 
 
-def ask_daemon(context: Context, key: SessionKey, word: Word | Literal["restore"], name: str) -> Request:
-    """Have the daemon carry out a request; without one, carry it out here. Raises TargetRefused if it is refused."""
+def _chosen(context: Context, session: str, word: Word, name: str) -> SessionKey:
+    """Return the session that is meant. Raises SelectionError; a single name that is no session may be meant as one."""
+    try:
+        return select_recorded(context, session, to_stop=word == "stop")
+    except SelectionError as error:
+        if name or word == "stop" or not error.what.startswith("no session matches"):
+            raise
+        raise SelectionError(error.what, hint=f"to name the file: `katod {word} latest {session}`") from error
+
+
+def ask(context: Context, key: SessionKey | None, word: Word | Errand, name: str = "") -> Request:
+    """Have the daemon carry out a request; without one, carry it out here. Raises TargetRefused if it is refused.
+
+    Without a key it is for no session.
+    """
     moment = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-    request = Request((key.agent, key.id, key.subagent), word, name, moment)
+    if holder(context.state) is None:
+        _ = context.settings  # checked before anything is asked: the request would stay
+    request = Request((key.agent, key.id, key.subagent) if key else ("", "", ""), word, name, moment)
     refusal = _answered(context, control.enqueue(context.state, request))
     if refusal:
         raise TargetRefused(refusal)

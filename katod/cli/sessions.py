@@ -1,121 +1,208 @@
 """`katod sessions`: the sessions that can be recorded or exported."""
 
-import sys
-from collections.abc import Iterable
+import re
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from itertools import islice, pairwise, takewhile
 from pathlib import Path
-from typing import Any
+from typing import Any, Final, NamedTuple
 
 import click
 import orjson
 
+from katod import events as ev
 from katod.agents import AGENTS
 from katod.agents.toolcalls import one_line
-from katod.cli.context import Context, Found
+from katod.cli.context import Context
+from katod.cli.groups import Choice
+from katod.cli.layout import Line, Span, cut, in_home, line, one_text, show, table, terminal_width
+from katod.cli.overview import SHORTEST, recent
 from katod.cli.printing import say
 from katod.config import local_zone
-from katod.formats.mdtext import clean
+from katod.discover.found import Found
+from katod.errors import LedgerError, SourceError
 from katod.formats.when import When
 from katod.log import EventLog
 from katod.metadata import SessionMetadata
-from katod.model import SessionKey
+from katod.model import Cursor, SessionKey
 from katod.record.export import Stretch, replay
+from katod.record.stream import NeverSeen, SessionStream
 
-_LOOK_AHEAD = 400
-_MOST = 50
-_COLUMNS = ("changed", "agent", "session", "project", "title")
-_WIDEST = 24
-_LEAST_TITLE = 12
-_SHORTEST = 8
+_SPOKEN: Final = frozenset({ev.USER_MESSAGE, ev.ASSISTANT_MESSAGE, ev.USER_COMMAND})
+_LOOK_AHEAD: Final = 400  # events
+_LOOK_BACK: Final = 16 * 1024  # bytes
+_MOST: Final = 50
+_HEADER: Final = ("", "last", "agent", "session", "project", "title")
+_TITLE: Final = 5  # the column that is cut where the terminal is narrow
+_LONGEST_PROJECT: Final = 16  # cells
+_INDENT: Final = "   "
+_WORDS: Final = {"today": timedelta(0), "yesterday": timedelta(1)}
+_AGE: Final = re.compile(r"(\d{1,5})([hdw]?)")
+_UNITS: Final = {"h": "hours", "d": "days", "w": "weeks", "": "days"}
+_SINCE: Final = "expected today, yesterday, an age like 2h or 7d, or a date like 2026-02-01"
 
 
 @click.command()
-@click.option("--agent", type=click.Choice(sorted(AGENTS)), help="Show only sessions of this agent.")
+@click.option("--agent", type=Choice(sorted(AGENTS)), help="Show only sessions of this agent.")
 @click.option("--project", help="Show only sessions whose project path contains this text.")
 @click.option(
     "--since",
-    metavar="DATE|DAYS",
-    help="Show only sessions changed since a date (2026-02-01) or in the last DAYS days.",
+    metavar="WHEN",
+    help="Show only sessions with something new since today, yesterday, an age (2h, 7d) or a date (2026-02-01).",
 )
 @click.option(
-    "--all", "everything", is_flag=True, help="Show all sessions, including sub-agents, not only the latest 50."
+    "--all", "everything", is_flag=True, help="Show all sessions, including empty ones and sub-agents, not only 50."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line.")
 @click.pass_obj
 def sessions(
     context: Context, agent: str | None, project: str | None, since: str | None, everything: bool, as_json: bool
 ) -> None:
-    """List the sessions on this machine, newest first."""
+    """List the sessions on this machine, newest first.
+
+    ● is being recorded, ○ was recorded; the path of the transcript follows.
+    """
     known = context.found()
+    wanted = Wanted(agent, project or "", _since(since), everything)
     newest_first = sorted(known.values(), key=lambda found: -found.changed_ns)
-    chosen = (found for found in newest_first if everything or not found.key.subagent)
-    rows = _listed(chosen, agent, project, _since(since), None if everything or as_json else _MOST)
+    most = None if everything or as_json else _MOST
+    rows = list(islice(_listed(newest_first, wanted, _recorded(context)), None if most is None else most + 1))
     for folder, problem in context.problems.items():
         say(f"katod: {folder}: {problem}", err=True)
     if as_json:
         for row in rows:
             click.echo(orjson.dumps(row))
         return
-    _table(rows, short_ids(known))
+    _print(rows[:most], short_ids(known))
+    if most is not None and len(rows) > most:
+        say(f"katod: only the latest {most} are shown; --all shows the rest", err=True)
+
+
+class Recorded(NamedTuple):
+    """The outputs of one session, and whether one is being written."""
+
+    now: bool
+    outputs: tuple[str, ...]
+
+
+class Wanted(NamedTuple):
+    """Which sessions are listed; `oldest` in seconds since 1970."""
+
+    agent: str | None = None
+    project: str = ""
+    oldest: float = 0.0
+    everything: bool = False
+
+    def may_be(self, found: Found) -> bool:
+        """Return whether a session may be listed, as far as that is known without opening it."""
+        is_main = self.everything or not found.key.subagent
+        return is_main and found.changed_ns >= self.oldest * 1e9 and self.agent in (None, found.key.agent)
+
+    def has(self, row: dict[str, Any]) -> bool:
+        """Return whether a session is listed."""
+        is_new = datetime.fromisoformat(row["last"]).timestamp() >= self.oldest
+        return is_new and self.project.casefold() in row.get("project", "").casefold()
 
 
 def _listed(
-    sessions: Iterable[Found], agent: str | None, project: str | None, oldest: int, most: int | None
-) -> list[dict[str, Any]]:
-    """Return the rows of the matching sessions; reads no more sessions than necessary."""
-    chosen = (found for found in sessions if found.changed_ns >= oldest and agent in (None, found.key.agent))
-    rows = (row for row in map(describe_session, chosen) if not project or project in row.get("project", ""))
-    return list(islice(rows, most))
+    newest_first: Iterable[Found], wanted: Wanted, recorded: dict[SessionKey, Recorded]
+) -> Iterator[dict[str, Any]]:
+    """Yield the rows of the sessions that are wanted; opens no more than are taken."""
+    for found in filter(wanted.may_be, newest_first):
+        row = describe_session(found, recorded.get(found.key), empty=wanted.everything)
+        if row and wanted.has(row):
+            yield row
 
 
-def describe_session(found: Found) -> dict[str, Any]:
-    """Return what is shown of a session: ids, project, title, size in bytes, time of the last change (UTC)."""
-    metadata = peek(found)
+def _recorded(context: Context) -> dict[SessionKey, Recorded]:
+    """Return the sessions that were recorded, none if the ledger cannot be read."""
+    with suppress(LedgerError), context.reading() as ledger:
+        rows = [row for row in ledger.outputs() if row.held is None] if ledger else []
+        keys = {number: ledger.session(number).key for number in {row.session for row in rows}} if ledger else {}
+        found: dict[SessionKey, Recorded] = {}
+        for row in rows:
+            now, outputs = found.get(keys[row.session], Recorded(now=False, outputs=()))
+            found[keys[row.session]] = Recorded(now or row.open, (*outputs, str(row.path)))
+        return found
+    return {}
+
+
+def describe_session(found: Found, recorded: Recorded | None = None, *, empty: bool = True) -> dict[str, Any] | None:
+    """Return what is shown of a session, None for one in which nothing was said unless `empty`; times are in UTC."""
+    metadata, spoken = peek(found)
+    if not spoken and not empty:
+        return None
     row: dict[str, Any] = {
         "agent": found.key.agent,
         "session": found.key.id,
         "subagent": found.key.subagent,
         "title": one_line(metadata.best_title, 80),
         "project": metadata.cwd,
-        "bytes": found.size,
-        "changed": datetime.fromtimestamp(found.changed_ns / 1e9, UTC).isoformat(timespec="seconds"),
+        "bytes": found.size or None,
+        "last": last_time(found) or _utc(found.changed_ns),
+        "changed": _utc(found.changed_ns),
+        "recording": recorded is not None and recorded.now,
+        "outputs": list(recorded.outputs) if recorded else [],
         "files": [path for path, _, _ in found.files],
     }
     return {name: value for name, value in row.items() if value not in ("", None)}
 
 
-def peek(found: Found) -> SessionMetadata:
-    """Return the metadata of a session, as far as its first events reveal it."""
+def _utc(time_ns: int) -> str:
+    return datetime.fromtimestamp(time_ns / 1e9, UTC).isoformat(timespec="seconds")
+
+
+def peek(found: Found) -> tuple[SessionMetadata, bool]:
+    """Return the metadata of a session as far as its first events reveal it, and whether anything was said in it."""
     stretches = [Stretch(path, identity) for path, identity, _ in found.files]
-    metadata = SessionMetadata(found.key)
-    for number, (_, now) in enumerate(replay(found.key, stretches, EventLog(), skip_missing=True)):
-        metadata = now
-        if (metadata.title and metadata.cwd) or number >= _LOOK_AHEAD:
+    metadata, spoken = SessionMetadata(found.key), False
+    for number, (event, now) in enumerate(replay(found.key, stretches, EventLog(), skip_missing=True)):
+        metadata, spoken = now, spoken or event.kind in _SPOKEN
+        if (spoken and metadata.title and metadata.cwd) or number >= _LOOK_AHEAD:
             break
-    return metadata
+    return metadata, spoken
 
 
-def _since(text: str | None) -> int:
+def last_time(found: Found) -> str:
+    """Return the time of a session's last event (UTC), an empty string where only a full reading would tell."""
+    path, identity, _ = found.files[-1]
+    with suppress(SourceError), AGENTS[found.key.agent].open(path) as file:
+        if file.is_document:
+            return ""
+        begin = file.last_newline(max(0, file.size - _LOOK_BACK))
+        stream = SessionStream(found.key, NeverSeen(), EventLog())
+        lines = file.read(Cursor(begin), file.size - begin).lines
+        times = [event.time for event in stream.events(Stretch(path, identity), lines) if event.time]
+        with suppress(ValueError):
+            return datetime.fromisoformat(times[-1]).astimezone(UTC).isoformat(timespec="seconds") if times else ""
+    return ""
+
+
+def _now() -> datetime:
+    return datetime.now().astimezone()
+
+
+def _since(text: str | None) -> float:
+    """Return when `--since` begins, in seconds since 1970."""
     if text is None:
-        return 0
-    if text.isdigit():
-        moment = datetime.now(UTC) - timedelta(days=int(text))
-    else:
-        try:
-            moment = datetime.fromisoformat(text)
-        except ValueError:
-            raise click.BadParameter(
-                "expected a date like 2026-02-01 or a number of days", param_hint="--since"
-            ) from None
-        moment = moment if moment.tzinfo else moment.astimezone()
-    return int(moment.timestamp() * 1e9)
+        return 0.0
+    now = _now()
+    if text in _WORDS:
+        return (now.replace(hour=0, minute=0, second=0, microsecond=0) - _WORDS[text]).timestamp()
+    if age := _AGE.fullmatch(text):
+        return (now - timedelta(**{_UNITS[age[2]]: int(age[1])})).timestamp()
+    try:
+        return datetime.fromisoformat(text).astimezone().timestamp()
+    except (ValueError, OverflowError):
+        raise click.BadParameter(_SINCE, param_hint="--since") from None
 
 
 def short_ids(keys: Iterable[SessionKey]) -> dict[str, str]:
     """Return the shortest beginning of each id, of at least 8 characters, that no other id of an agent begins with."""
     least = {
-        name: _SHORTEST + len(name) - len(AGENTS[key.agent].short_id(name))
+        name: SHORTEST + len(name) - len(AGENTS[key.agent].short_id(name))
         for key in keys
         for name in (key.id, key.subagent)
     }
@@ -130,35 +217,35 @@ def _alike(one: str, other: str) -> int:
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
 
 
-def _table(rows: list[dict[str, Any]], short: dict[str, str]) -> None:
+def _print(rows: list[dict[str, Any]], short: dict[str, str]) -> None:
     """Print a table on a terminal; in a pipe, one tab-separated line per session with nothing cut."""
     if not rows:
-        say("no sessions found", err=True)
+        say("katod: no sessions found", err=True)
         return
-    zone = When(local_zone())
-    cells = [_cells(row, zone, short) for row in rows]
-    if not sys.stdout.isatty():
-        for line in cells:
-            say("\t".join(line))
+    zone, width = When(local_zone()), terminal_width()
+    if width is None:
+        for row in rows:
+            say("\t".join([zone.stamp(row["last"], ""), *_cells(row, short), *row["outputs"][-1:]]))
         return
-    from rich.console import Console  # noqa: PLC0415 - only needed on a terminal
-    from rich.table import Table  # noqa: PLC0415
-    from rich.text import Text  # noqa: PLC0415 - a title may look like markup
-
-    console = Console()
-    table = Table(box=None, pad_edge=False)
-    left = console.width
-    for name, column in zip(_COLUMNS, zip(*cells, strict=True), strict=False):
-        width = min(_WIDEST, max(map(len, (name, *column)))) if name != "title" else max(_LEAST_TITLE, left)
-        table.add_column(name, no_wrap=True, overflow="ellipsis", max_width=width)
-        left -= width + 2
-    for row in cells:
-        table.add_row(*map(Text, row))
-    console.print(table)
+    lines = _table(rows, short, zone, width)
+    home = str(Path.home())
+    show([lines[0]])
+    for row, shown in zip(rows, lines[1:], strict=True):
+        show([shown, *(line(f"{_INDENT}{in_home(path, home)}", "dim") for path in row["outputs"][-1:])])
 
 
-def _cells(row: dict[str, Any], zone: When, short: dict[str, str]) -> tuple[str, ...]:
-    where = clean(Path(row["project"]).name) if row.get("project") else ""
+def _table(rows: list[dict[str, Any]], short: dict[str, str], zone: When, width: int) -> list[Line]:
+    """Return the header, and a line for each session."""
+    now, cells = time.time(), [[Span(name, "dim") for name in _HEADER]]
+    for row in rows:
+        agent, name, project, title = _cells(row, short)
+        sign = Span("●", "red") if row["recording"] else Span("○" if row["outputs"] else "")
+        last = Span(recent(row["last"], now, zone), "dim")
+        cells.append([sign, last, Span(agent), Span(name), Span(cut(project, _LONGEST_PROJECT)), Span(title, "bold")])
+    return table(cells, width=width, flexible=(_TITLE,))
+
+
+def _cells(row: dict[str, Any], short: dict[str, str]) -> tuple[str, ...]:
+    where = Path(row["project"]).name if row.get("project") else ""
     ids = short[row["session"]] + (f"/{short[row['subagent']]}" if row.get("subagent") else "")
-    changed = zone.stamp(row["changed"], "").strip()
-    return changed, row["agent"], ids, where, " ".join(clean(row.get("title", "")).split())
+    return row["agent"], ids, one_text(where), one_text(row.get("title", ""))

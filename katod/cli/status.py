@@ -1,71 +1,118 @@
 """`katod status`: what katod is doing, and recent problems."""
 
+import os
+import shutil
+import sys
 import time
 from contextlib import suppress
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import click
 import orjson
 
 from katod.cli.context import Context
-from katod.cli.printing import say
+from katod.cli.layout import Line, cropped, show, terminal_width
+from katod.cli.overview import Surroundings, overview
+from katod.cli.seen import Seen
 from katod.config import local_zone
 from katod.errors import ConfigError
-from katod.formats.when import When
 from katod.log import EventLog
-from katod.metadata import Counts
-from katod.model import NearMiss
 from katod.record.placed import is_reverted
+from katod.record.strange import not_understood
 from katod.service.lock import holder
+from katod.service.manager import how_to_start
+from katod.service.pause import paused_since
 from katod.store.integrity import quarantined
-from katod.store.ledger import LEDGER_NAME, Ledger
-from katod.store.rows import UNNAMED, OutputRow, SessionRow, SourceRow
+from katod.store.ledger import LEDGER_NAME, MOST_REFUSALS, Ledger
+from katod.store.rows import OutputRow, SessionRow
 
-_LAST = 10
-_QUARANTINED = "quarantined; a new one was created. Type ::start to record again, then delete this file"
+_LAST: Final = 10  # refused commands, and near misses
+_OPTIONAL: Final = frozenset({"title", "since", "changed"})  # left out where they are not known
+_PERIOD: Final = 2.0  # seconds
+_QUARANTINED: Final = "quarantined; a new one was created. Type ::start to record again, then delete this file"
+# A screen of its own, its top left corner, and back: what was there is there again.
+_ENTER, _HOME, _LEAVE = "\x1b[?1049h\x1b[?25l", "\x1b[H\x1b[J", "\x1b[?25h\x1b[?1049l"
 
 
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.option("--watch", is_flag=True, help="Refresh every two seconds until Ctrl-C.")
+@click.option("--all", "everything", is_flag=True, help="Also show recordings in which nothing was said for two weeks.")
+@click.option("--clear", is_flag=True, help="Hide the refused commands and near misses from now on.")
 @click.pass_obj
-def status(context: Context, as_json: bool, watch: bool) -> None:
+def status(context: Context, as_json: bool, watch: bool, everything: bool, clear: bool) -> None:
     """Show the daemon, the recordings and recent problems."""
+    if clear:
+        _clear(context)
+    if watch and not as_json and sys.stdout.isatty():
+        _watch(context, everything=everything)
     with suppress(KeyboardInterrupt):  # how `--watch` is left
-        _print(context, as_json=as_json)
-        while watch:
-            time.sleep(2)
-            if not as_json:
-                click.clear()
-            _print(context, as_json=as_json)
+        _print(context, as_json=as_json, everything=everything)
+        while watch and not sys.stdout.isatty():
+            time.sleep(_PERIOD)
+            _print(context, as_json=as_json, everything=everything)
     _ = context.settings  # checked last, so that an invalid configuration hides nothing
 
 
-def _print(context: Context, *, as_json: bool) -> None:
+def _print(context: Context, *, as_json: bool, everything: bool) -> None:
     row = collect(context)
     if as_json:
         click.echo(orjson.dumps(row))
     else:
-        say("\n".join(_lines(row)))
+        show(_shown(row, everything=everything))
+
+
+def _shown(row: dict[str, Any], *, everything: bool) -> list[Line]:
+    now = time.time()
+    around = Surroundings(now, local_zone(), str(Path.home()), terminal_width(), how_to_start())
+    return overview(row, around, everything=everything)
+
+
+def _watch(context: Context, *, everything: bool) -> None:
+    """Show the status on a screen of its own, cut to its size, until Ctrl-C; the last one stays on the terminal."""
+    click.echo(_ENTER, nl=False)
+    try:
+        while True:
+            lines, (width, height) = _shown(collect(context), everything=everything), shutil.get_terminal_size()
+            click.echo(_HOME, nl=False)
+            show(cropped(spans, width) for spans in lines[: max(1, height - 1)])
+            time.sleep(_PERIOD)
+    except KeyboardInterrupt:
+        pass
+    finally:
+        click.echo(_LEAVE, nl=False)
+
+
+def _clear(context: Context) -> None:
+    ledger = context.ledger()
+    if ledger is None:
+        return
+    try:
+        Seen(context.state).clear([*_refusals(ledger), *_near_misses(ledger)])
+    finally:
+        ledger.close()
 
 
 def collect(context: Context) -> dict[str, Any]:
     """Return the status as plain data, in the shape of `--json` (see README.md)."""
     pid = holder(context.state)
-    row: dict[str, Any] = {"daemon": {"running": pid is not None} | ({"pid": pid} if pid else {})}
+    paused = paused_since(context.state)
+    daemon = {"running": pid is not None} | ({"pid": pid} if pid else {}) | ({"paused": paused} if paused else {})
+    row: dict[str, Any] = {"daemon": daemon}
     row |= {"sources": 0, "recordings": [], "ended": [], "parked": [], "missing": []}
     row |= {"refused": [], "problems": [], "nearMisses": []}
     row["problems"] += [_quarantined(path) for path in quarantined(context.state, LEDGER_NAME)]
     ledger = context.ledger()
     if ledger is not None:
         try:
-            found = _of_ledger(ledger, context.log)
+            found = _of_ledger(ledger, Seen(context.state), context.log)
             row |= found | {"problems": row["problems"] + found["problems"]}
         finally:
             ledger.close()
     with suppress(ConfigError):
-        context.found()
+        context.look()
     row["problems"] += [{"path": folder, "problem": problem} for folder, problem in context.problems.items()]
     return row
 
@@ -75,31 +122,42 @@ def _quarantined(path: Path) -> dict[str, str]:
     return {"path": str(path), "problem": f"{kind}, {_QUARANTINED}"}
 
 
-def _of_ledger(ledger: Ledger, log: EventLog) -> dict[str, Any]:
-    sessions = {session.id: session for session in ledger.sessions()}
+def _of_ledger(ledger: Ledger, seen: Seen, log: EventLog) -> dict[str, Any]:
     outputs = ledger.outputs()
-    sources = list(ledger.sources(SourceRow))
+    sessions = {number: ledger.session(number) for number in {output.session for output in outputs}}
     return {
-        "sources": len(sources),
-        "recordings": [_recording(output, sessions) for output in outputs if output.open],
-        "ended": [_recording(output, sessions) for output in outputs if not output.open],
+        "sources": ledger.count_sources(),
+        "recordings": [_recording(output, sessions) for output in outputs if output.open or output.paused],
+        "ended": [_recording(output, sessions) for output in outputs if not (output.open or output.paused)],
         "parked": [_parked(output) for output in outputs if output.problem],
-        "missing": [
-            {"id": output.id, "output": str(output.path)} | ({"events": count} if count else {})
-            for output in outputs
-            if (count := _count_missing(output, ledger, log)) != 0
-        ],
-        "refused": [
-            {"session": str(refusal.session), "time": refusal.time, "command": refusal.word, "reason": refusal.reason}
-            for refusal in ledger.refusals()
-        ],
-        "problems": [{"path": source.path, "problem": source.problem} for source in sources if source.problem]
+        "missing": _missing(outputs, ledger, log),
+        "refused": seen.unseen(_refusals(ledger, _LAST)),
+        "problems": [{"path": path, "problem": problem} for path, problem in ledger.source_problems()]
         + _strange(ledger),
-        "nearMisses": [
-            {"session": str(miss.session), "time": miss.time, "kind": miss.kind, "command": miss.word}
-            for miss in ledger.near_misses()
-        ],
+        "nearMisses": seen.unseen(_near_misses(ledger, _LAST)),
     }
+
+
+def _refusals(ledger: Ledger, most: int = MOST_REFUSALS) -> list[dict[str, str]]:
+    return [
+        {"session": str(row.session), "time": row.time, "command": row.word, "reason": row.reason}
+        for row in ledger.refusals(most)
+    ]
+
+
+def _near_misses(ledger: Ledger, most: int = MOST_REFUSALS) -> list[dict[str, str]]:
+    return [
+        {"session": str(row.session), "time": row.time, "kind": row.kind, "command": row.word}
+        for row in ledger.near_misses(most)
+    ]
+
+
+def _missing(outputs: list[OutputRow], ledger: Ledger, log: EventLog) -> list[dict[str, Any]]:
+    return [
+        {"id": output.id, "output": str(output.path)} | ({"events": count} if count else {})
+        for output in outputs
+        if (count := _count_missing(output, ledger, log)) != 0
+    ]
 
 
 def _count_missing(row: OutputRow, ledger: Ledger, log: EventLog) -> int | None:
@@ -112,70 +170,38 @@ def _count_missing(row: OutputRow, ledger: Ledger, log: EventLog) -> int | None:
 
 
 def _strange(ledger: Ledger) -> list[dict[str, str]]:
-    """Return the agents of which the latest sample was not understood, with its version."""
-    what = "{0.raw} of {0.events} records of {0.agent} {0.version} are not understood: katod may be too old for it"
-    latest = {sample.agent: sample for sample in sorted(ledger.samples(), key=lambda sample: sample.time)}
-    strange = [sample for sample in latest.values() if Counts(sample.events, sample.raw).is_strange]
-    return [{"path": sample.path, "problem": what.format(sample)} for sample in strange]
+    return [{"path": sample.path, "problem": problem} for sample, problem in not_understood(ledger.samples())]
 
 
 def _recording(output: OutputRow, sessions: dict[int, SessionRow]) -> dict[str, Any]:
-    session = sessions[output.session]
-    return {
+    session, head = sessions[output.session], output.head["metadata"]
+    row = {
         "id": output.id,
         "session": str(session.key),
+        "agent": session.key.agent,
         "project": session.cwd,
+        "title": head.get("title", ""),
+        "since": head.get("time", ""),
+        "changed": _changed(output),
         "output": str(output.path),
         "waiting": output.held is not None,
+        "parked": bool(output.problem),
+        "paused": output.paused,
         "format": output.format,
         "bytes": output.committed,
         "redactions": output.redactions,
     }
+    return {name: value for name, value in row.items() if value or name not in _OPTIONAL}
+
+
+def _changed(output: OutputRow) -> str:
+    """Return when the file of an output last changed (UTC), an empty string if there is none."""
+    try:
+        seconds = os.stat(output.path).st_mtime
+    except OSError:
+        return ""
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
 
 
 def _parked(output: OutputRow) -> dict[str, Any]:
     return {"id": output.id, "output": str(output.path), "problem": output.problem, "attempts": output.attempts}
-
-
-def _lines(row: dict[str, Any]) -> list[str]:
-    daemon = row["daemon"]
-    lines = [f"katod is running (PID {daemon.get('pid', '?')})" if daemon["running"] else "katod is not running"]
-    lines.append(f"{_count(row['sources'], 'session file')} known")
-    lines += _section("recording", [_shown(one, f"{one['session']} → ") for one in row["recordings"]])
-    lines += _section("ended", [_shown(one) for one in row["ended"][-_LAST:]])
-    if (more := len(row["ended"]) - _LAST) > 0:
-        lines.append(f"  and {more} earlier (--json lists them all)")
-    lines += _section("parked", [f"{one['output']}: {one['problem']}" for one in row["parked"]])
-    lines += _section("incomplete", [_missing(one) for one in row["missing"]])
-    lines += _section("refused", [_refusal(one) for one in row["refused"]])
-    lines += _section("problems", [f"{one['path']}: {one['problem']}" for one in row["problems"]])
-    lines += _section("looked like commands but were not", [_near_miss(one) for one in row["nearMisses"]])
-    return lines
-
-
-def _shown(row: dict[str, Any], session: str = "") -> str:
-    redacted = f" ({_count(row['redactions'], 'secret')} redacted)" if row["redactions"] else ""
-    return f"{row['id']}  {session}{UNNAMED if row['waiting'] else row['output']}{redacted}"
-
-
-def _missing(row: dict[str, Any]) -> str:
-    what = f"{_count(row['events'], 'event')} missing or changed" if "events" in row else "an older copy was saved"
-    return f"{row['output']}: {what}. Run `katod verify --append-missing {row['id']}`"
-
-
-def _refusal(row: dict[str, Any]) -> str:
-    when = When(local_zone()).stamp(row["time"], "") or "-"
-    return f"{when}  ::{row['command']} in {row['session']}: {row['reason']}"
-
-
-def _near_miss(row: dict[str, Any]) -> str:
-    when = When(local_zone()).stamp(row["time"], "") or "-"
-    return f"{when}  {NearMiss(row['kind'], row['command'])} in {row['session']}"
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}{'' if number == 1 else 's'}"
-
-
-def _section(title: str, rows: list[str]) -> list[str]:
-    return [f"{title}:", *(f"  {text}" for text in rows)] if rows else []

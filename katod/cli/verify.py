@@ -6,9 +6,11 @@ from typing import NamedTuple
 import click
 
 from katod.cli.context import Context
+from katod.cli.parameters import RECORDING
 from katod.cli.printing import say
-from katod.cli.record import ask_daemon
-from katod.errors import KatodError, SelectionError, SourceError
+from katod.cli.record import ask
+from katod.cli.selection import select_recordings
+from katod.errors import KatodError, SourceError
 from katod.formats.redact import RULES_VERSION
 from katod.record.restore import Missing
 from katod.store.ledger import Ledger
@@ -29,18 +31,19 @@ class Verdict(NamedTuple):
 
 
 @click.command()
-@click.argument("recording", type=int, required=False)
+@click.argument("recording", type=RECORDING, default="")
 @click.option("--append-missing", is_flag=True, help="Append what is missing to the transcript, after asking.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
-@click.option("--strict", is_flag=True, help="Fail for transcripts that cannot be checked any more, too.")
+@click.option("--strict", is_flag=True, help="Also fail if a transcript can no longer be checked.")
 @click.pass_obj
-def verify(context: Context, recording: int | None, append_missing: bool, yes: bool, strict: bool) -> None:
+def verify(context: Context, recording: str, append_missing: bool, yes: bool, strict: bool) -> None:
     """Check transcripts against the agents' session files.
 
+    RECORDING is the number or the file of a recording, or its session; without it, all are checked.
     Renders each recording again and compares it with the file. Text that you added is ignored. Exits with 1 if
     anything is missing or changed. `--append-missing` is for a transcript over which an editor saved an older copy.
     """
-    rows, results = _rows(context, recording), Counter[bool | None]()
+    rows, results = select_recordings(context, recording), Counter[bool | None]()
     for row in rows:
         verdict = _checked(context, row)
         if append_missing and verdict.missing is not None and _append(context, row, verdict.missing, yes=yes):
@@ -52,18 +55,6 @@ def verify(context: Context, recording: int | None, append_missing: bool, yes: b
         raise KatodError(f"{failed} of {len(rows)} recordings do not match")
     if unknown and strict:
         raise KatodError("with --strict, every recording has to be checked")
-
-
-def _rows(context: Context, recording: int | None) -> list[OutputRow]:
-    ledger = context.ledger()
-    rows = [row for row in (ledger.outputs() if ledger else []) if recording in (None, row.id)]
-    if ledger is None or (recording is not None and not rows):
-        raise SelectionError(
-            f"there is no recording {recording}" if recording is not None else "nothing has been recorded yet",
-            hint="run `katod status --json` to list them" if recording is not None else "type ::start in a chat",
-        )
-    ledger.close()
-    return rows
 
 
 def _checked(context: Context, row: OutputRow) -> Verdict:
@@ -85,7 +76,7 @@ def _append(context: Context, row: OutputRow, missing: Missing, *, yes: bool) ->
         say(f"   and {more} more")
     if not yes and not click.confirm(f"Append {len(missing.numbers)} to {row.path.name}?"):
         return False
-    ask_daemon(context, missing.key, "restore", str(row.id))
+    ask(context, missing.key, "restore", str(row.id))
     return True
 
 

@@ -52,7 +52,7 @@ def parse_message(text: str, pasted: tuple[Span, ...] = (), origin: Origin = "pa
     pieces: list[Piece] = []
     near: list[NearMiss] = []
     at = plain = commands = 0  # where the line begins, and the text that is not in a piece yet
-    for line, fenced in _lines(text):
+    for line, fenced in lines(text):
         command = None if fenced or commands == MOST_COMMANDS else parse_line(line)
         if command is not None and not typed.is_pasted(at):
             pieces += [*_plain(typed, plain, at), Piece(command=command)]
@@ -117,8 +117,8 @@ def _words(rest: str) -> Iterator[re.Match[str] | None]:
         at = word.end()
 
 
-def _lines(text: str) -> Iterator[tuple[str, bool]]:
-    """Yield each line and whether it is in a code fence or delimits one."""
+def lines(text: str) -> Iterator[tuple[str, bool]]:
+    """Yield each line of a message, and whether it is in a code fence or delimits one."""
     fence = ""
     for line in text.split("\n"):
         before, fence = fence, _fence_after(fence, line)

@@ -58,6 +58,27 @@ class Source(SourceRow):
             return True
         return self.cursor.offset > 0 and (self.cursor.offset >= self.seen.size or self.read is not None)
 
+    def status(self) -> tuple[int, int] | None:
+        """Return when (ns) its file changed and its size, None where that says nothing."""
+        try:
+            status = os.stat(self.path)
+        except OSError:
+            return None
+        return status.st_mtime_ns, status.st_size
+
+    def may_have_more(self) -> bool:
+        """Return whether it may have something to read: it was not read to its end, or its file changed since."""
+        return self.read is None or self.read != self.status()
+
+    def is_at_its_end(self) -> bool:
+        """Return whether it can be read, and was, up to the last byte of its file: no line of it is unfinished."""
+        if self.problem or self.gone:
+            return False
+        if self.spec.is_container(self.path.partition("#")[0]):
+            return True
+        status = self.status()
+        return status is not None and self.cursor.offset >= status[1]
+
     def forget_translation(self) -> None:
         """Drop the adapter's state, once the source is no longer translated."""
         self.state, self.translated = None, 0

@@ -21,14 +21,22 @@ FULL_EVERY_WHEN_QUIET: Final = 60.0
 class Discovery:
     """Decides where to look and when. Hints only say where to look first: they can get lost; the sweep decides."""
 
-    def __init__(self, catalog: Catalog, roots: list[Root], also: Path, log: EventLog) -> None:
+    def __init__(
+        self,
+        catalog: Catalog,
+        roots: list[Root],
+        also: Path,
+        log: EventLog,
+        *,
+        full_every: float = FULL_EVERY_WHEN_QUIET,
+    ) -> None:
         self.catalog = catalog
         self.roots = roots
         self.hints = Hints(AGENTS.values())
         self._also = also  # a folder outside the roots that is watched as well
         self._watcher = Watcher(self.hints, log)
         self._active: dict[tuple[Root, str], float] = {}
-        self._clock = _Clock()
+        self._clock = _Clock(full_every)
 
     def start(self, *, watch: bool) -> bool:
         """Start watching; return whether the machine can (sweeps work without it)."""
@@ -73,7 +81,7 @@ class Discovery:
         if not self._clock.is_full_due(now):
             return None
         sources = self.sweep()
-        self._clock.full_at = now + (FULL_EVERY if self._active else FULL_EVERY_WHEN_QUIET)
+        self._clock.set_next_full(now, active=bool(self._active))
         return sources
 
     def sweep(self) -> list[Source]:
@@ -102,15 +110,20 @@ class Discovery:
 
 
 class _Clock:
-    """When it is time to look."""
+    """When it is time to look: at everything after `full_every` seconds at the latest."""
 
-    def __init__(self) -> None:
+    def __init__(self, full_every: float) -> None:
         now = time.monotonic()
+        self._full_every = full_every
         self.active_at = now + ACTIVE_EVERY
-        self.full_at = now + FULL_EVERY
+        self.set_next_full(now, active=True)
         self.lost = False  # hints were lost, or there is a new folder
         self._full_after = 0.0
         self._wall = time.time() - now
+
+    def set_next_full(self, now: float, *, active: bool) -> None:
+        """Look at everything again after a while; sooner while there are active folders."""
+        self.full_at = now + min(self._full_every, FULL_EVERY if active else FULL_EVERY_WHEN_QUIET)
 
     def is_full_due(self, now: float) -> bool:
         """Return whether a full sweep is due; if so, the present counts as the time of the last one."""

@@ -1,15 +1,32 @@
 """A bounded brief of a conversation, for another agent that goes on with it. Pure."""
 
+import re
 from collections.abc import Iterator
+from itertools import takewhile, zip_longest
 from typing import Final
 
-from katod.formats.content import Answer, Outcome, Person, Question, Quoted, Tool, Typed
-from katod.formats.markdown import print_piece, printed
-from katod.formats.mdtext import inline
-from katod.formats.turns import Conversation, Turn, fitted
+from katod.formats.content import (
+    Answer,
+    Attachment,
+    Outcome,
+    Person,
+    Piece,
+    Prose,
+    Question,
+    Quoted,
+    Tool,
+    Typed,
+)  # fmt: skip
+from katod.formats.edits import shown_size
+from katod.formats.markdown import printed
+from katod.formats.mdtext import code, inline
+from katod.formats.ownlines import SIGN
+from katod.formats.turns import Conversation, Turn, beginning, fitted
 
-LEAST: Final = 2_000  # characters
-USUAL: Final = 16_000
+_LONGEST: Final = 300  # characters of a line about one thing
+_MORE: Final = 24  # characters of the line that says how many are missing
+_SIZE: Final = re.compile("\\(\\+([0-9]+) \N{MINUS SIGN}([0-9]+)\\)")
+_FAILED: Final = ("failed", "declined", "interrupted")  # how the outcome of a call begins that changed nothing
 _INTRODUCTION: Final = (
     "You take over this work from another coding agent. Below is what was asked, what was decided, and how it ended."
 )
@@ -20,75 +37,141 @@ def brief(conversation: Conversation, budget: int) -> str:
 
     The last turns follow word for word, as many as fit.
     """
-    head = conversation.head
-    about = " · ".join(inline(part) for part in (head.product, head.project, head.branch) if part)
-    origin = f"{about} · {head.when} · session {head.session}"
-    top = f"# Brief: {inline(head.title)}\n\n{origin}\n\n{_INTRODUCTION}\n"
+    head, longest = conversation.head, min(budget // 20, _LONGEST)
+    about = " · ".join(_line(part, longest) for part in (head.product, conversation.folder, head.branch) if part)
+    origin = f"{about} · {head.when} · session {_line(head.session, longest)}"
     sections = [
-        _section("Task", _task(conversation), budget // 5),
-        _section("What was asked since", "\n".join(_prompts(conversation.turns)), budget // 10),
-        _section("Decisions", "\n".join(_decisions(conversation.turns)), budget // 8),
-        _section("Files changed and commits", "\n".join(_files(conversation.turns)), budget // 10),
-        _section("Still to do", "\n".join(f"- {inline(text)}" for text in conversation.todos), budget // 12),
+        f"# Brief: {_line(head.title, longest)}\n\n{origin}\n\n{_INTRODUCTION}\n",
+        _section("Task", beginning(_task(conversation.turns), budget // 6, printed)),
+        _listed("What was asked since", [*_prompts(conversation.turns, longest)], budget // 10),
+        _listed("Decisions", [*_decisions(conversation.turns, longest)], budget // 10),
+        _listed("Files changed", [*_files(conversation.turns, longest)], budget // 16),
+        _listed("Commits", [*_commits(conversation.turns, longest)], budget // 16),
+        _listed("Still to do", [f"- {_line(text, longest)}" for text in conversation.todos], budget // 16, first=True),
+        "\n# How it ended, word for word\n",
     ]
-    begun = top + "".join(sections)
-    heading = "\n## How it ended, word for word\n"
-    room = budget - len(begun) - len(heading)
-    last = fitted([printed(turn.pieces) for turn in conversation.turns], room, _left_out, first=False)
-    return (begun + heading + "".join(last))[:budget]
+    begun = "".join(sections)
+    return begun + fitted(conversation.turns, budget - len(begun), printed, _left_out, first=False)
 
 
 def _left_out(count: int, _: int) -> str:
     return f"\n*{count} earlier turn{'s' if count > 1 else ''} left out*\n"
 
 
-def _section(title: str, text: str, room: int) -> str:
-    """Return a section of at most so many characters; of a longer one, the end counts more than the beginning."""
-    if not text:
+def _line(text: str, longest: int) -> str:
+    """Return text as a part of one line, in at most so many characters as it is printed."""
+    shown, most = inline(text), longest
+    while len(shown) > longest:
+        shown = f"{inline(text[:most])} …"
+        most = most * 3 // 4
+    return shown
+
+
+def _section(title: str, text: str) -> str:
+    return f"\n# {title}\n\n{text.strip(chr(10))}\n" if text.strip() else ""
+
+
+def _listed(title: str, lines: list[str], room: int, *, first: bool = False) -> str:
+    """Return a section of lines, of at most so many characters: of many lines the last ones, or the `first` ones."""
+    if not lines:
         return ""
-    if len(text) > room:
-        half = room // 3
-        lines = text[-(room - half) :]
-        text = f"{text[:half].rstrip()}\n… cut …\n{lines[lines.find(chr(10)) + 1 :]}"
-    return f"\n## {title}\n\n{text}\n"
+    kept: list[str] = []
+    for line in lines if first else reversed(lines):
+        room -= len(line) + 1
+        if room < _MORE and len(kept) + 1 < len(lines):
+            kept.append(f"- … {len(lines) - len(kept)} {'after' if first else 'before'} these")
+            break
+        kept.append(line)
+    return _section(title, "\n".join(kept if first else reversed(kept))) if kept[0] in lines else ""
 
 
-def _task(conversation: Conversation) -> str:
-    return next((said for turn in conversation.turns if (said := _said(turn))), "")
+def _task(turns: list[Turn]) -> list[Piece]:
+    """Return what the person typed first, or the plan that the conversation begins with."""
+    begun: list[Piece] = turns[0].pieces if turns else []
+    if begun and not isinstance(begun[0], Person):
+        plan = [piece for piece in begun if isinstance(piece, Prose)]
+        if plan:
+            return [plan[0]]
+    return next((said for turn in turns if (said := _said(turn))), [])
 
 
-def _said(turn: Turn) -> str:
+def _said(turn: Turn) -> list[Piece]:
     """Return what the person typed at the beginning of a turn."""
-    parts = [piece.text for piece in turn.pieces if isinstance(piece, Typed | Quoted)]
-    person = turn.pieces[0] if turn.pieces else None
-    return "\n\n".join(parts) or (person.words if isinstance(person, Person) else "")
+    person, *rest = turn.pieces
+    if isinstance(person, Person) and person.whole:
+        return [Typed(person.words)]
+    behind = takewhile(lambda piece: isinstance(piece, Typed | Quoted | Attachment), rest)
+    return [piece for piece in behind if not isinstance(piece, Attachment)]
 
 
-def _prompts(turns: list[Turn]) -> Iterator[str]:
-    people = [piece for turn in turns for piece in turn.pieces[:1] if isinstance(piece, Person)]
-    for person in people[1:]:
-        yield f"- {person.stamp} {inline(person.words)}".replace("-  ", "- ")
+def _prompts(turns: list[Turn], longest: int) -> Iterator[str]:
+    """Yield the first paragraph of each prompt but the first."""
+    people = [(piece, _said(turn)) for turn in turns for piece in turn.pieces[:1] if isinstance(piece, Person)]
+    for person, said in people[1:]:
+        words = said[0].text.strip().partition("\n\n")[0] if said and isinstance(said[0], Typed) else person.words
+        yield f"- {person.stamp} {_line(words, longest)}".replace("-  ", "- ")
 
 
-def _decisions(turns: list[Turn]) -> Iterator[str]:
-    question = ""
+def _decisions(turns: list[Turn], longest: int) -> Iterator[str]:
+    """Yield what the person chose, and why a call was declined."""
+    question, call = "", ""
     for turn in turns:
         for piece in turn.pieces:
             if isinstance(piece, Question):
                 question = piece.key or piece.text
+            elif isinstance(piece, Tool):
+                call = _shown(piece, longest)
             elif isinstance(piece, Answer):
-                yield f"- {inline(piece.key or question)} → {inline(piece.text)}"
+                yield f"- {_line(piece.key or question, longest)} → {_line(piece.text, longest)}"
+            if (came := _came(piece)).startswith("declined"):
+                yield f"- {call} → {_line(came, longest)}"
 
 
-def _files(turns: list[Turn]) -> Iterator[str]:
-    """Yield the calls that changed files, the last of each file, and the commits."""
-    edits: dict[str, str] = {}
-    commits: list[str] = []
+def _shown(call: Tool, longest: int) -> str:
+    about = next((span.text for span in call.about if span.kind == "code"), "")
+    return f"{SIGN} **{inline(call.name)}** {code(about[:longest])}" if about else f"{SIGN} **{inline(call.name)}**"
+
+
+def _came(piece: Piece | None) -> str:
+    """Return what came of a call, empty if the piece does not tell."""
+    line = piece.line if isinstance(piece, Outcome) else piece.outcome if isinstance(piece, Tool) else ()
+    return line[0].text if line else ""
+
+
+def _calls(turns: list[Turn]) -> Iterator[tuple[Tool, str]]:
+    """Yield each call with what came of it, if that was told; one whose outcome came late comes again with it."""
+    pieces = [piece for turn in turns for piece in turn.pieces]
+    for piece, after in zip_longest(pieces, pieces[1:]):
+        if isinstance(piece, Tool):
+            yield piece, _came(after if isinstance(after, Outcome) else piece)
+
+
+def _files(turns: list[Turn], longest: int) -> Iterator[str]:
+    """Yield the files that were changed, with the lines added and removed by the calls that did not fail."""
+    sizes: dict[str, list[tuple[int, int]]] = {}
+    for call, came in _calls(turns):
+        if (size := _size(call)) is None:
+            continue
+        made = sizes.setdefault(", ".join(span.text for span in call.about if span.kind == "code"), [])
+        if call.outcome:
+            del made[-1:]
+        elif not came.startswith(_FAILED):
+            made.append(size)
+    for path, made in sizes.items():
+        if made:
+            added, removed = map(sum, zip(*made, strict=True))
+            yield f"- {code(path[-longest:])} {shown_size(added, removed)}"
+
+
+def _size(call: Tool) -> tuple[int, int] | None:
+    """Return how many lines an edit adds and removes, None for any other call."""
+    size = _SIZE.fullmatch(call.about[-1].text) if call.about else None
+    return (int(size[1]), int(size[2])) if size else None
+
+
+def _commits(turns: list[Turn], longest: int) -> Iterator[str]:
     for turn in turns:
         for piece in turn.pieces:
-            if isinstance(piece, Tool) and piece.about and piece.about[-1].text.startswith("(+"):
-                edits[piece.about[0].text] = print_piece(piece)
-            elif isinstance(piece, Outcome) and piece.line[0].text == "committed":
-                commits.append(print_piece(piece).strip())
-    yield from edits.values()
-    yield from commits
+            if isinstance(piece, Outcome) and piece.line[0].text == "committed":
+                for number, subject in zip(piece.line[1::3], piece.line[2::3], strict=True):
+                    yield f"- {code(number.text)} {_line(subject.text, longest)}"

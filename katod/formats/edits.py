@@ -37,7 +37,8 @@ def diff(payload: dict[str, Any]) -> list[str]:
 def patched_files(patch: str) -> list[str]:
     """Return the names of the files that an `apply_patch` text changes."""
     heads = ("*** Update File: ", "*** Add File: ", "*** Delete File: ")
-    return [line[len(head) :].strip() for line in patch.splitlines() for head in heads if line.startswith(head)]
+    lines = [line for line in patch.splitlines() if line.startswith("*** ")]
+    return [line[len(head) :].strip() for line in lines for head in heads if line.startswith(head)]
 
 
 def _changed(old: str, new: str) -> tuple[list[str], list[str]]:

@@ -86,7 +86,8 @@ class Html:
     def end(self) -> str:
         """Return the list of prompts and the end of the page."""
         rows = "".join(f'<li><a href="#m{number}">{text(words)}</a></li>\n' for number, words in self._numbered())
-        return f"</main>\n<nav>\n<b>Prompts</b>\n<ol>\n{rows}</ol>\n</nav>\n</body>\n</html>\n"
+        prompts = f"<nav>\n<b>Prompts</b>\n<ol>\n{rows}</ol>\n</nav>\n" if rows else ""
+        return f"</main>\n{prompts}</body>\n</html>\n"
 
     def _numbered(self) -> Iterable[tuple[int, str]]:
         return enumerate(self._prompts, self._number - len(self._prompts) + 1)
@@ -115,13 +116,14 @@ def text(value: str) -> str:
 
 
 def _person(person: Person, number: int) -> str:
-    heading = f'<h2 id="m{number}"><a href="#m{number}">{text(person.speaker)}</a>{_time(person.stamp)}</h2>'
+    anchor = f'<a href="#m{number}">{text(person.speaker)}</a>'
+    heading = f'<h2 class="speaker person" id="m{number}">{anchor}{_time(person.stamp)}</h2>'
     return heading + (f'\n<div class="typed">{text(person.words)}</div>' if person.whole else "")
 
 
 def _agent(agent: Agent, level: int) -> str:
     model = f'<span class="model">{text(agent.model)}</span>' if agent.model else ""
-    return f"<h{level}>{text(agent.speaker)}{model}{_time(agent.stamp)}</h{level}>"
+    return f'<h{level} class="speaker">{text(agent.speaker)}{model}{_time(agent.stamp)}</h{level}>'
 
 
 def _time(stamp: str) -> str:

@@ -27,8 +27,8 @@ from katod.formats.content import (
     Tool,
     Typed,
 )  # fmt: skip
-from katod.formats.mdblocks import POSING, SIGN
 from katod.formats.mdtext import body, clean, code, fenced, html, inline, quoted, typed
+from katod.formats.ownlines import SIGN, literal, poses
 from katod.formats.transcript import Transcript
 from katod.metadata import SessionMetadata
 from katod.model import Mark, Options
@@ -81,21 +81,21 @@ class Markdown:
         return self._printed(self._transcript.pause())
 
     def _printed(self, pieces: Iterable[Piece]) -> str:
-        text, self._in_list = _spaced(pieces, in_list=self._in_list)
+        text, self._in_list = _spaced(pieces, in_list=self._in_list, show=print_piece)
         return text
 
 
-def printed(pieces: Iterable[Piece]) -> str:
-    """Return pieces of content as one text."""
-    return _spaced(pieces, in_list=False)[0]
+def printed(pieces: Iterable[Piece], show: Callable[[Piece], str] | None = None) -> str:
+    """Return pieces of content as one text, each as it is shown: by default, as `print_piece` does."""
+    return _spaced(pieces, in_list=False, show=show or print_piece)[0]
 
 
-def _spaced(pieces: Iterable[Piece], *, in_list: bool) -> tuple[str, bool]:
+def _spaced(pieces: Iterable[Piece], *, in_list: bool, show: Callable[[Piece], str]) -> tuple[str, bool]:
     """Return pieces with a blank line before each block, and whether the last one is an item of a list."""
     text = ""
     for piece in pieces:
         is_item = isinstance(piece, _ITEMS)
-        text += f"{'' if is_item and in_list else chr(10)}{print_piece(piece)}\n"
+        text += f"{'' if is_item and in_list else chr(10)}{show(piece)}\n"
         in_list = is_item
     return text, in_list
 
@@ -133,10 +133,11 @@ def _tool(tool: Tool) -> str:
     return f"- {SIGN} **{inline(tool.name)}**{about}{came}"
 
 
-def _fold(fold: Fold) -> str:
+def print_fold(fold: Fold, show: Callable[[Piece], str] = print_piece) -> str:
+    """Return a collapsible block with its parts as they are shown."""
     about = f" {shown}" if (shown := _html_line(fold.about)) else ""
     notes = f" → {' · '.join(map(html, fold.notes))}" if fold.notes else ""
-    inner = "\n\n".join(print_piece(part) for part in fold.parts) or "(no text)"
+    inner = "\n\n".join(show(part) for part in fold.parts) or "(no text)"
     return details(f"{SIGN} <b>{html(fold.name)}</b>{about}{notes}", inner)
 
 
@@ -148,7 +149,7 @@ def _html_line(line: Line) -> str:
 
 def _emphasised(line: str) -> str:
     """Return a line of others' words; one that reads like katod's own is shown with its asterisks."""
-    return f"\\{line}" if POSING.match(line) else line
+    return literal(line) if poses(line) else line
 
 
 def _question(question: Question) -> str:
@@ -202,7 +203,7 @@ _PRINTERS: Final[Mapping[type, Callable[[Any], str]]] = {
     Code: lambda piece: fenced(piece.text, piece.language),
     Tool: _tool,
     Outcome: lambda piece: f"  - {_line(piece.line)}",
-    Fold: _fold,
+    Fold: print_fold,
     Thinking: lambda piece: details(f"{SIGN} Thinking", quoted(piece.text)),
     Question: _question,
     Answer: _answer,

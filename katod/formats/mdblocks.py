@@ -11,33 +11,14 @@ from typing import Final
 
 from katod.formats.mdhtml import TAG, Tags
 from katod.formats.mdlinks import SUSPECT, disarmed
+from katod.formats.ownlines import EMPHASIS, SIGN, UNSEEN, literal, poses
 
-# The marks, printed in italics, with which katod says what happened to a recording.
-MARKS: Final = {
-    "started": "Recording started",
-    "refused": "katod chose this file:",
-    "stopped": "Recording stopped",
-    "excluded": "Recording ended: this project is excluded",
-    "edited": "This file was changed by hand; the recording continues below",
-    "continued": "The earlier file is gone; the recording continues here",
-    "restored": "Missing from this file and added again",
-    "gap": "A part of the conversation is missing here",
-}
-# What katod's own lines about tools, and its collapsed blocks, begin with.
-SIGN: Final = "▸"
-_SIGNS: Final = re.compile(rf"{SIGN}|&(?:#0*+9656|#[xX]0*+25[bB]8|rtrif);")
-_STAMP: Final = r"(?:[0-9-]{10} )?[0-9]{2}:[0-9]{2}(?:[*_]|</)"
-_FOOTER: Final = r"[0-9,]+ tools?(?![^\W_])"
-_ANSWER: Final = r"You(?: \([^\n]*?\))?:"
-_MARK: Final = (
-    rf"(?:[*_]|<(?:em|i)>)(?:{'|'.join(MARKS.values())}|{_FOOTER}|{_STAMP})|(?:\*\*|__|<(?:b|strong)>){_ANSWER}"
-)
+_SIGNS: Final = re.compile(rf"{SIGN}|&(?:#0*+9656(?![0-9]);?+|#[xX]0*+25[bB]8(?![0-9A-Fa-f]);?+|rtrif;)")
+_BLANKS: Final = " \t\r\f\v"
 _STRUCTURE: Final = re.compile(
-    rf"<|-[ \t]*+$|^[ \t>*+\-0-9.)]*+(?:#|```|~~~|\[|=++[ \t]*+$)|{_SIGNS.pattern}|^[ \t]*+(?:{_MARK})|{SUSPECT}",
+    rf"<|-[ \t]*+$|^[ \t>*+\-0-9.)]*+(?:#|```|~~~|\[|=++[ \t]*+$)|{_SIGNS.pattern}|{EMPHASIS}|{SUSPECT}",
     re.MULTILINE,
 )
-# How a line of katod's own begins: a mark, a footer, a time, an answer.
-POSING: Final = re.compile(_MARK, re.IGNORECASE)
 _HEADING: Final = re.compile(r"(#{1,6})(?=[ \t]|$)")
 _UNDERLINE: Final = re.compile(r"(?:=+|-+)[ \t]*")
 _RULE: Final = re.compile(r"(?:(?:\*[ \t]*){3,}|(?:-[ \t]*){3,}|(?:_[ \t]*){3,})")
@@ -48,8 +29,8 @@ _NUMBERED: Final = re.compile(r"[ \t>]*[0-9]{1,9}[.)](?=[ \t]|$)")
 _DEFINITION: Final = re.compile(r"\[(?:[^\]\\]|\\.?+)++(?:\]:|$)")
 _MARKERS: Final = re.compile(r"(?:[ \t]|>|(?:[-*+]|[0-9]{1,9}[.)])(?=[ \t]))*")
 # How most lines begin: with words that cannot begin a block, or with a list item of such words.
-_MARKUP: Final = re.compile(r"<|\]\(|\*\*You\b")  # tags, links, what may read like an answer
-_WORDS: Final = re.compile(r"[^\s#`~<*_+>=\[0-9-]|\*\*(?=[^\W_])|`(?=[^`])")
+_MARKUP: Final = re.compile(r"<|\]\(|^[ \t]*\*\*[Yy&\\]")  # tags, links, what may read like an answer
+_WORDS: Final = re.compile(rf"[^\s#`~<*_+>=\[&{UNSEEN}0-9-]|\*\*(?=[^\W_])|`(?=[^`])")
 _PLAIN_ITEM: Final = re.compile(rf"(?:[-*+]|([0-9]{{1,9}})[.)]) (?={_WORDS.pattern})")
 _DEEPEST: Final = 100
 _FAR: Final = 50  # lines that are searched for the beginning of a code span; behind more, one may have begun
@@ -125,7 +106,7 @@ class _Blocks:
             and line.strip()
             and not _ITEM.match(line.lstrip())
         ):
-            self._out[-2] = f"{self._out[-2].rstrip()}  "
+            self._out[-2] = f"{self._out[-2].rstrip(_BLANKS)}  "  # no others: `#` with one of them is no heading
 
     def _line(self, line: str) -> None:
         if self._may_have["table"] and self._leaf in _FLOWING:
@@ -144,7 +125,8 @@ class _Blocks:
 
     def _look_for_table(self, line: str) -> None:
         """Notice the second line of a table; end the table before a line that continues a paragraph, but no table."""
-        if self._leaf == "table" and (_NUMBERED.match(line) or self._is_outside(line)):
+        ends = _NUMBERED.match(line) or _ALONE.match(line.lstrip(" \t>")) or self._is_outside(line)
+        if self._leaf == "table" and ends:
             self._separate()
             self._end_leaf()
         elif _DELIMITER.match(line):
@@ -386,8 +368,8 @@ class _Blocks:
             return line
         if rest[:1] == "[" and self._may_have["definition"] and _DEFINITION.match(rest):
             line = line.replace("[", "\\[", 1)  # it would apply to the whole page
-        if not self._containers and POSING.match(rest):
-            line = line.replace(rest[0], f"\\{rest[0]}", 1)  # only katod may say so
+        if not self._containers and poses(rest):
+            line = literal(line)  # only katod may say so
         heading = _HEADING.match(rest) if not self._leaf else None
         return self._moved_down(line, heading[1]) if heading else self._inline(line)
 

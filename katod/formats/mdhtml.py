@@ -7,6 +7,8 @@ paragraph is open.
 import re
 from typing import Final
 
+from katod.formats.ownlines import poses
+
 # A bar may end a table cell, and with it the code or tag that it is in. So no backticks and no bars here.
 _VALUE: Final = r"""(?:"[^"<`|]*+"|'[^'<`|]*+'|[^\s"'=<>`|]++)"""
 _ADDRESS: Final = r"""(?=["']?+(?:https?://|mailto:|[A-Za-z0-9_./#%-]++["'\s>]))"""
@@ -22,6 +24,7 @@ _HTML: Final = (
 _IN_HTML: Final = re.compile(_HTML, re.ASCII | re.IGNORECASE)
 _IN_TEXT: Final = re.compile(
     r"\\[!-/:-@\[-`{-~]|(?P<code>(?P<ticks>`++)[^`]*+(?P=ticks)(?!`))|(?P<run>`++)"
+    r"|(?P<address>(?:https?://|ftp://|www\.)[^\s<]*+)"  # to a forge it ends at a blank, whatever backticks are in it
     rf"|(?P<link><(?:https?://|mailto:|[\w.+-]++@)[^\s<>`|]*+>)|{_HTML}",
     re.ASCII | re.IGNORECASE,
 )
@@ -42,6 +45,9 @@ _CONTAINING: Final = frozenset({
     "samp", "section", "small", "span", "strike", "strong", "sub", "summary", "sup", "table", "tt", "u", "ul", "var",
 })  # fmt: skip
 _DEEPEST: Final = 100
+_FAR: Final = (
+    200  # characters in which the beginning of an address is looked for; of more without a blank, all may be one
+)
 
 
 class Tags:
@@ -85,7 +91,7 @@ class Tags:
         match = _IN_HTML.match(text)
         if match is None or self._literal:
             return False
-        return match.lastgroup == "comment" or (match[0] != "<" and self._stays(match[0]))
+        return match.lastgroup == "comment" or (match[0] != "<" and self._stays(match))
 
     def closing(self) -> str:
         """Return the end tags of the elements that were left open."""
@@ -97,15 +103,19 @@ class Tags:
             return piece
         if kind == "sign":
             return self._sign(match)
-        if kind == "run" or (kind == "code" and self._tables and "|" in piece):
-            self._sure = False
+        self._sure = self._sure and not self._may_be_no_code(kind, piece)
         if kind == "tag" and self._sure:
-            return self._tag(piece)
-        return piece if self._sure else self._shown(piece)
+            return self._tag(match)
+        return piece if self._sure else self._shown(match)
+
+    def _may_be_no_code(self, kind: str, piece: str) -> bool:
+        """Return whether renderers disagree about what is code from here on."""
+        in_table = kind == "code" and self._tables and "|" in piece
+        return kind == "run" or in_table or (kind == "address" and "`" in piece)
 
     def _literally(self, match: re.Match[str]) -> str:
         """Return a piece of text in which no tag is kept."""
-        return self._shown(match[0]) if match.lastgroup in ("comment", "tag") else self._piece(match)
+        return self._shown(match) if match.lastgroup in ("comment", "tag") else self._piece(match)
 
     def _sign(self, match: re.Match[str]) -> str:
         """Return a `<` that begins no tag, unescaped if it cannot become one.
@@ -113,12 +123,13 @@ class Tags:
         In a block of HTML it always can: a browser reads on in the next line, and in katod's own tags.
         """
         harmless = match.re is not _IN_HTML and self._ends <= 0 and _is_within(match)
-        return match[0] if harmless else self._shown(match[0])
+        return match[0] if harmless else self._shown(match)
 
-    def _tag(self, tag: str) -> str:
+    def _tag(self, match: re.Match[str]) -> str:
         """Return a tag unchanged, moved down if it is a heading, or escaped if it is not allowed."""
-        if not self._stays(tag):
-            return self._shown(tag)
+        tag = match[0]
+        if not self._stays(match):
+            return self._shown(match)
         name = _name(tag)
         if name in _CONTAINING and tag[1] != "/":
             self._open.append(name)
@@ -126,16 +137,33 @@ class Tags:
             self._open.pop()
         return _HEADING.sub(_moved, tag) if name in ("h4", "h5", "h6") else tag
 
-    def _shown(self, piece: str) -> str:
-        """Return a piece as visible, inert text."""
-        return piece.replace("<", "\\<" if self._literal else "&lt;")
+    def _shown(self, match: re.Match[str]) -> str:
+        """Return a piece as visible, inert text.
 
-    def _stays(self, tag: str) -> bool:
-        """Return whether a tag is kept; an end tag may only close what this message opened last."""
-        name = _name(tag)
-        if name not in _CONTAINING:
-            return name not in _ACTIVE
-        return self._open[-1:] == [name] if tag[1] == "/" else len(self._open) < _DEEPEST
+        A backslash is easier to read than an entity, but an address in front of it would swallow it.
+        """
+        line, start, end = match.string, match.start(), match.end()
+        if _goes_on(match[0]) and line[end : end + 1].strip():
+            self._sure = False  # what follows belongs to an address in the piece, or not
+        is_escaped = self._literal and not _goes_on(line[max(start - _FAR, 0) : start])
+        return match[0].replace("<", "\\<" if is_escaped else "&lt;")
+
+    def _stays(self, match: re.Match[str]) -> bool:
+        """Return whether a tag is kept: if it does nothing, and no line that poses as one of katod's begins with it.
+
+        An end tag may only close what this message opened last.
+        """
+        tag, name = match[0], _name(match[0])
+        if name in _CONTAINING and tag[1] == "/":
+            return self._open[-1:] == [name]
+        may_stay = len(self._open) < _DEEPEST if name in _CONTAINING else name not in _ACTIVE
+        return may_stay and not poses(match.string, match.start())
+
+
+def _goes_on(text: str) -> bool:
+    """Return whether text may end within what a forge takes for an address, which ends at a blank."""
+    word = text[-_FAR:].rsplit(None, 1)[-1] if text[-1:].strip() else ""
+    return len(word) == _FAR or any(sign in word for sign in ("://", "@", "www."))
 
 
 def _is_within(match: re.Match[str]) -> bool:

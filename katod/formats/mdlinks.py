@@ -37,21 +37,24 @@ def _without_active_links(line: str, is_continued: Callable[[], bool]) -> str:
         picture = opened > closed if max(opened, closed) >= 0 else picture
         active = _is_active(match[1], picture=picture)
         if active and "`" in line:
-            spans = ([] if is_continued() else _code_spans(line)) if spans is None else spans
-            active = not _is_within(match.start(), spans)
+            spans = ([] if is_continued() else code_spans(line)) if spans is None else spans
+            active = not is_within(match.start(), spans)
         pieces += before, "\\]" if active else "]"
         at, picture = match.end(), False
     return "".join([*pieces, line[at:]])
 
 
-def _code_spans(line: str) -> list[tuple[int, int]]:
-    """Return where the code spans of a line certainly are: from a run of backticks to the next one of the same length.
+def code_spans(line: str) -> list[tuple[int, int]]:
+    """Return where the code spans of a line certainly are.
 
     An escaped backtick, or one within a tag, begins none; a line that may have one is taken to have no code.
     """
-    if "\\`" in line or "<" in line:
-        return []
-    runs = [(run.start(), run.end()) for run in _TICKS.finditer(line)]
+    return [] if "\\`" in line or "<" in line else paired(line)
+
+
+def paired(text: str) -> list[tuple[int, int]]:
+    """Return the spans from a run of backticks to the next one of the same length, which may be code."""
+    runs = [(run.start(), run.end()) for run in _TICKS.finditer(text)]
     later: dict[int, list[int]] = {}
     for number in reversed(range(len(runs))):
         later.setdefault(runs[number][1] - runs[number][0], []).append(number)
@@ -68,7 +71,8 @@ def _code_spans(line: str) -> list[tuple[int, int]]:
     return spans
 
 
-def _is_within(at: int, spans: list[tuple[int, int]]) -> bool:
+def is_within(at: int, spans: list[tuple[int, int]]) -> bool:
+    """Return whether a place is in one of the spans, which are in order."""
     number = bisect_right(spans, at, key=lambda span: span[0]) - 1
     return number >= 0 and at < spans[number][1]
 

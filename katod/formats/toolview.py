@@ -4,18 +4,23 @@ import re
 import shlex
 from collections.abc import Callable, Mapping
 from itertools import pairwise
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import orjson
 
 from katod.agents.fields import dict_of
 from katod.agents.tooltable import UNKNOWN, Keys, Tool, tool
 from katod.formats.content import Code, Line, Span
-from katod.formats.edits import diff, edit_size, patched_files, shown_size
+from katod.formats.edits import diff, patched_files, shown_size
 from katod.formats.mdtext import clean
 
 LONGEST: Final = 160  # characters of one span
-_LONGEST_START: Final = 8000  # characters that are searched for secrets: far more than a line shows
+_LONGEST_START: Final = 2000  # characters that are searched for secrets: far more than a line shows
+_HEAD: Final = 90  # of these before a cut in the middle
+# Lines that only prepare what a script does.
+_PREPARING: Final = re.compile(
+    r"\s*+(?:|#.*|set [-+]\S+(?: \S+)?|(?:export )?[A-Za-z_]\w*+=(?:\"[^\"]*\"|'[^']*'|[^\s;&|(]*)\s*)"
+)
 _MOST_SCALARS: Final = 3
 _LONGEST_SCALAR: Final = 80
 _MOST_FILES: Final = 4
@@ -23,6 +28,7 @@ _PROSE: Final = ("agent", "think")
 _SHELL: Final = re.compile(r"(?:/(?:usr/)?bin/)?(?:ba|z|da)?sh\s+-l?c\s+(?=['\"])")
 _HOME: Final = re.compile(r"/(?:home|Users)/[^/]+(?=/|\Z)|/root(?=/|\Z)")
 Clean = Callable[[str], str]
+Kind = Literal["code", "note", "text"]
 
 
 class View:
@@ -43,13 +49,14 @@ class View:
                 return sign + path[len(start) + 1 :]
         return path
 
-    def about(self, payload: dict[str, Any]) -> Line:
-        """Return what a call is about: commands, paths and patterns as code, its own description as a note."""
+    def about(self, payload: dict[str, Any], added: int = 0, removed: int = 0) -> Line:
+        """Return what a call is about: commands, paths and patterns as code, its own description as a note.
+
+        What an edit adds and removes, in lines, follows.
+        """
         given, known = payload.get("input"), tool(payload["name"])
         spans = self._spans(payload["family"], given, known)
-        if size := shown_size(*edit_size(payload)):
-            spans = (*spans, Span("text", size))
-        return spans
+        return (*spans, Span("text", size)) if (size := shown_size(added, removed)) else spans
 
     def _spans(self, family: str, given: Any, known: Tool) -> Line:
         arguments = dict_of(given)
@@ -67,12 +74,18 @@ class View:
         return (*self._first_line("code", self.path(about)), *_part_read(arguments, family))
 
     def _command(self, command: str, description: Any) -> Line:
-        spans = self._first_line("code", unwrapped(command))
+        spans = self._command_line(unwrapped(command))
         description = _subject(command) or description
         if isinstance(description, str) and description.strip():
             said = self._first_line("note", description)
             return (*spans, Span("text", "·"), *said) if spans else said
         return spans
+
+    def _command_line(self, command: str) -> Line:
+        """Return the first line of a script that does something, and how many lines there are beside it."""
+        rows = _shell_lines(self._start(command))
+        line, size = next((row for row in rows if not _PREPARING.fullmatch(row[0])), rows[0])
+        return _shown("code", line, command.count("\n") + 1 - size, whole=len(command) <= _LONGEST_START)
 
     def _search(self, arguments: Mapping[str, Any], known: Tool) -> Line:
         what, where = first_text(arguments, known.about), self.path(first_text(arguments, known.within))
@@ -93,19 +106,18 @@ class View:
 
     def _files(self, patch: str) -> Line:
         names = self._patched(patch)
-        shown = tuple(Span("code", cut(name)) for name in names[:_MOST_FILES])
+        shown = tuple(Span("code", cut(name, middle=True)) for name in names[:_MOST_FILES])
         more = len(names) - _MOST_FILES
         return (*shown, Span("text", f"and {more} more")) if more > 0 else shown
 
-    def _first_line(self, kind: Any, text: str) -> Line:
+    def _first_line(self, kind: Kind, text: str) -> Line:
         """Return the first line of a text, and how many lines follow it."""
         text = text.strip()
-        first = clean(self._redact(text[:_LONGEST_START])).strip().partition("\n")[0]
-        if not first:
-            return ()
-        lines = text.count("\n")
-        shown = (Span(kind, cut(first.rstrip())),)
-        return (*shown, Span("text", f"… +{lines} line{'s' if lines > 1 else ''}")) if lines else shown
+        first = self._start(text).partition("\n")[0]
+        return _shown(kind, first, text.count("\n"), whole=len(text) <= _LONGEST_START)
+
+    def _start(self, text: str) -> str:
+        return clean(self._redact(text[:_LONGEST_START])).strip()
 
     def body(self, payload: dict[str, Any]) -> Code:
         """Return all that a call was given."""
@@ -130,6 +142,8 @@ def _part_read(arguments: Mapping[str, Any], family: str) -> Line:
 
 def _subject(command: str) -> str:
     """Return the first line of a commit's message that a shell reads from the lines below the command."""
+    if "git commit" not in command:
+        return ""
     lines = command[:_LONGEST_START].split("\n")
     below = (after for line, after in pairwise(lines) if "<<" in line.partition("git commit")[2])
     return next(below, "").strip()
@@ -182,9 +196,33 @@ def first_text(arguments: Mapping[str, Any], keys: Keys) -> str:
     return ""
 
 
-def cut(text: str, longest: int = LONGEST) -> str:
-    """Return one line, cut if it is too long."""
-    return text if len(text) <= longest else f"{text[: longest - 1].rstrip()}…"
+def cut(text: str, *, middle: bool = False) -> str:
+    """Return one line, cut at its end if it is too long, or in the `middle`: the end of a path says most."""
+    if len(text) <= LONGEST:
+        return text
+    return f"{text[:_HEAD]}…{text[_HEAD + 1 - LONGEST :]}" if middle else f"{text[: LONGEST - 1].rstrip()}…"
+
+
+def _shell_lines(script: str) -> list[tuple[str, int]]:
+    """Return the lines as the shell reads them: one that ends with a backslash goes on; and in how many each stands."""
+    found: list[tuple[str, int]] = []
+    begun, size = "", 0
+    for line in script.split("\n"):
+        begun, size = f"{begun} {line.strip()}" if size else line, size + 1
+        if line.endswith("\\"):
+            begun = begun[:-1].rstrip()
+        else:
+            found.append((begun, size))
+            begun, size = "", 0
+    return [*found, (begun, size)] if size else found
+
+
+def _shown(kind: Kind, line: str, more: int, *, whole: bool) -> Line:
+    """Return a line and how many more there are; if it may have been cut before, half a secret may end it."""
+    if not line:
+        return ()
+    span = Span(kind, cut(line.rstrip(), middle=whole and kind == "code"))
+    return (span, Span("text", f"… +{more} line{'s' if more > 1 else ''}")) if more > 0 else (span,)
 
 
 def _pretty(given: Any) -> str:

@@ -12,6 +12,7 @@ from katod import events as ev
 from katod.agents import AGENTS
 from katod.agents.base import SPAWNED
 from katod.agents.toolcalls import words_of_refusal
+from katod.agents.tooltable import Tool as KnownTool
 from katod.agents.tooltable import tool
 from katod.events import Event
 from katod.formats import pictures, todos
@@ -41,7 +42,7 @@ from katod.formats.content import (
     Typed,
 )  # fmt: skip
 from katod.formats.edits import edit_size
-from katod.formats.mdblocks import MARKS
+from katod.formats.ownlines import MARKS
 from katod.formats.place import PAUSE, Place, short_model
 from katod.formats.redact import redact
 from katod.formats.results import (
@@ -70,10 +71,11 @@ _SPOKEN_SUBTYPES: Final = frozenset({"api_refusal", "model_refusal_fallback", "r
 _UNSPOKEN_SUBTYPES: Final = frozenset({"context", "delegated"})  # of messages in the user's name
 _CHANGES: Final = {"model": "Model", "title": "Title"}
 _CLEARING: Final = frozenset({"/clear", "/new", "/reset"})
+_ACCEPTED: Final = "Plan accepted"
 _CLEARED: Final = "Conversation cleared: a new session begins"
 _LONG_MESSAGE: Final = 60  # lines; of a longer one, the first 40 are shown
 _SHOWN_OF_IT: Final = 40
-_OF_RANGES: Final = frozenset({"started", "stopped", "excluded", "refused"})
+_OF_RANGES: Final = frozenset({"started", "stopped", "paused", "resumed", "excluded", "refused"})
 _SHORT: Final = 200  # characters
 _LONGEST_START: Final = 4000  # characters, from which the words for a heading are taken
 Pieces = list[Piece]
@@ -126,7 +128,7 @@ class Transcript:
         pieces = (
             self.pause() if mark.kind in _OF_RANGES else []
         )  # others are printed live only, and change nothing else
-        if mark.kind == "started":
+        if mark.kind in ("started", "resumed"):
             self._options = self._base.with_switches(dict(mark.switches))
             self._turn = Turn()
         stamp = self._when.stamp(mark.time, self._place.day) if mark.time else ""
@@ -208,7 +210,10 @@ class Transcript:
     # -- the agent ------------------------------------------------------------------------------------
 
     def _assistant(self, event: Event, metadata: SessionMetadata) -> Pieces:
-        return self._in_turn(event, metadata, Prose(self._redact(event.payload["text"])))
+        prose = Prose(self._redact(event.payload["text"]))
+        if event.payload.get("phase") == "plan":
+            return self._in_turn(event, metadata, Note(_ACCEPTED), prose)
+        return self._in_turn(event, metadata, prose)
 
     def _thinking(self, event: Event, metadata: SessionMetadata) -> Pieces:
         text = event.payload["text"]
@@ -238,24 +243,28 @@ class Transcript:
         if is_quiet(payload["name"]):
             return []
         view = View(self._redact, metadata.cwd)
-        edits = self._count(payload, view, event)
-        about = self._todo(payload) if known.items else view.about(payload)
+        size = edit_size(payload)
+        about = self._todo(payload) if known.items else view.about(payload, *size)
+        self._turn.add("tools", int(bool(about) or known.family != "execute"))
+        edits = self._edits(payload, view, event, *size)
         self._known.add(call, Call(name, about, is_commit(command_of(payload.get("input"))), edits))
-        if self._options.tools == "none" or (known.items and not about):
+        if self._options.tools == "none" or self._says_nothing(known, about):
             return []
         if self._options.tools == "full":
             body = view.body(payload)
             heading = self._heading(event, metadata)
             return [*heading, *self._held.add(call, name, about, body)]
-        if known.family == "execute" and not about:
-            return []  # a command that runs is looked after
         return self._in_turn(event, metadata, Tool(name, about), line=call or "-")
 
-    def _count(self, payload: dict[str, Any], view: View, event: Event) -> tuple[tuple[str, int, int], ...]:
-        """Count a call in its turn; return its edits."""
-        self._turn.add("tools")
+    def _says_nothing(self, known: KnownTool, about: Line) -> bool:
+        """Return whether a call has no line: a list in which nothing changed, a command that is only looked after."""
+        return not about and (bool(known.items) or (known.family == "execute" and self._options.tools != "full"))
+
+    def _edits(
+        self, payload: dict[str, Any], view: View, event: Event, added: int, removed: int
+    ) -> tuple[tuple[str, int, int], ...]:
+        """Count the edits of a call in its turn, and return them."""
         self._turn.pass_time(self._when.seconds(event.time))
-        added, removed = edit_size(payload)
         if not (added or removed):
             return ()
         first, *others = view.files(payload)

@@ -19,14 +19,15 @@ from katod.metadata import SessionMetadata
 from katod.model import Command, NearMiss, Range, SessionKey, Target
 from katod.record.history import is_history
 from katod.record.naming import OutputNaming
+from katod.record.news import News, Tell
 from katod.record.policy import Policy
 from katod.record.session import ActiveSession, LiveOutput
 from katod.store.ledger import Ledger
-from katod.store.rows import UNNAMED, OutputRow
+from katod.store.rows import OutputRow
 from katod.write.safe import is_transient
 
-Notify = Callable[[str, str], None]
 Follow = Callable[[OutputRow], None]
+_PAUSED: Final = "katod is paused: run `katod resume` first"
 _LONGEST_SHOWN: Final = 80
 _NAMING: Final = frozenset(
     {ev.AGENT_START, ev.AGENT_END}
@@ -36,11 +37,11 @@ _NAMING: Final = frozenset(
 class Controller:
     """Decides what is recorded where, in memory and in the ledger's open transaction; writes no file."""
 
-    def __init__(self, ledger: Ledger, catalog: Catalog, log: EventLog, notify: Notify, follow: Follow) -> None:
+    def __init__(self, ledger: Ledger, catalog: Catalog, log: EventLog, tell: Tell, follow: Follow) -> None:
         self._ledger = ledger
         self._catalog = catalog
         self._log = log
-        self._notify = notify
+        self._tell = tell
         self._follow = follow
         self.naming: OutputNaming
 
@@ -59,8 +60,13 @@ class Controller:
         if key in applied or self._ledger.is_applied(key):
             return
         applied[key] = None
-        if not is_history(event, source, self._catalog):
-            self.carry_out(session, command_of(event), event.id, time=event.time)
+        if is_history(event, source, self._catalog):
+            return
+        command = command_of(event)
+        if self.policy.paused and command.word != "stop":  # to stop is always allowed
+            self.refuse(session, command.word, event.time, _PAUSED)
+        else:
+            self.carry_out(session, command, event.id, time=event.time)
 
     def carry_out(self, session: ActiveSession, command: Command, at: str, *, time: str, typed: bool = True) -> str:
         """Carry out a command at an event (after it if it was not typed); return why it was refused, if it was.
@@ -81,12 +87,12 @@ class Controller:
         """Say of a command, or of its name, that it was refused: to `katod status`, the log and the desktop."""
         session.changes.refusals.append((time, word, reason))
         self._log.command_refused(word, str(session.row.key), reason)
-        self._notify("katod: refused", f"::{word}: {reason}")
+        self._tell(News.about("refused", session.metadata, f"::{word}: {reason}"))
 
     def note_near_misses(self, source: Source, misses: list[NearMiss]) -> None:
         """Remember lines that look like commands for `katod status`; the first one of a session is notified, too."""
         if misses and not source.near_misses and not self._ledger.has_near_miss(source.identity.key):
-            self._notify("katod: not a command", str(misses[0]))
+            self._tell(News("near miss", what=str(misses[0])))
         source.near_misses += misses
 
     # -- auto-recording -----------------------------------------------------------------------------
@@ -103,7 +109,7 @@ class Controller:
     def auto_record(self, session: ActiveSession) -> None:
         """Start a recording without a command, once the session's project and title are known."""
         metadata, row = session.metadata, session.row
-        if session.recording is not None:
+        if session.recording is not None or self.policy.paused:
             row.auto = "no"  # a command was typed before, and one recording of a session is enough
             return
         if not metadata.best_title or not metadata.cwd:
@@ -137,12 +143,42 @@ class Controller:
 
     # -- ranges ---------------------------------------------------------------------------------------
 
-    def end_excluded(self, session: ActiveSession) -> None:
-        """End the recording of a project that the settings now exclude."""
+    def end_unwanted(self, session: ActiveSession) -> None:
+        """End the recording of a project that the settings now exclude, or any one while katod is paused."""
         output, last = session.recording, session.metadata
-        if output is not None and self.policy.excludes(last.cwd):
+        if output is None or not self.policy.ends(last.cwd):
+            return
+        if self.policy.paused:
+            self.end(session, output, last.last, time=self.policy.paused, mark="paused")
+        else:
             self.end(session, output, last.last, time=last.time, mark="excluded")
-            settle(session, output)
+        settle(session, output)
+
+    def resume(self, session: ActiveSession, time: str) -> None:
+        """Go on with a recording that ended because katod was paused, at the present end of its session.
+
+        One of a project that is excluded by now ends for good.
+        """
+        output, last = session.present, session.metadata
+        if output is None or session.recording is not None or not output.paused:
+            return
+        begun = Range(last.last, inclusive=False, start_time=time, switches=output.ranges[-1].switches)
+        if self.policy.excludes(last.cwd or session.row.cwd):
+            self.end_paused(session, output, begun, time=time, mark="excluded")
+        else:
+            self.begin(session, output, begun)
+        settle(session, output)
+
+    def end_paused(
+        self, session: ActiveSession, output: OutputRow, begun: Range, *, time: str,
+        mark: Literal["stopped", "excluded"] = "stopped",
+    ) -> None:  # fmt: skip
+        """End a recording for good that ended because katod was paused: with a mark, after nothing."""
+        begun.marked = False
+        output.ranges.append(begun)
+        if output.behind is None and session.live_output(output) is None:
+            session.live.append(LiveOutput(output))
+        self.end(session, output, begun.start, time=time, mark=mark)
 
     def begin(self, session: ActiveSession, output: OutputRow, begun: Range) -> None:
         """Open a range at this point of the session."""
@@ -163,7 +199,7 @@ class Controller:
 
     def end(
         self, session: ActiveSession, output: OutputRow, at: str, *, time: str = "",
-        mark: Literal["stopped", "excluded"] = "stopped",
+        mark: Literal["stopped", "paused", "excluded"] = "stopped",
     ) -> None:  # fmt: skip
         """Close the open range of an output."""
         ended = output.ranges[-1]
@@ -172,11 +208,11 @@ class Controller:
         ended.end, ended.end_time, ended.end_mark = at or "?", time, mark  # "?": after an event that is no longer known
         session.keep(output)
         self._log.recording_ended(str(session.row.key), str(output.path))
-        self._notify("katod: stopped", output.path.name)
+        self._tell(News.of(mark, output))
 
     def _announce(self, session: ActiveSession, output: OutputRow) -> None:
         self._log.recording_started(str(session.row.key), str(output.path))
-        self._notify("katod: recording", output.path.name if output.held is None else UNNAMED)
+        self._tell(News.of("recording" if output.held is None else "waiting", output))
 
     # -- names that wait for words --------------------------------------------------------------------
 
@@ -201,6 +237,7 @@ class Controller:
             self._log.command_refused("start", str(session.row.key), reason_of(refusal))
         else:
             self._log.output_named(str(row.path))
+            self._tell(News.of("named", row)._replace(path=row.path, title=metadata.title))
 
 
 class _Act:
@@ -216,9 +253,10 @@ class _Act:
 
     def do(self, command: Command) -> None:
         """Carry it out. Raises TargetRefused."""
-        session, naming = self._session, self._controller.naming
-        if command.word != "stop" and naming.policy.excludes(session.metadata.cwd or session.row.cwd):
-            raise TargetRefused("this project is excluded by the configuration")
+        session = self._session
+        self._check_allowed(command)
+        if command.word == "stop" and self._ends_paused():
+            return
         target = self._named(command) if command.name and command.word != "stop" else None
         recording, action = session.recording, self._decided(command, target)
         output = self._output(action, target, command)
@@ -228,6 +266,26 @@ class _Act:
             self._end(recording)
         if output is not None:
             self._begin(action, output, command)
+
+    def _ends_paused(self) -> bool:
+        """End a recording that ended because katod was paused for good; return whether there is one."""
+        session, output = self._session, self._session.present
+        if session.recording is not None or output is None or not output.paused:
+            return False
+        session.row.auto = "off"
+        begun = Range(self._at, inclusive=self._typed)
+        self._controller.end_paused(session, output, begun, time=self._time)
+        if not self._typed:
+            settle(session, output)
+        return True
+
+    def _check_allowed(self, command: Command) -> None:
+        """Raise TargetRefused if nothing is recorded now, or nothing of this project."""
+        policy = self._controller.policy
+        if policy.paused and command.word != "stop":
+            raise TargetRefused(_PAUSED)
+        if command.word != "stop" and policy.excludes(self._session.metadata.cwd or self._session.row.cwd):
+            raise TargetRefused("this project is excluded by the configuration")
 
     def _decided(self, command: Command, target: Target | None) -> Action:
         state = RecordingState(_path(self._session.recording), _path(self._usable(self._session.present)))

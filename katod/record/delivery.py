@@ -14,6 +14,7 @@ from katod.formats.pictures import asset_name
 from katod.formats.registry import open_format
 from katod.log import EventLog
 from katod.model import Mark
+from katod.record.news import News, Tell, tell_nobody
 from katod.record.placed import adopt, known_of, place_of
 from katod.record.ranges import head_metadata
 from katod.record.session import LiveOutput
@@ -35,15 +36,17 @@ from katod.write.root import mark_root
 
 _FIRST_RETRY: Final = 1.0
 _LONGEST_RETRY: Final = 300.0
+_SERIOUS: Final = 2  # attempts: after the first, an editor may just be saving the file
 _MISSING: Final = "is missing: it may have been renamed or deleted"
 
 
 class Delivery:
     """Knows how each output was left, and when a parked one is retried."""
 
-    def __init__(self, ledger: Ledger, log: EventLog) -> None:
+    def __init__(self, ledger: Ledger, log: EventLog, tell: Tell = tell_nobody) -> None:
         self._ledger = ledger
         self._log = log
+        self._tell = tell
         self._written: dict[int, OutputRow] = {}
         self._parked: dict[int, float] = {}
         self._foreign: set[int] = set()
@@ -74,9 +77,9 @@ class Delivery:
         return True
 
     def _miss(self, row: OutputRow) -> None:
-        """Park an output that is missing for the first time."""
+        """Park an output that is missing for the first time; after a moment it is looked for, whatever failed."""
         self._missed[row.id] = "once"
-        self.park(row, OutputError(_MISSING, path=row.path))
+        self._park(row, OutputError(_MISSING, path=row.path), _FIRST_RETRY)
 
     def _adopt_change(self, row: OutputRow, seen: Comparison) -> None:
         self._log.output_edited(str(row.path), seen.change)
@@ -142,6 +145,8 @@ class Delivery:
             self._foreign.add(row.id)
         if row.problem:
             self._log.output_resumed(str(row.path))
+            if row.attempts >= _SERIOUS:
+                self._tell(News.of("unparked", row))
         self._wrote(row, known)
 
     def _is_there(self, row: OutputRow) -> bool:
@@ -239,8 +244,9 @@ class Delivery:
         return min(self._parked.values(), default=None)
 
     def next_look(self) -> float | None:
-        """Return when (monotonic) the next missing output is looked for, None if none is missing."""
-        return min((at for output_id, at in self._parked.items() if output_id in self._missed), default=None)
+        """Return when (monotonic) all outputs that were missed once can be looked for, None if there is none."""
+        missed = (at for output_id, at in self._parked.items() if self._missed.get(output_id) == "once")
+        return max(missed, default=None)
 
     @property
     def unsettled(self) -> bool:
@@ -269,8 +275,12 @@ class Delivery:
 
     def park(self, row: OutputRow, error: OutputError) -> None:
         """Retry an output later, at growing intervals."""
-        wait = pause(row.attempts, first=_FIRST_RETRY, longest=_LONGEST_RETRY)
+        self._park(row, error, pause(row.attempts, first=_FIRST_RETRY, longest=_LONGEST_RETRY))
+
+    def _park(self, row: OutputRow, error: OutputError, wait: float) -> None:
         row.attempts += 1
         row.problem = f"{error.what} ({error.hint})" if error.hint else error.what
         self._parked[row.id] = time.monotonic() + wait
+        if row.attempts == _SERIOUS:
+            self._tell(News.of("parked", row, row.problem))
         self._log.output_parked(str(row.path), error.what, wait)

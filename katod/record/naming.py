@@ -22,7 +22,7 @@ from katod.write.output import Known, Place
 from katod.write.safe import examine
 
 _MOST_NUMBERS: Final = 1000
-_IN_HEAD: Final = frozenset({"title", "cwd", "branch", "version", "model", "parent", "draft"})
+_IN_HEAD: Final = frozenset({"title", "cwd", "branch", "version", "model", "parent", "draft", "time"})
 
 
 class OutputNaming:

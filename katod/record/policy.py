@@ -18,17 +18,22 @@ class Policy:
     protected: tuple[Path, ...]  # the agents' roots and katod's state directory: never written to
     zone: str
     home: Path
+    paused: str = ""  # since when nothing is recorded at all
 
     @classmethod
-    def of(cls, settings: Settings, protected: tuple[Path, ...]) -> "Policy":
+    def of(cls, settings: Settings, protected: tuple[Path, ...], paused: str = "") -> "Policy":
         """Return the policy of these settings."""
         zone = settings.output.time_zone
-        return cls(settings, protected, local_zone() if zone == "local" else zone, Path.home())
+        return cls(settings, protected, local_zone() if zone == "local" else zone, Path.home(), paused)
 
     @property
     def output_directory(self) -> Path:
         """The output directory."""
         return Path(self.settings.output.directory).expanduser()
+
+    def ends(self, cwd: str) -> bool:
+        """Return whether a recording of a project has to end."""
+        return bool(self.paused) or self.excludes(cwd)
 
     def excludes(self, cwd: str) -> bool:
         """Return whether a project is never recorded."""
@@ -42,7 +47,7 @@ class Policy:
     def may_auto_record(self) -> bool:
         """Return whether any session may be auto-recorded."""
         recording = self.settings.recording
-        return bool(recording.auto or recording.subagents)
+        return not self.paused and bool(recording.auto or recording.subagents)
 
     def _matches(self, globs: tuple[str, ...], cwd: str) -> bool:
         if not cwd:

@@ -4,7 +4,7 @@ from typing import Any
 
 from katod.events import Event
 from katod.formats.registry import open_format
-from katod.metadata import SessionMetadata
+from katod.metadata import Replay, SessionMetadata
 from katod.model import Mark, MarkKind, Options, Range, SessionKey
 from katod.store.rows import OutputRow
 
@@ -104,7 +104,9 @@ class RangePrinter:
         return text if begun.mark_at else text + self._begun(begun, metadata, since)
 
     def _begun(self, begun: Range, metadata: SessionMetadata, time: str) -> str:
-        text = self._mark(Mark("started", time, begun.switches), metadata) if begun.marked else ""
+        before = self.ranges[self.index - 1].end_mark if self.index else ""
+        kind: MarkKind = "resumed" if before == "paused" else "started"
+        text = self._mark(Mark(kind, time, begun.switches), metadata) if begun.marked else ""
         return text + (self._mark(Mark("refused", text=begun.refused), metadata) if begun.refused else "")
 
     def _mark(self, mark: Mark, metadata: SessionMetadata) -> str:
@@ -121,6 +123,15 @@ class RangePrinter:
     def _take_pending(self) -> str:
         text, self._pending = self._pending, ""
         return text
+
+
+def recorded(row: OutputRow, events: Replay) -> Replay:
+    """Yield the events of a session that are within the ranges of an output, with the title of the output."""
+    printer, title = RangePrinter("jsonl", row.options, row.ranges), head_metadata(row).title
+    for event, metadata in events:
+        if printer.take(event, metadata):  # JSONL has every event, and nothing else
+            metadata.title = title
+            yield event, metadata
 
 
 def head_metadata(row: OutputRow) -> SessionMetadata:

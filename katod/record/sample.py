@@ -1,6 +1,5 @@
 """Notices what katod finds but does not understand: records that an agent's new version writes in another form."""
 
-import re
 import time
 from typing import Final
 
@@ -8,6 +7,7 @@ from katod.discover.catalog import Source
 from katod.log import EventLog
 from katod.metadata import Counts
 from katod.model import Cursor
+from katod.record.strange import version_in
 from katod.record.stream import NeverSeen, SessionStream
 from katod.store.ledger import Ledger
 from katod.store.rows import SampleRow
@@ -15,7 +15,6 @@ from katod.tail.reader import SourceFile
 
 NOT_UNDERSTOOD: Final = "most of its records are not understood: katod may be too old for this version of the agent"
 SAMPLE_BYTES: Final = 64 * 1024
-_VERSION: Final = re.compile(r"[0-9][0-9A-Za-z.+-]{0,40}")  # anything else may be text of the session
 _SMALLEST: Final = 16 * 1024
 _EVERY: Final = 3600  # seconds between two samples of one agent
 
@@ -31,7 +30,5 @@ def sample(source: Source, file: SourceFile, ledger: Ledger) -> None:
     stream, counts = SessionStream(source.identity.key, NeverSeen(), EventLog()), Counts()
     for event in stream.events(source, file.read(Cursor(), SAMPLE_BYTES).lines):
         counts = counts.add(event)
-    version = stream.metadata.start.version
     with ledger.transaction():
-        known = version if _VERSION.fullmatch(version) else ""
-        ledger.save_sample(SampleRow(agent, known, now, source.path, *counts))
+        ledger.save_sample(SampleRow(agent, version_in(stream.metadata), now, source.path, *counts))

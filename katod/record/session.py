@@ -51,15 +51,18 @@ class LiveOutput:
         """Write what waited for a name, below the head of the row that `naming` may change before."""
         held, self.row.held = self.row.held, None
         if held is not None:
-            text = held["text"].removeprefix(_head(self.row, held["time"]))
             naming(self.row)
             self.printer = RangePrinter.of(self.row, self.printer.state())
-            self.add(_head(self.row, held["time"]) + text if self.printer.headed else text)
+            self.add(_head(self.row, held["time"]) + held["text"] if self.printer.headed else held["text"])
 
     def add(self, text: str) -> None:
-        """Add text to the current step, or to what waits for a name."""
-        if self.row.held is not None:
-            self.row.held = self.row.held | {"text": self.row.held["text"] + text}
+        """Add text to the current step, or to what waits for a name: that has no head, as the title is to come."""
+        held = self.row.held
+        if held is not None:
+            before = held["text"]
+            self.row.held = held | {
+                "text": before + text if before else text.removeprefix(_head(self.row, held["time"]))
+            }
         elif text:
             self.row.redactions += text.count(REDACTED)
             self._chunks.append(text.encode("utf-8", "replace"))
@@ -185,6 +188,9 @@ class ActiveSessions:
         self._active: dict[int, ActiveSession] = {}
         self.failed: set[int] = set()  # sessions whose last step raised: they are loaded from the ledger again
         self.failed_between: set[int] = set()  # those that failed outside of a step, and have to be stepped
+        self.to_resume: dict[
+            int, str
+        ] = {}  # those whose recording goes on, and since when, once they are read to the end
 
     def get(self, session_id: int) -> ActiveSession | None:
         """Return an active session, None if it is not active."""

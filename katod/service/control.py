@@ -15,8 +15,11 @@ from katod.model import Command, SessionKey, Word
 from katod.smallfile import read_small
 
 FOLDER: Final = "requests"
-RESTORE: Final = "restore"  # append what is missing of an output
-_WORDS: Final = (*get_args(Word), RESTORE)
+# What is requested, but cannot be typed in a chat: to append what is missing of an output, and, for no session, to
+# pause and to resume.
+Errand = Literal["restore", "pause", "resume"]
+RESTORE: Final = "restore"
+_WORDS: Final = (*get_args(Word), *get_args(Errand))
 _SUFFIX: Final = ".request"
 _ANSWER: Final = ".answer"
 _LARGEST: Final = 64 * 1024
@@ -28,7 +31,7 @@ class Request:
     """One command for a session, and when it was requested. To restore an output, `name` is its number."""
 
     session: tuple[str, str, str]
-    word: Word | Literal["restore"]
+    word: Word | Errand
     name: str
     time: str
 
@@ -40,7 +43,7 @@ class Request:
     @property
     def command(self) -> Command | None:
         """The command, as if typed in the chat; None for what cannot be typed there."""
-        return None if self.word == RESTORE else Command(self.word, self.name)
+        return Command(cast("Word", self.word), self.name) if self.word in get_args(Word) else None
 
 
 def enqueue(state: Path, request: Request) -> Path:

@@ -42,8 +42,12 @@ def connect(path: Path) -> sqlite3.Connection:
     return connection
 
 
-def connect_read_only(path: Path) -> sqlite3.Connection | None:
-    """Open a ledger that a daemon may be writing, None if there is none yet. Raises LedgerError."""
+def connect_read_only(path: Path, *, untouched: bool = False) -> sqlite3.Connection | None:
+    """Open a ledger that a daemon may be writing, None if there is none yet. Raises LedgerError.
+
+    A reader may create the files beside it; `untouched` changes nothing at all, and reads a ledger without a log as one
+    that nobody writes.
+    """
     if not path.exists():
         return None
     if not path.is_file():
@@ -53,7 +57,8 @@ def connect_read_only(path: Path) -> sqlite3.Connection | None:
     refuse_newer(stated_identity(path), path)
     connection: sqlite3.Connection | None = None
     try:
-        connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, isolation_level=None, timeout=5)
+        mode = _mode(path, untouched=untouched)
+        connection = sqlite3.connect(f"{path.absolute().as_uri()}?{mode}", uri=True, isolation_level=None, timeout=5)
         identity = _identity(connection)
     except sqlite3.DatabaseError as error:
         if connection is not None:
@@ -70,6 +75,19 @@ def connect_read_only(path: Path) -> sqlite3.Connection | None:
         else "another program"
     )
     raise LedgerError(f"written by {writer}", path=path, hint="`katod run` quarantines it")
+
+
+def _mode(path: Path, *, untouched: bool) -> str:
+    if not untouched:
+        return "mode=ro"
+    return "mode=ro&readonly_shm=1" if _wal_path(path).exists() else "immutable=1"
+
+
+def check_quickly(connection: sqlite3.Connection) -> None:
+    """Raise LedgerDamaged, or SQLite's own error, if the pages of a ledger are not consistent."""
+    result = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
+    if result != "ok":
+        raise LedgerDamaged(result)
 
 
 def create(path: Path, schema: str) -> sqlite3.Connection:

@@ -33,7 +33,7 @@ from katod.store.tables import (
 )
 
 LEDGER_NAME: Final = "ledger.db"
-_MOST_REFUSALS: Final = 200
+MOST_REFUSALS: Final = 200
 S = TypeVar("S", bound=SourceRow)
 
 
@@ -110,6 +110,41 @@ class Ledger:
         connection = integrity.connect_read_only(path)
         return None if connection is None else cls(connection)
 
+    @classmethod
+    def examine(cls, directory: Path) -> "Ledger | None":
+        """Check the ledger and open it for reading, without changing any file; None if there is none yet.
+
+        Raises LedgerError with the reason if it cannot be used, or not as it is.
+        """
+        path = directory / LEDGER_NAME
+        try:
+            integrity.refuse_link(path)
+            if path.exists():
+                integrity.check_files(path)
+            connection = integrity.connect_read_only(path, untouched=True)
+            if connection is None:
+                return None
+            ledger = cls(connection)
+            ledger.check()
+        except LedgerDamaged as error:
+            raise LedgerDamaged(f"damaged: {error.what}", path=path, hint=integrity.HOW_TO_MEND) from error
+        except OSError as error:
+            raise LedgerError(
+                f"cannot be read: {error.strerror}", path=path, hint="check its owner and mode"
+            ) from error
+        return ledger
+
+    def check(self) -> None:
+        """Check a ledger that is open for reading, and close it if it is damaged. Raises LedgerDamaged."""
+        try:
+            integrity.check_quickly(self.db)
+            self.read_all()
+        except Exception as error:
+            self.close()
+            if isinstance(error, LedgerError) or not integrity.is_damage(error):
+                raise
+            raise LedgerDamaged(integrity.safe_database_message(error)) from error
+
     @property
     def name(self) -> str:
         """A name that no other ledger on this machine has: the path of its file."""
@@ -179,6 +214,19 @@ class Ledger:
             row = SOURCES.read_as(kind, values)
             row.state = None
             yield row
+
+    def count_sources(self) -> int:
+        """Return how many sources there are."""
+        return int(self.db.execute("SELECT count(*) FROM sources").fetchone()[0])
+
+    def source_problems(self) -> list[tuple[str, str]]:
+        """Return the path and the problem of each source that has one."""
+        return self.db.execute("SELECT path, problem FROM sources WHERE problem != '' ORDER BY id").fetchall()
+
+    def contained(self, root: str, suffix: str) -> Iterator[SourceRow]:
+        """Yield the sources below a root that still exist in containers with this suffix."""
+        query = f"{SOURCES.select} WHERE substr(path, 1, ?) = ? AND instr(path, ?) AND NOT gone"
+        yield from map(SOURCES.read, self.db.execute(query, (len(root), root, f"{suffix}#")))
 
     def sources_of(self, session_id: int) -> list[SourceRow]:
         """Return the sources of one session, oldest first, with their states."""
@@ -275,7 +323,7 @@ class Ledger:
     def add_refusal(self, row: RefusalRow) -> None:
         """Remember a refused command for `katod status`."""
         self.db.execute(REFUSALS.insert, REFUSALS.values(row))
-        self.db.execute("DELETE FROM refusals WHERE id <= (SELECT max(id) FROM refusals) - ?", (_MOST_REFUSALS,))
+        self.db.execute("DELETE FROM refusals WHERE id <= (SELECT max(id) FROM refusals) - ?", (MOST_REFUSALS,))
 
     def refusals(self, most: int = 10) -> list[RefusalRow]:
         """Return the newest refused commands, newest first."""
@@ -285,7 +333,7 @@ class Ledger:
         """Remember lines that looked like commands for `katod status`."""
         for row in rows:
             self.db.execute(NEAR_MISSES.insert, NEAR_MISSES.values(row))
-        self.db.execute("DELETE FROM near_misses WHERE id <= (SELECT max(id) FROM near_misses) - ?", (_MOST_REFUSALS,))
+        self.db.execute("DELETE FROM near_misses WHERE id <= (SELECT max(id) FROM near_misses) - ?", (MOST_REFUSALS,))
 
     def near_misses(self, most: int = 10) -> list[NearMissRow]:
         """Return the newest near misses, newest first."""
@@ -293,7 +341,7 @@ class Ledger:
 
     def has_near_miss(self, session: SessionKey) -> bool:
         """Return whether a near miss of this session is remembered."""
-        return any(row.session == session for row in self.near_misses(_MOST_REFUSALS))
+        return any(row.session == session for row in self.near_misses(MOST_REFUSALS))
 
     def save_sample(self, row: SampleRow) -> None:
         """Store what a sample of an agent's version showed, in place of the one before."""
@@ -311,7 +359,7 @@ class Ledger:
     def refusal(self, session: SessionKey, word: str, time: str) -> str:
         """Return why a command of a session was refused, an empty string if it was not."""
         found = (
-            row for row in self.refusals(_MOST_REFUSALS) if (row.session, row.word, row.time) == (session, word, time)
+            row for row in self.refusals(MOST_REFUSALS) if (row.session, row.word, row.time) == (session, word, time)
         )
         return next((row.reason for row in found), "")
 

@@ -89,6 +89,11 @@ class OutputRow:
         """Whether its last range has no end."""
         return bool(self.ranges) and not self.ranges[-1].end
 
+    @property
+    def paused(self) -> bool:
+        """Whether its last range ended because katod was paused."""
+        return bool(self.ranges) and self.ranges[-1].end_mark == "paused" and not self.open
+
     def limit(self, source: SourceRow) -> int | None:
         """Return how many bytes of a source belong to it: up to the cursor, or all (None) once it has ended.
 

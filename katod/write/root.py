@@ -29,15 +29,30 @@ def mark_root(root: Path) -> str:
         raise OutputError(f"cannot be written: {error.strerror}", path=root) from error
 
 
+def write_marker(root: Path, name: str) -> None:
+    """Write a lost marker again, in a directory that exists. Raises OutputError."""
+    if not _MARKER.fullmatch(name):
+        raise OutputError("not a marker of katod's", path=root / name)
+    try:
+        if not os.path.lexists(root / name):
+            _write_marker(root, name)
+    except OSError as error:
+        raise OutputError(f"cannot be written: {error.strerror}", path=root, hint="is the disk mounted?") from error
+
+
 def _create_marker(root: Path) -> str:
     name = f".katod-{uuid4().hex[:16]}"
+    _write_marker(root, name)
+    return name
+
+
+def _write_marker(root: Path, name: str) -> None:
     folder = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         os.close(os.open(name, _CREATE, PRIVATE_FILE, dir_fd=folder))
         os.fsync(folder)
     finally:
         os.close(folder)
-    return name
 
 
 def require_root(path: Path, root: Path, marker: str, *, dev: int | None = None) -> None:

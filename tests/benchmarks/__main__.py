@@ -12,10 +12,10 @@ from types import FrameType
 from typing import Final
 
 from katod import __version__
-from tests.benchmarks import database, idle, latency, memory, throughput
+from tests.benchmarks import commands, database, idle, latency, memory, throughput
 from tests.benchmarks.report import Report
 
-PARTS: Final = ("throughput", "latency", "idle", "database", "memory")
+PARTS: Final = ("throughput", "latency", "idle", "commands", "database", "memory")
 
 
 def main() -> int:
@@ -47,6 +47,8 @@ def _measure(part: str, report: Report, folder: Path, options: argparse.Namespac
         report.note("not measured: this needs Linux and its /proc")
     elif part == "idle":
         idle.measure(report, folder / part, options.sessions, options.seconds)
+    elif part == "commands":
+        commands.measure(report, folder / part, options.sessions, 3 if quick else 9)
     elif part == "database":
         database.measure(report, folder / part, options.database_mb, options.seconds, 20 if quick else 100)
     else:

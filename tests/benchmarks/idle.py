@@ -22,7 +22,7 @@ def measure(report: Report, folder: Path, sessions: int, seconds: float) -> None
     """Measure the first start, the next one, an idle minute and a minute with one active session."""
     report.part(f"A daemon with {sessions:,} session files", f"CPU in % of one core over {seconds:.0f} s")
     world = world_at(folder)
-    _fill(folder, sessions)
+    fill(folder, sessions)
     with Measured(world) as daemon:
         _start(report, daemon, "first start, all of them new")
         share, rss = watch(daemon, min(seconds, 10))
@@ -40,7 +40,7 @@ def measure(report: Report, folder: Path, sessions: int, seconds: float) -> None
         report.line("one active session, an append a second", f"{share:.2f} % CPU, {rss:.1f} MB", (rss, RSS))
 
 
-def _fill(folder: Path, sessions: int) -> None:
+def fill(folder: Path, sessions: int) -> None:
     """Create small sessions: four in five of Claude Code, in project folders, the others of Codex, by day.
 
     Each was modified an hour before the previous one.

@@ -36,10 +36,12 @@ def test_the_transcript_of_the_session_is_shown(world, temporary):
 
 @pytest.mark.slow
 def test_the_home_is_kept_on_request(world, temporary):
-    """With `--keep` its path is printed, and the transcript is in it."""
-    kept = Path(world.cli("demo", "--keep").splitlines()[-1].partition(": ")[2])
-    assert kept.parent == temporary
-    assert len(list((kept / "katod").rglob("*.md"))) == 1
+    """With `--keep` its path is printed, that of the transcript in it, and a command that makes a page of the session."""
+    *_, transcript, page, _, kept = world.cli("demo", "--keep").splitlines()
+    assert Path(kept.partition(": ")[2]).parent == temporary
+    assert Path(transcript.removeprefix("The transcript is ")).is_file()
+    world.cli(*page.partition(": katod ")[2].split()[:-1], str(temporary / "demo.html"))
+    assert (temporary / "demo.html").is_file()
 
 
 def test_a_katod_that_does_not_start_is_an_error(world, temporary, monkeypatch):

@@ -55,3 +55,27 @@ def test_an_export_of_which_nothing_is_understood_says_so(world):
     source.append(*({"type": "from-the-future", "sessionId": source.session, "uuid": str(n)} for n in range(3)))
     world.cli("export", "latest")
     assert "no message was found, and 3 records are not understood" in world.said
+
+
+def test_a_recording_is_exported_as_what_was_recorded(world):
+    """By number or file, in any format: nothing that was said before, between or after, and not the session's title."""
+    make, source = Claude(), world.claude()
+    source.append(make.user("private before"), make.says("one answer"))
+    source.append(make.user("::start notes\nrecorded words"), make.says("an answer"), make.user("::stop"))
+    source.append(make.user("private between"))
+    world.once()
+    assert "katod is not running" not in world.cli("start", "latest")
+    source.append(make.user("more recorded words"), make.user("::stop"), make.user("private after"))
+    world.once()
+    path = str(world.out / "app" / "notes.md")
+    for arguments in (
+        ("export", "1"),
+        ("export", path),
+        ("export", "1", "--for", "pr"),
+        ("export", path, "-f", "html"),
+    ):
+        said = world.cli(*arguments)
+        assert [words in said for words in ("private", "recorded words", "more recorded words")] == [False, True, True]
+    assert "private" not in world.cli("handoff", "1")
+    world.cli("export", "--recording", "1", "--for", "pr", code=2)
+    assert "the only other option is -o" in world.said

@@ -9,6 +9,7 @@ import pytest
 from katod import daemon
 from katod.cli import app
 from katod.cli.context import Context
+from tests.support.pane import Pane
 from tests.support.records import Claude
 from tests.support.world import in_new_process
 
@@ -37,10 +38,10 @@ def test_the_log_is_json_lines_of_the_configured_level(recorded):
 
 
 def test_a_bad_configuration_ends_it_with_one_line(recorded):
-    """The mistake is named, with exit code 1, and nothing is written."""
+    """The mistake is named, with the exit code of wrong usage, and nothing is written."""
     recorded.config.write_text("[output]\ndirectroy = '/x'\n")
     done = recorded.katod("run", "--once", check=False)
-    assert done.returncode == 1
+    assert done.returncode == 2
     assert b"unknown key `output.directroy`" in done.stderr
     assert b"Traceback" not in done.stderr
     assert recorded.written() == {}
@@ -56,5 +57,14 @@ def test_a_hang_up_during_the_start_does_not_end_it(monkeypatch):
         return settings.__get__(context)
 
     monkeypatch.setattr(Context, "settings", property(loading))
-    monkeypatch.setattr(daemon, "run_daemon", lambda *arguments: os._exit(3 if arguments[-1].reload else 4))
+    monkeypatch.setattr(daemon, "run_daemon", lambda *arguments: os._exit(3 if arguments[-2].reload else 4))
     assert in_new_process(lambda: app(["run"], standalone_mode=False), ends=(3, 4, -signal.SIGHUP)) == 3
+
+
+def test_on_a_terminal_it_prints_what_happens(recorded, tmp_path):
+    """A line for each recording, with time, project, title and file, and one for a problem; no log."""
+    with Pane(recorded, "run") as terminal:
+        terminal.until('recording app · "notes" → ~/katod/app/notes.md')
+        recorded.claude().append(Claude(start=9).user("::strat"), Claude(start=12).user("::stop"))
+        terminal.until(['stopped app · "notes"', "? not a command: a misspelt ::start"])
+        assert "command.applied" not in terminal.text

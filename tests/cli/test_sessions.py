@@ -1,11 +1,11 @@
 """`katod sessions`: what is listed, on a terminal and in a pipe."""
 
-import io
-import sys
+import os
+from datetime import datetime, timedelta
 
-import click
 import orjson
 import pytest
+from rich.cells import cell_len
 
 from katod.cli import sessions
 from katod.cli.context import Context
@@ -13,35 +13,92 @@ from katod.model import SessionKey
 from tests.support.records import Claude, Codex
 
 
-class Terminal(io.StringIO):
-    """An output that is a terminal."""
-
-    def isatty(self) -> bool:
-        """Return True."""
-        return True
-
-
-@pytest.mark.parametrize("width", [60, 80, 200])
+@pytest.mark.parametrize("width", [50, 80, 200])
 def test_a_terminal_shows_every_column(world, monkeypatch, width):
-    """However narrow it is, agent and session id are shown: the title is cut."""
-    terminal = Terminal()
-    monkeypatch.setenv("COLUMNS", str(width))
+    """However narrow it is, agent and session id are shown below a header: the title is cut."""
+    monkeypatch.setattr(sessions, "terminal_width", lambda: width)
     world.claude().append(Claude().user("words " * 30))
-    row = orjson.loads(world.cli("sessions", "--json"))
-    with monkeypatch.context() as shown_to_people:
-        shown_to_people.setattr(sys, "stdout", terminal)
-        sessions._table([row], {row["session"]: "6f1c2c1e"})
-    shown = terminal.getvalue()
-    assert "claude" in shown
-    assert "6f1c2c1e" in shown
-    assert "…" in shown
-    assert all(len(line.rstrip()) <= width for line in click.unstyle(shown).splitlines())
+    header, row = world.cli("sessions").splitlines()
+    assert header.split() == ["last", "agent", "session", "project", "title"]
+    assert "claude" in row
+    assert "6f1c2c1e" in row
+    assert row.endswith("…")
+    assert cell_len(row) <= width
 
 
 def test_a_pipe_gets_one_line_a_session(world):
     """Fields are separated by tabs, and nothing is cut."""
     world.claude().append(Claude().user("What is this?"))
     assert world.cli("sessions").split("\t")[1:] == ["claude", "6f1c2c1e", "app", "What is this?\n"]
+
+
+def test_a_recorded_session_has_its_transcript(world, monkeypatch):
+    """A sign says whether it is being recorded, and the path of the transcript follows, in every form of the list."""
+    make = Claude()
+    source = world.claude().append(make.user("::start notes\nhello"))
+    world.once()
+    path = world.out / "app" / "notes.md"
+    assert world.cli("sessions").split("\t")[-1] == f"{path}\n"
+    row = orjson.loads(world.cli("sessions", "--json"))
+    assert (row["recording"], row["outputs"]) == (True, [str(path)])
+    monkeypatch.setattr(sessions, "terminal_width", lambda: 80)
+    assert world.cli("sessions").splitlines()[1].startswith("●")
+    assert world.cli("sessions").splitlines()[2].strip() == "~/katod/app/notes.md"
+    source.append(make.user("::stop"))
+    world.once()
+    assert world.cli("sessions").splitlines()[1].startswith("○")
+
+
+def test_a_session_in_which_nothing_was_said_is_left_out(world):
+    """Agents leave empty sessions behind; `--all` shows them."""
+    world.codex().append(Codex().meta())
+    assert world.cli("sessions") == ""
+    assert "codex" in world.cli("sessions", "--all")
+
+
+def test_the_time_of_a_session_is_that_of_its_last_event(world):
+    """A copied or restored file has a newer time of its own, which says nothing about the conversation."""
+    make = Claude()
+    source = world.claude().append(make.user("one"), make.says("two"))
+    os.utime(source.path, (4e9, 4e9))
+    row = orjson.loads(world.cli("sessions", "--json"))
+    assert row["changed"] == "2096-10-02T07:06:40+00:00"
+    assert row["last"].startswith("2026-02-10T22:")
+
+
+def test_a_list_that_is_cut_says_so(world, monkeypatch):
+    """The number of sessions that are shown, and how to see the rest, is said on stderr."""
+    monkeypatch.setattr(sessions, "_MOST", 1)
+    for session in ("6f1c2c1e-8a53-4c3e-9b5e-0a1d5f8f2c11", "7f1c2c1e-8a53-4c3e-9b5e-0a1d5f8f2c11"):
+        world.claude(session).append(Claude(session=session).user("hello"))
+    assert len(world.cli("sessions").splitlines()) == 1
+    assert "only the latest 1 are shown" in world.said
+    assert len(world.cli("sessions", "--all").splitlines()) == 2
+    assert world.said == ""
+
+
+@pytest.mark.parametrize(
+    ("since", "shown"),
+    [
+        ("today", False),
+        ("yesterday", True),
+        ("2h", False),
+        ("7d", True),
+        ("7", True),
+        ("1w", True),
+        ("2026-02-08", False),
+    ],
+)
+def test_sessions_since_a_moment(world, monkeypatch, since, shown):
+    """`--since` takes words, ages and dates, counted from now in the local time zone."""
+    make = Claude()
+    source = world.claude().append(make.user("hello"))
+    last = datetime.fromisoformat(orjson.loads(world.cli("sessions", "--json"))["last"])
+    monkeypatch.setattr(sessions, "_now", lambda: last.astimezone() + timedelta(days=1))
+    os.utime(source.path, (last.timestamp(), last.timestamp()))
+    if since[0] == "2" and since.endswith("8"):
+        since = (last + timedelta(days=2)).date().isoformat()
+    assert bool(world.cli("sessions", "--since", since)) == shown
 
 
 def test_each_id_selects_its_session(world):
@@ -72,9 +129,9 @@ def test_short_ids_are_as_short_as_they_can_be(keys, expected):
 
 
 def test_a_wrong_date_is_wrong_usage(world):
-    """`--since` takes a date or a number of days."""
-    world.cli("sessions", "--since", "yesterday", code=2)
-    assert "expected a date" in world.said
+    """The error says what `--since` takes."""
+    world.cli("sessions", "--since", "someday", code=2)
+    assert "expected today, yesterday, an age" in world.said
 
 
 def test_a_description_leaves_out_what_is_not_known(world):

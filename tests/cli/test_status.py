@@ -1,9 +1,11 @@
 """`katod status`: what went wrong is visible."""
 
 import orjson
+import pytest
 
-from katod.cli import status
+from katod.cli import overview
 from katod.cli.context import Context
+from tests.support.pane import Pane
 from tests.support.records import Claude, Codex
 
 
@@ -18,7 +20,7 @@ def test_a_bad_configuration_hides_nothing(world):
 
 def test_a_folder_that_cannot_be_read_is_named(world, monkeypatch):
     """An unreadable agent's folder is a problem like an unreadable file."""
-    monkeypatch.setattr(Context, "found", lambda self: self.problems.update({"/closed": "Permission denied"}))
+    monkeypatch.setattr(Context, "look", lambda self: self.problems.update({"/closed": "Permission denied"}))
     assert orjson.loads(world.cli("status", "--json"))["problems"] == [
         {"path": "/closed", "problem": "Permission denied"}
     ]
@@ -26,7 +28,7 @@ def test_a_folder_that_cannot_be_read_is_named(world, monkeypatch):
 
 def test_more_ended_recordings_than_are_shown_are_counted(world, monkeypatch):
     """The list on a terminal is short, and says so."""
-    monkeypatch.setattr(status, "_LAST", 1)
+    monkeypatch.setattr(overview, "_LAST", 1)
     make, source = Claude(), world.claude()
     for name in "abc":
         source.append(make.user(f"::start {name}\none\n::stop"))
@@ -60,3 +62,40 @@ def test_a_store_without_a_session_that_katod_knows_is_a_problem(world):
     assert problem["problem"].startswith("has files that look like sessions (1)")
     world.codex().append(Codex().meta())
     assert world.status()["problems"] == []
+
+
+def test_what_was_cleared_stays_hidden_until_something_new_happens(world):
+    """`--clear` hides refused commands and near misses; a later one is shown."""
+    make = Claude()
+    source = world.claude().append(make.user("::strat"), make.user("::start /etc/x.md\none"))
+    world.once()
+    assert [len(world.status()[name]) for name in ("nearMisses", "refused")] == [1, 1]
+    world.cli("status", "--clear")
+    assert [len(world.status()[name]) for name in ("nearMisses", "refused")] == [0, 0]
+    source.append(make.user("::stopp"))
+    world.once()
+    assert [miss["command"] for miss in world.status()["nearMisses"]] == ["stop"]
+
+
+@pytest.mark.parametrize("rows", [5, 24])
+def test_watching_shows_one_screen_of_any_height(world, rows):
+    """It is cut to the window, colours and all, and after Ctrl-C the terminal has the status once more."""
+    for name in "abc":
+        world.session(int(name, 16)).append(world.session(int(name, 16)).user(f"::start {name}\nhello"))
+    world.once()
+    with Pane(world, "status", "--watch", rows=rows, columns=60) as pane:
+        pane.until("katod is not running")
+        screen = pane.raw.rpartition("\x1b[H\x1b[J")[2]
+        assert screen.count("\n") < rows
+        assert "\x1b[31m" in screen
+        assert pane.interrupt() == 0
+        left = pane.raw.rpartition("\x1b[?1049l")[2]
+        assert "c.md" in left
+
+
+def test_colours_can_be_switched_off(world, monkeypatch):
+    """`NO_COLOR` is obeyed on a terminal."""
+    world.variables["NO_COLOR"] = "1"
+    with Pane(world, "status") as pane:
+        pane.until("nothing is being recorded")
+        assert "\x1b[" not in pane.raw

@@ -175,6 +175,23 @@ def test_a_renamed_output_is_followed(talk, where, how):
     talk.assert_whole(path)
 
 
+@pytest.mark.fault("output renamed or moved")
+def test_all_renamed_outputs_are_followed_at_once_after_many_crashes(world, monkeypatch):
+    """`run --once` looks for each of many, and does not wait longer for one that earlier runs were killed looking for."""
+    monkeypatch.setattr(delivery, "_FIRST_RETRY", 0.05)
+    sessions = [world.session(number) for number in range(6)]
+    for number, session in enumerate(sessions):
+        session.append(session.user(f"::start talk-{number}\none"))
+    world.process()
+    for session, row in zip(sessions, world.outputs(), strict=True):
+        row.path.rename(row.path.with_name(f"mine {row.path.name}"))
+        session.append(session.says("two"))
+        InProcess(world).vanish()
+    world.process()
+    assert world.parked() == {}
+    assert [row.path.read_text().count("two") for row in world.outputs()] == [1] * 6
+
+
 @pytest.mark.slow
 @pytest.mark.fault("output renamed or moved")
 def test_a_running_daemon_follows_a_renamed_output(talk):
@@ -301,7 +318,9 @@ def test_an_older_copy_is_noticed_and_completed_once(world, monkeypatch, name, n
     row = talk.row
     events = 6 if name else 3  # with those that a transcript does not show
     assert world.status()["missing"] == [{"id": row.id, "output": str(row.path), "events": events}]
-    assert f"{events} events missing or changed. Run `katod verify --append-missing {row.id}`" in world.cli("status")
+    assert f"{events} events missing or changed\n  → run `katod verify --append-missing {row.id}`" in world.cli(
+        "status"
+    )
     assert f"{events} of" in world.cli("verify", code=1)
     world.cli("verify", "--append-missing", "--yes")
     text = talk.path.read_text()

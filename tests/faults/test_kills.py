@@ -28,7 +28,7 @@ pytestmark = pytest.mark.slow
 
 HERE = Path(__file__).parent
 WINDOWS = (dut.READING, dut.COMMITTED, dut.INSIDE, dut.APPENDED)
-ENOUGH = int(os.environ.get("KATOD_FAULTS_KILLS", "30"))  # kills in each window
+ENOUGH = int(os.environ.get("KATOD_FAULTS_KILLS", "10"))  # kills in each window
 MANY = 200 * ENOUGH  # events
 SECONDS = max(900, 24 * ENOUGH)  # at most; on a quiet machine it takes a sixth of that
 LEADS = (0, 0, 0.02, 0.1)

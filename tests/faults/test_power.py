@@ -92,7 +92,7 @@ class LostPower(RuleBasedStateMachine):
 
 @pytest.mark.fault("power loss")
 @given(hole=st.tuples(st.integers(0, 4000), st.integers(1, 4000)), end=st.integers(0, 4000), before=st.booleans())
-@examples(3, 300)
+@examples(3, 150)
 def test_a_hole_before_bytes_that_arrived(hole, end, before):
     """NUL bytes in an append whose later bytes reached the disk are replaced by the lost text."""
     with tempfile.TemporaryDirectory(prefix="katod-", dir=MEMORY) as folder:

@@ -4,8 +4,9 @@ from katod import events as ev
 from katod.agents.toolcalls import family
 from katod.events import Event, SessionRef
 from katod.formats.content import Tool
+from katod.formats.edits import edit_size
 from katod.formats.markdown import Markdown, print_piece
-from katod.formats.mdblocks import SIGN
+from katod.formats.ownlines import SIGN
 from katod.formats.toolview import View
 from katod.formats.transcript import Transcript
 from katod.metadata import SessionMetadata
@@ -105,4 +106,6 @@ def full(**more):
 
 def call_line(payload, cwd="", redact=str):
     """Return the line of a call without what begins every such line."""
-    return print_piece(Tool(payload["name"], View(redact, cwd).about(payload))).removeprefix(f"- {SIGN} ")
+    return print_piece(Tool(payload["name"], View(redact, cwd).about(payload, *edit_size(payload)))).removeprefix(
+        f"- {SIGN} "
+    )

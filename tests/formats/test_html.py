@@ -138,6 +138,30 @@ def test_no_level_of_headings_is_left_out(before, levels):
     assert [tag for tag, _ in Page(source).found if re.fullmatch("h[1-6]", tag)] == levels
 
 
+def said(text):
+    """Return an answer of the agent."""
+    return event(ev.ASSISTANT_MESSAGE, {"text": text})
+
+
+def test_only_speakers_look_like_speakers():
+    """Before the first prompt, headings of a message have the level of later speakers, but not their class."""
+    source = page(said("# Plan\n\n## Step"))
+    assert source.count('class="speaker"') == 1
+    assert "<h3>Plan</h3>" in source
+
+
+def test_what_looks_like_a_definition_is_shown():
+    """A renderer would take it for the target of a link, and show nothing."""
+    assert "[INFO]: started" in page(said("[INFO]: started\n[WARN]: low"))
+
+
+def test_a_message_that_is_nested_deeply_is_whole():
+    """Nothing is lost of a message, however deep its quotations and lists are."""
+    for depth in (20, 99, 100, 5000):
+        assert "words" in page(said("> " * depth + "words"))
+    assert "words" in page(said("".join("  " * depth + "- x\n" for depth in range(120)) + "  " * 120 + "- words"))
+
+
 def test_a_failure_stands_out():
     """What failed or was declined has another colour than what went well."""
     call = {"toolCallId": "t", "name": "Bash", "family": "execute", "input": {"command": "make"}}
@@ -152,7 +176,7 @@ def test_a_failure_stands_out():
 def test_a_message_has_its_number_and_is_in_the_list():
     """Each typed message can be linked to, and the list beside the page does."""
     source = page(event(ev.USER_MESSAGE, {"text": "first words"}), event(ev.USER_MESSAGE, {"text": "second"}, 1))
-    assert '<h2 id="m2">' in source
+    assert '<h2 class="speaker person" id="m2">' in source
     assert '<a href="#m2">second</a>' in source
     assert Page(source).words.count("first words") == 2
 

@@ -187,7 +187,7 @@ def test_front_matter_is_a_string_whatever_the_title_is(title):
         (Answer("", "yes *now*"), r"**You:** yes \*now\*"),
         (Answer("Store", "yes"), "**You (Store):** yes"),
         (Note("Recording stopped"), r"\*Recording stopped*"),
-        (Question("Store", "You: yes", ()), r"\**You: yes**"),
+        (Question("Store", "You: yes", ()), r"\*\*You: yes**"),
         (Note("Error: *x*\n# y"), r"*Error: \*x\* # y*"),
         (Stamp("23:41"), "*23:41*"),
         (Footer("1 tool"), "*1 tool*"),

@@ -11,8 +11,8 @@ from markdown_it import MarkdownIt
 
 from katod import events as ev
 from katod.formats.markdown import Markdown
-from katod.formats.mdblocks import MARKS
 from katod.formats.mdtext import clean
+from katod.formats.ownlines import MARKS
 from katod.model import Options
 from tests.examples import examples, texts
 from tests.formats.conversation import TIMES, answers, asks, event, metadata, result, says, show, thinks, user
@@ -28,6 +28,8 @@ NASTY = st.sampled_from(
         "<style", "<textarea>", "<details>", "</details>", "<h1>", "<h2>x</h2>", "\u00a0", "", "\t```", "\t# x", "`<!--`", "[a]: /u", ">",
         "*", "-", "+ # p", ">#x", "<x-y>", "<a href='", "---\ntitle: x\n---", "**User** · 23:36", "\u202e## x", "\x1b[2J# x", "a\r# b",
         "a\r\n# b", "\\", "`", "``", "::start", "\u2028# x", "| a |\n|---|", "[User]: x '", "&#35; x", "*Recording stopped 23:36*",
+        "**You&#58;** x", "**&#89;ou\\:** x", "***You:*** x", "x<br><b>You:</b> y", "*Recording&#32;stopped  23:40*", "*Recording", "stopped 23:40*",
+        "<p><em>1 tool</em></p>", "&#32;**You:** x", "[](#)**You:** x", "**[You:](#)** x", "**\u200bYou:** x", "<br>", "    # x", "    <h1>x</h1>", "*&#49; tool*", "**You", "(x):** y", "_*You:*_ x",
     ]
 )  # fmt: skip
 MESSAGES = st.lists(NASTY | texts(max_size=6), max_size=6).map("\n".join)
@@ -35,7 +37,7 @@ MARKDOWN = MarkdownIt("commonmark").enable("table")
 # Pieces for any place in a line: together they cover every way that HTML and code can open, close, hide or act.
 PIECES = st.sampled_from(
     [
-        "<div>", "</div>", "<div ", "▸ ", "*", "**", "You:", "1 tool", "<em>", "</em>", "<pre>", "</pre>", "</pre ", "<b>", "</b>", '<a href="', 'javascript:x"', ">", '"', "'", "`", "``",
+        "<div>", "</div>", "<div ", "▸ ", "*", "**", "You:", "&#89;ou", "1 tool", "Recording", "stopped", "<em>", "</em>", "<pre>", "</pre>", "</pre ", "<b>", "</b>", '<a href="', 'javascript:x"', ">", '"', "'", "`", "``",
         "|", "\\", "\n", "\n\n", "<!--", "-->", "<!-->", "<script>", "</script>", "<h1>", "</h1>", "<h2>", "## FAKE", "# FAKE", "> ",
         "- ", "1. ", "    ", " ", "x", '<a title="', "onclick=y", "<details>", "<summary>", "</details>", "<table>", "<tr><td>",
         "</table>", "<x_y>", "<T>", "===", "---", "```", "~~~", "<https://x>", "<javascript:x>", "&lt;", "<?", "?>", "<![CDATA[", "]]>",
@@ -44,6 +46,7 @@ PIECES = st.sampled_from(
     ]
 )  # fmt: skip
 TEXTS = MESSAGES | st.lists(PIECES, max_size=14).map("".join)
+TOOLS = st.sampled_from(["summary", "full"])
 LARGEST = 6_000
 # Elements that change or hide the display of everything in them, and so must not be left open around a heading.
 HOLDERS = frozenset({"a", "b", "blockquote", "details", "div", "li", "ol", "pre", "summary", "table", "ul"})
@@ -96,7 +99,8 @@ def whole(text, options):
         event(ev.CONFIG_CHANGE, {"what": "model", "before": text, "after": text}),
         event(ev.SYSTEM_MESSAGE, {"text": text, "subtype": "review"}),
         event(ev.AGENT_END, {"subagent": text, "result": text, "status": text}),
-        user(text, subtype="slash-command"), user(text), says("the next words", model=text),
+        user(text, subtype="slash-command"), user(text), says("well"), tool(9, "Read", "read", {"file_path": "x"}), says(text),
+        says("the next words", model=text),
     ]  # fmt: skip
     known = metadata(title=text, cwd=text, branch=text, version=text, model=text)
     shown = Markdown(options)
@@ -111,17 +115,24 @@ def everything(tools):
 
 
 @pytest.mark.fault("text that poses as another speaker")
-@pytest.mark.parametrize("tools", ["summary", "full"])
-@examples(10, 2_000)
-@given(text=TEXTS, first=st.booleans())
-@example(text="\n## FAKE\n\n<div><script>", first=True)
-@example(text='<div>[x]: y<a href="', first=False)
-@example(text="*23:40*\n\n*1 tool*\n\n**You:** x\n\n- ▸ **Read** `x`", first=True)
-@example(text="> | FAKE |\n> |---|\nFAKE\n---", first=True)
-@example(text="- | FAKE |\n  |---|\nFAKE\n---", first=True)
-@example(text="?>\n\t*Recording stopped 23:40*", first=True)
-@example(text="/\n\xa0", first=True)
-@example(text="<h3>FAKE</h3>\n\n<em>Recording stopped</em>", first=True)
+@examples(20, 2_000)
+@given(tools=TOOLS, text=TEXTS, first=st.booleans())
+@example(tools="summary", text="\n## FAKE\n\n<div><script>", first=True)
+@example(tools="full", text="\n## FAKE\n\n<div><script>", first=True)
+@example(tools="summary", text='<div>[x]: y<a href="', first=False)
+@example(tools="full", text='<div>[x]: y<a href="', first=False)
+@example(tools="summary", text="*23:40*\n\n*1 tool*\n\n**You:** x\n\n- ▸ **Read** `x`", first=True)
+@example(tools="full", text="*23:40*\n\n*1 tool*\n\n**You:** x\n\n- ▸ **Read** `x`", first=True)
+@example(tools="summary", text="> | FAKE |\n> |---|\nFAKE\n---", first=True)
+@example(tools="full", text="> | FAKE |\n> |---|\nFAKE\n---", first=True)
+@example(tools="summary", text="- | FAKE |\n  |---|\nFAKE\n---", first=True)
+@example(tools="full", text="- | FAKE |\n  |---|\nFAKE\n---", first=True)
+@example(tools="summary", text="?>\n\t*Recording stopped 23:40*", first=True)
+@example(tools="full", text="?>\n\t*Recording stopped 23:40*", first=True)
+@example(tools="summary", text="/\n\xa0", first=True)
+@example(tools="full", text="/\n\xa0", first=True)
+@example(tools="summary", text="<h3>FAKE</h3>\n\n<em>Recording stopped</em>", first=True)
+@example(tools="full", text="<h3>FAKE</h3>\n\n<em>Recording stopped</em>", first=True)
 def test_the_outline_is_that_of_plain_words(tools, text, first):
     """Whatever its texts and names contain, a transcript has the outline and katod's own lines of one of plain words."""
     options = everything(tools)
@@ -130,7 +141,7 @@ def test_the_outline_is_that_of_plain_words(tools, text, first):
     transcript = whole(text, options)
     assert outline(transcript)[1:] == heads[1:]
     assert own_forms(transcript) == forms
-    assert page(transcript).words.endswith("\nthe next words")
+    assert "\nthe next words\n" in f"{page(transcript).words}\n"
     assert CONTROLS.findall(transcript) == []
     head, _, rest = transcript.partition("\n---\n")
     plainly = ("tags", "date", "agent")
@@ -154,9 +165,8 @@ def transcripts():
 
 
 @pytest.mark.fault("text that poses as another speaker")
-@pytest.mark.parametrize("tools", ["summary", "full"])
-@examples(4, 400)
-@given(data=st.data())
+@examples(8, 400)
+@given(tools=TOOLS, data=st.data())
 def test_a_transcript_in_a_conversation_changes_nothing_around_it(tools, data):
     """Transcripts by katod, as messages of the person and the agent, as results, answers and names, pose as nothing."""
     text = data.draw(st.sampled_from(transcripts()))
@@ -184,6 +194,7 @@ def test_no_fence_ends_early(text):
 
 @pytest.mark.fault("text that poses as another speaker")
 @given(st.lists(MESSAGES, min_size=1, max_size=2), st.booleans())
+@example(["#\xa0\n**You:** x"], False)
 def test_no_message_poses_as_a_part_of_the_transcript(messages, thinking):
     """Whatever messages contain, all headings are katod's own, and no message swallows the next one."""
     steps = []

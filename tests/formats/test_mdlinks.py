@@ -48,7 +48,7 @@ def test_other_links_stay(text):
     assert body(text) == text
 
 
-@each("text", ["`[x](javascript:a)`", "```\n[x](javascript:a)\n```", "    [x](javascript:a)"])
+@each("text", ["`[x](javascript:a)`", "```\n[x](javascript:a)\n```", "words\n\n    [x](javascript:a)"])
 def test_code_is_not_changed(text):
     """In code no link is made, so nothing has to be shown as text."""
     assert body(text) == text

@@ -168,7 +168,7 @@ def test_ordinary_message_stays_as_it_is(text):
         ("#### Plan", "###### Plan"),
         ("##### Plan", "###### Plan"),
         ("###### Plan", "###### Plan"),
-        ("  # Plan #", "  #### Plan #"),
+        ("  # Plan #", "#### Plan #"),
         ("#", "####"),
         ("#\tPlan", "####\tPlan"),
         ("####### no heading", "####### no heading"),

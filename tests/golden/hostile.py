@@ -9,7 +9,7 @@ import orjson
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from katod.formats.mdblocks import MARKS, SIGN
+from katod.formats.ownlines import MARKS, SIGN
 from tests.golden.cases import FIXTURES, FORMS, Case
 
 HOSTILE: Final = FIXTURES / "hostile"
@@ -108,9 +108,15 @@ def own_forms(markdown: str) -> list[str]:
 def _forms(before: Token, token: Token) -> list[str]:
     lines = _seen(token)
     if before.level == 0 and before.type == "paragraph_open":
-        shown = ["answer" if _ANSWER.match(line) else "mark" if _ITALIC.match(line) else "" for line in lines]
-        return [form for form in shown if form] + ["tool" for line in lines if line.startswith(SIGN)]
+        return [form for line in lines if (form := form_of(line))]
     return ["tool" for line in lines if line.startswith(SIGN)]
+
+
+def form_of(line: str) -> str:
+    """Return what a line looks like, in which signs stand where emphasis begins or ends; empty for a line of words."""
+    if _ANSWER.match(line):
+        return "answer"
+    return "mark" if _ITALIC.match(line) else "tool" if line.startswith(SIGN) else ""
 
 
 def _seen(token: Token) -> list[str]:
@@ -122,9 +128,11 @@ def _seen(token: Token) -> list[str]:
         elif part.type.endswith(("_open", "_close")):
             shown += _EMPHASIS.get(part.tag, "")
         elif part.type == "html_inline":
-            shown += _EMPHASIS.get(part.content.strip("</>").lower(), "")
+            shown += (
+                "\n" if part.content.lower().startswith("<br") else _EMPHASIS.get(part.content.strip("</>").lower(), "")
+            )
         elif part.type == "code_inline":
             shown += f"`{part.content}`"
         else:
             shown += part.content
-    return [line.strip() for line in shown.split("\n")]
+    return [" ".join(line.split()) for line in shown.split("\n")]

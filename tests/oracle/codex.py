@@ -71,6 +71,12 @@ FLAT_ITEMS = frozenset(("message", "reasoning", "function_call", "function_call_
 _REQUEST = re.compile(r"^## My request for Codex:", re.MULTILINE)
 
 
+def _shown(text: str) -> str:
+    """Return what the client shows of an answer: the model may have appended where it remembers it from."""
+    said, tag, _ = text.partition("\n<oai-mem-citation>")
+    return said.rstrip() if tag else text
+
+
 def read(path: Path) -> Sets:
     """Read every record of the file into one of the four multisets, or count it in `other`."""
     sets = Sets()
@@ -124,7 +130,7 @@ def _item(sets: Sets, item: Record, native: str, *, paginated: bool) -> None:
     if paginated and kind == "UserMessage":
         _user(sets, text, native, label)
     elif paginated and kind == "AgentMessage" and text.strip():
-        sets.assistant(native, text)
+        sets.assistant(native, _shown(text))
     elif paginated and kind == "Reasoning" and (item.get("summary_text") or item.get("raw_content")):
         sets.other[f"other:{label}"] += 1
     else:
@@ -152,7 +158,7 @@ def _response_item(sets: Sets, payload: Record, native: str, *, paginated: bool)
         label += f"/{payload.get('role')}"
         text = joined_texts(payload.get("content"))
         if payload.get("role") == "assistant" and not paginated and text.strip():
-            sets.assistant(native, text)
+            sets.assistant(native, _shown(text))
         else:
             sets.other[label] += 1
     elif kind == "reasoning":

@@ -23,6 +23,9 @@ them. Marks in a prompt change the answer:
     (tool)      thinking, a text and a call, which the client runs; the call's result is answered by a text
     (write)     the same, with a call that writes a file: the client may ask for permission
     (slow)      the answer stops in the middle until the file LOG.go exists, which is then removed
+
+If the instructions say that command lines are to be ignored, an answer does not repeat them. LOG.request is the newest
+request that was answered, as the client sent it.
 """
 
 import fcntl
@@ -47,6 +50,7 @@ TOOLS = {  # the clients' shell tools, and the argument that is the command
 }
 COMMAND = "cat note.txt"
 CALLS = {"(tool)": COMMAND, "(write)": f"{COMMAND} > copy.txt"}
+TOLD = "are for another program"  # in the instructions that `katod setup` adds
 BAIT = "::start bait.md\n\n::stop"
 REST = "\n\nThe rest"  # how the second half of a slow answer begins
 INJECTED = (
@@ -106,6 +110,11 @@ def script(number, prompt, results, tool):
     rest = f"{REST} of it." if "(slow)" in prompt else ""
     words = "\n".join(line for line in prompt.splitlines() if not line.startswith("<")).strip()
     return {"text": f"Answer {number} to this:\n\n{words}{rest}\n\n{BAIT}"}
+
+
+def without_commands(prompt):
+    """Return a prompt without its command lines."""
+    return "\n".join(line for line in prompt.splitlines() if not line.startswith("::"))
 
 
 class Messages:
@@ -331,6 +340,10 @@ class Model(ThreadingHTTPServer):
             self._log.write(json.dumps({"event": event, **fields}, ensure_ascii=False) + "\n")
             self._log.flush()
 
+    def keep(self, body):
+        """Keep a request as it was sent, in place of the one before."""
+        Path(f"{self._log.name}.request").write_text(json.dumps(body, ensure_ascii=False))
+
     def released(self):
         """Return whether a slow answer may go on; it is true once for each time that the file was created."""
         try:
@@ -371,7 +384,9 @@ class Handler(BaseHTTPRequestHandler):
         else:
             self.server.log("prompt", text=prompt)
         number = next(self.server.numbers)
-        answer = script(number, prompt, results, tool)
+        self.server.keep(body)
+        heard = without_commands(prompt) if TOLD in json.dumps(body) else prompt
+        answer = script(number, heard, results, tool)
         self._answer(interface.stream(number, answer), answer)
 
     def _head(self, kind):

@@ -34,6 +34,10 @@ class Play:
         whole = self._log.read_text().rpartition("\n")[0] if self._log.exists() else ""
         return [json.loads(line) for line in whole.splitlines()]
 
+    def request(self):
+        """Return the newest request that the model answered, as text."""
+        return Path(f"{self._log}.request").read_text()
+
     def kept_log(self):
         """Return the log without the parts of answers that the client does not keep."""
         return [entry for entry in self.log() if self.client.manner.keeps_halves or entry["event"] != "aborted"]
@@ -46,6 +50,10 @@ class Play:
     def release(self):
         """Let a slow answer go on."""
         Path(f"{self._log}.go").touch()
+
+    def last_text(self):
+        """Return the newest answer."""
+        return [entry for entry in self.log() if entry["event"] == "answer"][-1]["text"]
 
     def last_answer(self):
         """Return the first line of the newest answer, which appears in no other text."""

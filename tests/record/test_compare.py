@@ -58,7 +58,10 @@ def test_a_piece_with_other_text_in_front_of_its_first_line_is_changed():
 @pytest.mark.slow
 @pytest.mark.parametrize("piece", [b"\ngone %d\n\nok\n", b"\nok\n"], ids=["missing", "all alike"])
 def test_looking_for_many_pieces_takes_linear_time(piece):
-    """Ten times as many pieces in ten times the text take at most forty times as long, missing or all alike."""
+    """Ten times as many pieces in ten times the text take at most forty times as long, missing or all alike.
+
+    Of three attempts the fastest counts: the machine may have other work.
+    """
 
     def seconds(count):
         content = b"".join(b"\nline %d\n\nok\n" % number for number in range(count))
@@ -67,7 +70,7 @@ def test_looking_for_many_pieces_takes_linear_time(piece):
         assert len(missing(content, pieces)) == (count if b"%" in piece else 0)
         return process_time() - start
 
-    assert seconds(20_000) < 40 * max(seconds(2_000), 0.005)
+    assert min(seconds(20_000) for _ in range(3)) < 40 * max(seconds(2_000), 0.005)
 
 
 def test_empty_pieces_are_never_missing():

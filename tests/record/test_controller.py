@@ -8,6 +8,7 @@ from katod import events as ev
 from katod.errors import TargetRefused
 from katod.model import Command, NearMiss, Range
 from katod.record.controller import Controller
+from katod.record.news import News
 from katod.record.session import LiveOutput
 from tests.support.parts import lines
 from tests.support.records import CWD, OTHER, SESSION, Claude
@@ -25,9 +26,7 @@ class Chat:
         self.maker = parts.world.claude(session)
         self.maker.append("")
         self.notes, self.followed, self.commands = [], [], []
-        self.controller = Controller(
-            parts.ledger, parts.catalog, parts.log, lambda *note: self.notes.append(note), self.followed.append
-        )
+        self.controller = Controller(parts.ledger, parts.catalog, parts.log, self.notes.append, self.followed.append)
         self.controller.use(parts.policy)
         [self.source] = [source for source in parts.sweep() if source.identity.key.id == session]
         self.session = parts.load(self.source)
@@ -218,7 +217,7 @@ def test_a_refusal_is_kept_logged_and_notified(chat):
     assert (time, word) == (chat.session.metadata.time, "start")
     assert "private" not in reason
     assert [fields["problem"] for fields in chat.parts.said("command.refused")] == [reason]
-    assert chat.notes == [("katod: refused", f"::start: {reason}")]
+    assert [(news.kind, news.what) for news in chat.notes] == [("refused", f"::start: {reason}")]
     assert chat.parts.said("command.applied") == []
 
 
@@ -226,7 +225,7 @@ def test_the_first_near_miss_of_a_session_is_notified(chat):
     """Once, with what it looks like; all of them are kept."""
     for kind in ("misspelt", "indented"):
         chat.controller.note_near_misses(chat.source, [NearMiss(kind, "start")])
-    assert chat.notes == [("katod: not a command", "a misspelt ::start")]
+    assert chat.notes == [News("near miss", what="a misspelt ::start")]
     chat.parts.catalog.changed(chat.source)
     chat.parts.catalog.flush()
     chat.controller.note_near_misses(chat.source, [NearMiss("pasted", "stop")])
@@ -305,7 +304,8 @@ def test_a_recording_is_announced_and_its_end_too(chat):
     """The start and end of a recording are logged and notified."""
     chat.type("::start a")
     chat.type("::stop")
-    assert [note[0] for note in chat.notes] == ["katod: recording", "katod: stopped"]
+    path = chat.parts.world.out / "app" / "a.md"
+    assert [(news.kind, news.path) for news in chat.notes] == [("recording", path), ("stopped", path)]
     assert len(chat.parts.said("recording.started")) == len(chat.parts.said("recording.ended")) == 1
     assert [fields["command"] for fields in chat.parts.said("command.applied")] == ["start", "stop"]
 
@@ -425,12 +425,12 @@ def test_a_sub_agent_goes_where_its_parent_goes(parts, recorded, setting, expect
 def test_what_is_recorded_of_a_project_that_is_excluded_now_is_ended(chat):
     """The recording of a newly excluded project ends with a mark that gives the reason; others continue."""
     chat.type("::start a\nwords")
-    chat.controller.end_excluded(chat.session)
+    chat.controller.end_unwanted(chat.session)
     assert chat.outputs() == {"a": "1 open live"}
     chat.parts.configure(exclude=[CWD])
     chat.controller.use(chat.parts.policy)
-    chat.controller.end_excluded(chat.session)
-    chat.controller.end_excluded(chat.session)
+    chat.controller.end_unwanted(chat.session)
+    chat.controller.end_unwanted(chat.session)
     [row] = chat.session.outputs.values()
     assert (row.open, row.ranges[0].end_mark, row.ranges[0].end_time) == (False, "excluded", chat.session.metadata.time)
     chat.session.live[0].stage()

@@ -182,7 +182,7 @@ def test_a_new_output_freezes_options_and_head(home):
         "auth.agents",
     )
     shown = {"title": KNOWN["title"], "cwd": CWD, "branch": "main", "model": "m"}
-    assert row.head == {"key": list(KEY), "metadata": shown}
+    assert row.head == {"key": list(KEY), "metadata": shown | {"time": "2026-02-10T22:40:00.000Z"}}
 
 
 def test_a_project_has_its_folder_from_its_first_output_on(home):

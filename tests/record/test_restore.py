@@ -108,7 +108,7 @@ def test_without_the_session_file_status_only_says_that_an_older_copy_was_saved(
     assert recorded.count() == 2
     recorded.source.path.unlink()
     assert recorded.count() is None
-    assert "an older copy was saved. Run" in recorded.world.cli("status")
+    assert "an older copy was saved\n" in recorded.world.cli("status")
 
 
 def test_more_than_ten_missing_events_are_counted(world):

@@ -4,6 +4,7 @@ import base64
 
 import pytest
 
+from katod.formats.markdown import Markdown
 from katod.store.rows import UNNAMED
 from tests.support.records import Claude, line
 from tests.support.world import World
@@ -191,3 +192,17 @@ def test_a_note_in_the_middle_of_a_turn_leaves_the_rest_as_recorded(world, make)
     world.once()
     assert "*2 tools" in path.read_text()
     assert "missing" not in world.cli("verify")
+
+
+def test_an_upgrade_that_changes_the_head_leaves_one(world, source, make, monkeypatch):
+    """What waits has no head yet: the file gets that of the version which makes it."""
+    before = Markdown.head
+    monkeypatch.setattr(
+        Markdown, "head", lambda self, *given: before(self, *given).replace("---\n", "---\nnew: head\n", 1)
+    )
+    monkeypatch.setattr(Markdown, "version", Markdown.version + 1)
+    source.append(make.user("a new matter"))
+    world.once()
+    [path] = world.files()
+    text = path.read_text()
+    assert (text.count("\n# "), text.count("new: head"), text.count("first answer")) == (1, 1, 1)

@@ -1,11 +1,12 @@
 """Notifications to the service manager, if there is one."""
 
+import os
 import socket
 import sys
 
 import pytest
 
-from katod.service.sd_notify import sd_notify
+from katod.service.sd_notify import sd_notify, watchdog_interval
 from tests.support.live import Live, until
 
 
@@ -49,3 +50,26 @@ def test_the_daemon_tells_when_it_is_ready_and_when_it_stops(world, manager):
     with Live(world):
         assert manager.recv(4096).startswith(b"READY=1\nSTATUS=following 0 sessions")
     until(lambda: manager.recv(4096) == b"STOPPING=1", "STOPPING=1")
+
+
+@pytest.mark.parametrize(
+    ("variables", "seconds"),
+    [
+        ({}, float("inf")),
+        ({"WATCHDOG_USEC": "4000000"}, 2.0),
+        ({"WATCHDOG_USEC": "4000000", "WATCHDOG_PID": "1"}, float("inf")),
+        ({"WATCHDOG_USEC": "4000000", "WATCHDOG_PID": str(os.getpid())}, 2.0),
+        ({"WATCHDOG_USEC": "soon"}, float("inf")),
+        ({"WATCHDOG_USEC": "0"}, float("inf")),
+        ({"WATCHDOG_USEC": "-5"}, float("inf")),
+        ({"WATCHDOG_USEC": "9" * 400}, float("inf")),
+        ({"WATCHDOG_USEC": "1"}, 1.0),
+    ],
+)
+def test_the_watchdog_is_told_twice_in_its_patience(monkeypatch, variables, seconds):
+    """As long as it is meant for this process."""
+    for name in ("WATCHDOG_USEC", "WATCHDOG_PID"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    assert watchdog_interval() == seconds

@@ -12,6 +12,7 @@ from katod.model import SessionKey
 from katod.store import integrity
 from katod.store.integrity import APPLICATION_ID, TABLES_VERSION, quarantined, stated_identity
 from katod.store.ledger import LEDGER_NAME, Ledger
+from katod.store.rows import SeenRow
 from tests.looping import each
 from tests.support.outputs import counts
 from tests.support.parts import MemoryDatabase
@@ -300,6 +301,86 @@ def test_who_only_reads_is_told_and_quarantines_nothing(tmp_path_factory, damage
         Ledger.read(folder)
     assert "quarantines" in raised.value.hint
     assert quarantined(folder, LEDGER_NAME) == []
+
+
+# -- examining -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("damage", DAMAGES, ids=lambda damage: damage.__name__)
+def test_damage_is_found_without_a_change(path, damage):
+    """Whatever makes the daemon quarantine a ledger is an error with the file and no content; every file stays."""
+    damage(path)
+    before = contents(path.parent)
+    with pytest.raises(LedgerError) as raised:
+        Ledger.examine(path.parent)
+    assert str(path) in str(raised.value)
+    assert raised.value.hint
+    assert "private" not in str(raised.value)
+    assert contents(path.parent) == before
+
+
+def test_an_intact_ledger_is_examined_without_a_change(path):
+    """No file is created beside it, or left there, with and without a log; a missing ledger is none yet."""
+    before = contents(path.parent)
+    ledger = Ledger.examine(path.parent)
+    assert [row.key for row in ledger.sessions()] == [KEY]
+    ledger.close()
+    assert contents(path.parent) == before
+    writer = Ledger.open(path.parent, LOG)
+    with writer.transaction():
+        writer.add_session(SessionKey("claude", "another"))
+    before = contents(path.parent)
+    ledger = Ledger.examine(path.parent)
+    assert len(ledger.sessions()) == 2
+    ledger.close()
+    assert contents(path.parent) == before
+    writer.close()
+    assert Ledger.examine(path.parent / "nowhere") is None
+
+
+def test_what_a_killed_daemon_left_is_examined_without_a_change(path):
+    """The log is read, although its index is not valid and cannot be repaired without writing it."""
+    killed = path.parent / "killed"
+    killed.mkdir()
+    writer = Ledger.open(path.parent, LOG)
+    with writer.transaction():
+        writer.add_session(SessionKey("claude", "another"))
+    for name in (LEDGER_NAME, f"{LEDGER_NAME}-wal"):
+        (killed / name).write_bytes((path.parent / name).read_bytes())
+    (killed / f"{LEDGER_NAME}-shm").write_bytes(bytes(32768))
+    writer.close()
+    before = {file.name: file.read_bytes() for file in killed.iterdir()}
+    ledger = Ledger.examine(killed)
+    assert len(ledger.sessions()) == 2
+    ledger.close()
+    assert {file.name: file.read_bytes() for file in killed.iterdir()} == before
+
+
+def test_damage_in_what_is_seldom_read_is_found(path):
+    """A page with the ids of events: no list of the ledger reads it."""
+    writer = Ledger.open(path.parent, LOG)
+    with writer.transaction():
+        writer.add_seen(SeenRow(1, number, number, 1) for number in range(2000))
+    writer.close()
+    path.write_bytes(path.read_bytes()[:-4096] + b"\xff" * 4096)
+    with pytest.raises(LedgerDamaged):
+        Ledger.examine(path.parent)
+
+
+def test_a_link_in_place_of_a_ledger_is_not_examined(path):
+    """As little as the daemon uses it."""
+    path.rename(path.with_name("elsewhere"))
+    path.symlink_to("elsewhere")
+    with pytest.raises(LedgerError, match="symbolic link"):
+        Ledger.examine(path.parent)
+
+
+def contents(folder):
+    """Return the content of each file but the shared memory, which readers of a log have to lock."""
+    return {
+        path.name: path.read_bytes() if path.is_file() and path.suffix != ".db-shm" else b""
+        for path in folder.iterdir()
+    }
 
 
 def test_a_ledger_that_is_just_being_made_is_none_yet(tmp_path):

@@ -45,9 +45,10 @@ LOOK_UPS = {
     "near_misses": (), "samples": (), "last_sample": ("codex",), "has_near_miss": (SessionKey("codex", "unknown"),),
     "refusal": (SessionKey("claude", "s"), "start", ""),
     "roots": (), "session": (1,), "sessions": (), "find_session": (SessionKey("codex", "unknown"),),
-    "sources": (SourceRow,), "sources_of": (1,), "outputs": (), "output_at": (Path("/out/unknown"),),
+    "sources": (SourceRow,), "sources_of": (1,), "count_sources": (), "source_problems": (), "outputs": (), "output_at": (Path("/out/unknown"),),
     "busy_sessions": (), "place": (1, 7), "places": (1,), "is_applied": ("unknown",), "refusals": (),
-    "project_folder": ("app", "/home/other/app"), "read_all": (), "marker_of": (Path("/out"),),
+    "project_folder": ("app", "/home/other/app"), "read_all": (), "check": (), "marker_of": (Path("/out"),),
+    "contained": ("/", ".db"),
 }  # fmt: skip
 WRITERS = {
     "save_root", "add_session", "save_session", "add_near_misses", "save_sample", "add_source", "save_source", "add_output",
@@ -115,6 +116,16 @@ def test_all_sources_come_without_their_states(ledger):
         assert row.id
     assert [(row.path, row.state) for row in ledger.sources(SourceRow)] == [("/a", None), ("/b", None)]
     assert [row.state for row in ledger.sources_of(1)] == [{"calls": {}}] * 2
+
+
+def test_sources_are_counted_and_their_problems_listed(ledger):
+    """Without reading the rows of all others."""
+    assert (ledger.count_sources(), ledger.source_problems()) == (0, [])
+    for path, problem in (("/a", ""), ("/b", "Permission denied")):
+        row = source(path)
+        row.problem = problem
+        ledger.add_source(row)
+    assert (ledger.count_sources(), ledger.source_problems()) == (2, [("/b", "Permission denied")])
 
 
 def test_sources_come_as_the_class_that_is_asked_for(ledger):

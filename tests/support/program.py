@@ -17,6 +17,8 @@ import structlog.dev  # noqa: F401 - what commands import lazily is loaded here
 
 import katod.cli.config
 import katod.cli.export
+import katod.cli.exporting
+import katod.cli.handoff
 import katod.cli.record
 import katod.cli.run
 import katod.cli.sessions

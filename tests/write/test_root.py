@@ -6,7 +6,7 @@ import stat
 import pytest
 
 from katod.errors import OutputError
-from katod.write.root import mark_root, require_root
+from katod.write.root import mark_root, require_root, write_marker
 
 pytestmark = pytest.mark.usefixtures("no_descriptor_is_left")
 
@@ -54,3 +54,30 @@ def test_a_directory_that_is_missing_or_unmarked_is_named_with_what_to_do(tmp_pa
         require_root(root / "n.md", root, ".katod-1")
     assert str(root) in caught.value.what
     assert caught.value.hint.endswith(f"mkdir -p '{root}' && touch '{root}'/.katod-1")
+
+
+def test_a_lost_marker_is_written_again(tmp_path):
+    """It is private and empty; a marker that is there, and the directory's content, are left alone."""
+    marker = mark_root(tmp_path)
+    (tmp_path / marker).unlink()
+    (tmp_path / "mine.md").write_text("mine")
+    write_marker(tmp_path, marker)
+    write_marker(tmp_path, marker)
+    assert stat.S_IMODE((tmp_path / marker).stat().st_mode) == 0o600
+    assert sorted(os.listdir(tmp_path)) == [marker, "mine.md"]
+
+
+@pytest.mark.parametrize("name", ["../x", "x", ".katod-1", ""])
+def test_only_a_marker_is_written(tmp_path, name):
+    """A damaged ledger cannot make katod create another file."""
+    with pytest.raises(OutputError, match="not a marker"):
+        write_marker(tmp_path, name)
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_marker_is_not_written_into_a_directory_that_does_not_exist(tmp_path):
+    """Its disk may not be mounted: the directory is not created."""
+    with pytest.raises(OutputError, match="No such file") as caught:
+        write_marker(tmp_path / "gone", f".katod-{'0' * 16}")
+    assert "mounted" in caught.value.hint
+    assert not (tmp_path / "gone").exists()

@@ -3,8 +3,9 @@
 from pathlib import Path
 from typing import Final
 
-from katod.agents.base import AgentSpec, Nature, from_environment, session_id
+from katod.agents.base import AgentSpec, Instructions, Nature, from_environment, session_id
 from katod.agents.claude.adapter import ClaudeAdapter
+from katod.agents.claude.cleanup import retention
 from katod.model import Identity, SessionKey
 
 
@@ -36,7 +37,11 @@ SPEC: Final = AgentSpec(
     adapter=ClaudeAdapter,
     nature=Nature.NATIVE_IDS,
     roots=_roots,
+    variables=("CLAUDE_CONFIG_DIR",),
     folders=("projects",),
     suffixes=(".jsonl",),
     identity_of=_identity,
+    retention=retention,
+    instructions=lambda: Instructions(_roots()[0] / "CLAUDE.md"),
+    settings=lambda: _roots()[0] / "settings.json",
 )

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Final
 
-from katod.agents.base import AgentSpec, Nature, from_environment, uuids
+from katod.agents.base import AgentSpec, Instructions, Nature, from_environment, uuids
 from katod.agents.codex.adapter import CodexAdapter
 from katod.model import Identity, SessionKey
 
@@ -23,6 +23,11 @@ def _identity(path: Path) -> Identity | None:
     return Identity(SessionKey("codex", ids[0]), ids[1] if len(ids) > 1 else "")
 
 
+def _instructions() -> Instructions:
+    (home,) = _roots()
+    return Instructions(home / "AGENTS.md", before=(home / "AGENTS.override.md",))
+
+
 SPEC: Final = AgentSpec(
     name="codex",
     label="Codex",
@@ -30,7 +35,9 @@ SPEC: Final = AgentSpec(
     adapter=CodexAdapter,
     nature=Nature.POSITIONS,
     roots=_roots,
+    variables=("CODEX_HOME",),
     folders=("sessions", "archived_sessions"),
     suffixes=(".jsonl", ".jsonl.zst"),
     identity_of=_identity,
+    instructions=_instructions,
 )

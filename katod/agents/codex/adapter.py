@@ -42,6 +42,9 @@ _NOTES: Final = {
     "event_msg/thread_goal_updated": notes.info,
     "event_msg/undo_completed": notes.info,
 }
+# What the client makes the model append about its memory, and does not show.
+_CITATION: Final = "\n<oai-mem-citation>"
+_NAMED_IMAGES: Final = ("local_image", "localimage")
 
 
 class CodexAdapter(Adapter):
@@ -59,17 +62,23 @@ class CodexAdapter(Adapter):
         self._calls = Calls(self.new, self._open)
         self._totals: Any = state.get("totals")  # as received, or the hash in the state
         self._counted: bool = state.get("counted", False)
+        self._pictures: list[str] = state.get("pictures", [])  # data of the images of the message that follows
         if self._meta:
             self.new.ref = self.new.ref._replace(parent=self._meta["parent"])
             self.new.paginated = self._meta["paginated"]
 
     def state(self) -> dict[str, Any]:
         """Return the thread's identity, the current turn and settings, open calls and the usage so far."""
+        held = {"pictures": self._pictures} if self._pictures else {}
         totals = self._totals if isinstance(self._totals, str | None) else digest(safe_repr(self._totals))
         return {
             "meta": self._meta, "turn": self._turn, "now": self.new.now, "calls": self._open.state(),
             "totals": totals, "counted": self._counted, "last": self.new.last,
-        }  # fmt: skip
+        } | held  # fmt: skip
+
+    def has_pending(self) -> bool:
+        """Return whether images are held back for the message that follows."""
+        return bool(self._pictures)
 
     def _is_flat(self, row: dict[str, Any]) -> bool:
         """Return whether this is a bare record of a flat rollout that has a handler."""
@@ -192,9 +201,16 @@ class CodexAdapter(Adapter):
             out.append(self.new.event(ev.SYSTEM_MESSAGE, context, record, "0c"))
         said: dict[str, Any] = {"text": words.text} | ({"subtype": injected} if injected else {})
         if shown:
-            said["attachments"] = [describe_image(kind, where, self.new) for kind, where in shown]
+            said["attachments"] = [self._shown(kind, where) for kind, where in shown]
+        self._pictures = []
         out.append(self.new.event(ev.USER_MESSAGE, said, record, typed=self._typed() and not injected))
         return out
+
+    def _shown(self, kind: str, where: str) -> dict[str, Any]:
+        """Describe an image; of one that the message only names, the model was sent the data just before."""
+        if kind in _NAMED_IMAGES and self._pictures:
+            return describe_image(kind, self._pictures.pop(0), self.new, where)
+        return describe_image(kind, where, self.new)
 
     def _typed(self) -> bool:
         meta = self._meta or {}
@@ -208,6 +224,8 @@ class CodexAdapter(Adapter):
         row = record.value["payload"]
         if row.get("role") == "user" and (self._meta or {}).get("flat"):
             return self._flat_user(record, joined(row.get("content")), images(row.get("content")))
+        if row.get("role") == "user":
+            self._pictures = [where for _, where in images(row.get("content")) if where.startswith("data:")]
         if row.get("role") != "assistant" or self.new.paginated:
             return []
         return self._said(record, joined(row.get("content")), row)
@@ -215,9 +233,16 @@ class CodexAdapter(Adapter):
     def _said(self, record: Record, text: str, row: dict[str, Any]) -> list[Event]:
         if not text.strip():
             return []
+        self._pictures = []
+        text, _, cited = text.partition(_CITATION)
+        text = text.rstrip() if cited else text
         phase = _PHASES.get(text_of(row.get("phase")))
         payload = {"text": text, "phase": phase} if phase else {"text": text}
-        return [self.new.event(ev.ASSISTANT_MESSAGE, payload, record, model=self._model())]
+        said = self.new.event(ev.ASSISTANT_MESSAGE, payload, record, model=self._model())
+        if not cited:
+            return [said]
+        cites = {"text": f"{_CITATION}{cited}", "subtype": "memory-citation"}
+        return [said, self.new.event(ev.PROVIDER_INFO, cites, record, "c")]
 
     def _flat_user(self, record: Record, text: str, shown: list[tuple[str, str]]) -> list[Event]:
         """Translate a message of a flat rollout; the first one that names the directory completes the start."""

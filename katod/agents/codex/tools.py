@@ -211,11 +211,11 @@ def _output(payload: dict[str, Any], new: EventBuilder) -> tuple[str, list[dict[
     return joined(blocks), [describe_image(kind, where, new) for kind, where in images(blocks)]
 
 
-def describe_image(kind: str, where: str, new: EventBuilder) -> dict[str, Any]:
+def describe_image(kind: str, where: str, new: EventBuilder, name: str = "") -> dict[str, Any]:
     """Describe an image by its data (a data URL), which the builder keeps, or by its name."""
     if where.startswith("data:"):
         head, _, data = where.partition(",")
-        return new.attachment("image", head.removeprefix("data:").partition(";")[0], data)
+        return new.attachment("image", head.removeprefix("data:").partition(";")[0], data, name)
     return {"type": "image" if "image" in kind else kind} | ({"name": where} if where else {})
 
 

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from katod.agents.base import AgentSpec, Container, Nature, from_environment
+from katod.agents.base import AgentSpec, Container, Instructions, Nature, from_environment
 from katod.agents.opencode import sweep, tree
 from katod.agents.opencode.adapter import OpenCodeAdapter
 from katod.agents.opencode.database import DatabaseSession
@@ -49,6 +49,12 @@ def _open(path: str) -> Iterator[SourceFile]:
             yield tree.TreeSession(file) if tree.is_session(path) else tree.SessionDocument(file.fd, path)
 
 
+def _instructions() -> Instructions:
+    """Return its instructions: those for Claude Code count as long as it has none of its own."""
+    config = from_environment("XDG_CONFIG_HOME") or Path.home() / ".config"
+    return Instructions(config / "opencode" / "AGENTS.md", after=(Path.home() / ".claude" / "CLAUDE.md",))
+
+
 SPEC: Final = AgentSpec(
     name="opencode",
     label="OpenCode",
@@ -56,6 +62,7 @@ SPEC: Final = AgentSpec(
     adapter=OpenCodeAdapter,
     nature=Nature.NATIVE_IDS,
     roots=_roots,
+    variables=("XDG_DATA_HOME", "OPENCODE_DB"),
     folders=("storage/session", "project"),
     suffixes=(".json",),
     identity_of=_identity,
@@ -63,4 +70,5 @@ SPEC: Final = AgentSpec(
     short_id=lambda session: session.removeprefix(_PREFIX),
     container=Container(_DATABASE, (f"{_DATABASE}-wal",), sweep.sessions_in),
     stat_of=tree.changed,
+    instructions=_instructions,
 )

@@ -34,7 +34,7 @@ def take_options_of_today(original):
 def take_for_written(original):
     """Treat data that could not be written as written."""
 
-    def park(self, row, error):
+    def park(self, row, error, wait):
         self._wrote(row, (row.dev, row.ino, row.committed, row.tail))
 
     return park
@@ -133,7 +133,7 @@ PROTECTIONS = [
     ),
     Protection(
         "an output that cannot be written is parked",
-        "katod.record.delivery:Delivery.park",
+        "katod.record.delivery:Delivery._park",
         take_for_written,
         (
             f"{DISK}test_an_output_that_is_something_else_waits",
@@ -200,6 +200,12 @@ PROTECTIONS = [
             f"{EDITORS}test_a_renamed_output_of_an_ended_recording_is_followed",
             f"{EDITORS}test_an_output_directory_that_was_moved_is_followed",
         ),
+    ),
+    Protection(
+        "all missing outputs are looked for after a moment",
+        "katod.record.delivery:Delivery.next_look",
+        returning(None),
+        (f"{EDITORS}test_all_renamed_outputs_are_followed_at_once_after_many_crashes",),
     ),
     Protection(
         "copies and hidden files are not followed",

@@ -98,7 +98,7 @@ PROTECTIONS = [
     ),
     Protection(
         "a recording of an excluded project is ended when it is loaded",
-        "katod.pipeline:Pipeline._end_excluded",
+        "katod.pipeline:Pipeline._end_unwanted",
         returning(None),
         ("tests/test_containment.py::test_a_project_that_is_excluded_after_a_failure_is_recorded_no_more",),
     ),

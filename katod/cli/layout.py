@@ -1,0 +1,113 @@
+"""Text for people: styled lines, and tables that fit the terminal. Cells are cleaned of what would affect it."""
+
+import shutil
+import sys
+from collections.abc import Iterable, Sequence
+from typing import Any, Final, NamedTuple
+
+import click
+from rich.cells import cell_len, set_cell_size
+
+from katod.cli.printing import cleaned
+
+_GAP: Final = "  "
+_LEAST: Final = 8  # cells of a column that is cut
+_STYLES: Final[dict[str, dict[str, Any]]] = {
+    "": {},
+    "bold": {"bold": True},
+    "dim": {"dim": True},
+    "red": {"fg": "red"},
+    "green": {"fg": "green"},
+    "yellow": {"fg": "yellow"},
+}
+
+
+class Span(NamedTuple):
+    """A piece of a line and its style: a key of `_STYLES`."""
+
+    text: str
+    style: str = ""
+
+
+Line = Sequence[Span]
+
+
+def line(text: str, style: str = "") -> Line:
+    """Return a line of one style."""
+    return (Span(text, style),)
+
+
+def terminal_width() -> int | None:
+    """Return the width of the terminal in cells, None if standard output is not one: then nothing is cut."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+
+
+def show(lines: Iterable[Line], *, err: bool = False) -> None:
+    """Print lines; colours appear on a terminal only."""
+    for spans in lines:
+        styled = (click.style(text, **_STYLES[style]) if style else text for text, style in _cleaned(spans))
+        click.echo("".join(styled), err=err)
+
+
+def _cleaned(spans: Line) -> list[Span]:
+    return [Span(one_text(text), style) for text, style in spans]
+
+
+def one_text(text: str) -> str:
+    """Return text on one line, cleaned."""
+    return cleaned(text).replace("\n", " ").replace("\t", " ")
+
+
+def cropped(spans: Line, width: int) -> Line:
+    """Return the beginning of a line that fits in so many cells."""
+    left, kept = width, []
+    for text, style in _cleaned(spans):
+        kept.append(Span(cut(text, left), style))
+        left -= cell_len(text)
+        if left <= 0:
+            break
+    return kept
+
+
+def cut(text: str, width: int) -> str:
+    """Return text in at most `width` cells, with an ellipsis where it is cut."""
+    return text if cell_len(text) <= width else f"{set_cell_size(text, max(0, width - 1)).rstrip()}…"
+
+
+def table(rows: Sequence[Sequence[Span]], *, width: int | None, flexible: Sequence[int] = ()) -> list[Line]:
+    """Return rows as lines with aligned columns; the first row is the header.
+
+    If they do not fit, the columns with these numbers are cut, the widest first.
+    """
+    cells = [_cleaned(row) for row in rows]
+    widths = [max(cell_len(cell.text) for cell in column) for column in zip(*cells, strict=True)]
+    if width is not None:
+        _shrink(widths, flexible, sum(widths) + len(_GAP) * (len(widths) - 1) - width)
+    return [_row(row, widths) for row in cells]
+
+
+def _shrink(widths: list[int], flexible: Sequence[int], excess: int) -> None:
+    """Take what is too much from the widest of the flexible columns, cell by cell."""
+    for _ in range(max(0, excess)):
+        widest = max(flexible, key=lambda number: widths[number])
+        if widths[widest] <= _LEAST:
+            return
+        widths[widest] -= 1
+
+
+def _row(row: Sequence[Span], widths: list[int]) -> Line:
+    last = len(row) - 1
+    return [
+        Span(_padded(cell.text, width, is_last=number == last), cell.style)
+        for number, (cell, width) in enumerate(zip(row, widths, strict=True))
+    ]
+
+
+def _padded(text: str, width: int, *, is_last: bool) -> str:
+    shown = cut(text, width)
+    return shown if is_last else f"{shown}{' ' * (width - cell_len(shown))}{_GAP}"
+
+
+def in_home(path: str, home: str) -> str:
+    """Return a path with `~` for the home directory."""
+    return f"~{path[len(home) :]}" if path.startswith(f"{home}/") else path

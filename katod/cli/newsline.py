@@ -1,0 +1,31 @@
+"""News of recordings in the terminal of `katod run`, a line each. Pure."""
+
+from typing import Final
+
+from katod.cli.layout import Line, Span, in_home
+from katod.record.news import Kind, News
+from katod.store.rows import UNNAMED
+
+# The sign and the words of each kind of news, and their style.
+_SHOWN: Final[dict[Kind, tuple[str, str]]] = {
+    "recording": ("● recording", "red"),
+    "waiting": ("○ recording", "dim"),
+    "named": ("● recording", "red"),
+    "stopped": ("■ stopped", ""),
+    "paused": ("‖ paused", "yellow"),
+    "excluded": ("■ excluded", "yellow"),
+    "parked": ("! parked", "yellow"),
+    "unparked": ("● writes again", "green"),
+    "refused": ("! refused", "yellow"),
+    "near miss": ("? not a command", "yellow"),
+}
+
+
+def news_line(news: News, clock: str, home: str) -> Line:
+    """Return `23:18 ● recording shop · "login page" → ~/katod/shop/login-page.md`."""
+    said, style = _SHOWN[news.kind]
+    title = f' · "{news.title}"' if news.title else ""
+    path = f" → {in_home(str(news.path), home)}" if news.path else ""
+    what = f": {UNNAMED if news.kind == 'waiting' else news.what}" if news.what or news.kind == "waiting" else ""
+    about = f" {news.project}".rstrip()
+    return (Span(f"{clock} ", "dim"), Span(said, style), Span(f"{about}{title}{path}{what}"))

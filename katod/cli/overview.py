@@ -1,0 +1,198 @@
+"""What `katod status` shows people: pure, made from the object that `--json` prints."""
+
+from collections.abc import Callable, Iterable, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from katod.agents import AGENTS
+from katod.cli.layout import Line, Span, in_home, line, table
+from katod.formats.when import When
+from katod.model import NearMiss
+from katod.store.rows import UNNAMED
+
+Row = Mapping[str, Any]
+SHORTEST: Final = 8  # characters of an id
+_LAST: Final = 5  # ended recordings
+_ASLEEP: Final = 14 * 86_400  # seconds without a word, after which a recording is only counted
+_HEADER: Final = ("", "#", "recording", "project", "agent", "since", "size", "last write")
+_FLEXIBLE: Final = (2, 3)  # columns that are cut where the terminal is narrow
+_INDENT: Final = "       "
+_NO_TITLE: Final = "no name yet"
+_CLEAR: Final = "  `katod status --clear` hides these"
+
+
+class Surroundings(NamedTuple):
+    """What the view depends on beside the status: now (seconds since 1970), zone, home directory, width, the service.
+
+    `width` is that of the terminal, None if there is none; `start` is the command that starts katod.
+    """
+
+    now: float
+    zone: str
+    home: str
+    width: int | None
+    start: str
+
+
+def overview(row: Row, around: Surroundings, *, everything: bool = False) -> list[Line]:
+    """Return the lines: the daemon, the recordings (the sleeping ones are counted), then what needs attention."""
+    awake = [one for one in row["recordings"] if everything or not _sleeps(one, around.now)]
+    lines = [*_daemon(row, around), *_recordings(awake, around, running=row["daemon"]["running"])]
+    if asleep := len(row["recordings"]) - len(awake):
+        lines += [line(f"{_count(asleep, 'more recording')} without a word for two weeks (--all shows them)", "dim")]
+    lines += _ended(row["ended"], around)
+    lines += _section("parked, retried until it works", row["parked"], lambda one: _problem(one, "output", around))
+    lines += _section("incomplete", row["missing"], lambda one: _missing(one, around))
+    lines += _section("problems", row["problems"], lambda one: _problem(one, "path", around))
+    lines += _section("refused", row["refused"], lambda one: _refusal(one, around))
+    lines += _section("looked like commands but were not", row["nearMisses"], lambda one: _near_miss(one, around))
+    if row["refused"] or row["nearMisses"]:
+        lines.append(line(_CLEAR, "dim"))
+    return lines
+
+
+def _daemon(row: Row, around: Surroundings) -> list[Line]:
+    known = f"{_count(row['sources'], 'session file')} known"
+    daemon = row["daemon"]
+    lines: list[Line] = []
+    if daemon["running"]:
+        lines.append((Span("katod is running", "green"), Span(f" (PID {daemon.get('pid', '?')}), {known}")))
+    else:
+        lines.append((Span("katod is not running", "red"), Span(f", {known}")))
+        lines.append(line(f"  nothing is recorded until you start it: `{around.start}`"))
+    if daemon.get("paused"):
+        moment = recent(daemon["paused"], around.now, When(around.zone))
+        since = f" since {moment}" if moment else ""
+        lines.append((Span("paused", "yellow"), Span(f"{since}: nothing is recorded until `katod resume`")))
+    return lines
+
+
+def _sleeps(one: Row, now: float) -> bool:
+    written = _seconds(one.get("changed", ""))
+    return bool(written) and now - written > _ASLEEP and not one.get("parked")
+
+
+def _recordings(rows: list[Row], around: Surroundings, *, running: bool) -> list[Line]:
+    if not rows:
+        return [line(""), line("nothing is being recorded: type ::start in a chat")]
+    head = [Span(name, "dim") for name in _HEADER]
+    header, *lines = table(
+        [head, *(_cells(one, around, running=running) for one in rows)], width=around.width, flexible=_FLEXIBLE
+    )
+    shown: list[Line] = [line(""), header]
+    for one, shown_cells in zip(rows, lines, strict=True):
+        shown.append(shown_cells)
+        shown.append(line(f"{_INDENT}{_file(one, around)}", "dim"))
+    return shown
+
+
+def _cells(one: Row, around: Surroundings, *, running: bool) -> list[Span]:
+    """Return the cells of one recording, in the order of the header."""
+    written = _seconds(one.get("changed", ""))
+    return [
+        _sign(one, running=running),
+        Span(str(one["id"])),
+        Span(_NO_TITLE if one["waiting"] else one.get("title", "") or Path(one["output"]).stem, "bold"),
+        Span(Path(one["project"]).name),
+        Span(one["agent"]),
+        Span(recent(one.get("since", ""), around.now, When(around.zone))),
+        Span("" if one["waiting"] else size(one["bytes"])),
+        Span(ago(around.now - written) if written else ""),
+    ]
+
+
+def _sign(one: Row, *, running: bool) -> Span:
+    if one.get("paused"):
+        return Span("‖", "yellow")
+    if not running:
+        return Span("○", "dim")
+    if one.get("parked"):
+        return Span("!", "yellow")
+    return Span("○", "dim") if one["waiting"] else Span("●", "red")
+
+
+def _ended(rows: list[Row], around: Surroundings) -> list[Line]:
+    lines = [line(f"  {one['id']:>2}  {_file(one, around)}", "dim") for one in rows[-_LAST:]]
+    more = len(rows) - _LAST
+    earlier = [line(f"  and {more} earlier (--json lists them all)", "dim")] if more > 0 else []
+    return [line(""), line("ended"), *lines, *earlier] if rows else []
+
+
+def _section(title: str, rows: Iterable[Row], show: Callable[[Row], list[Line]]) -> list[Line]:
+    lines = [shown for row in rows for shown in show(row)]
+    return [line(""), line(title, "yellow"), *lines] if lines else []
+
+
+def _problem(one: Row, name: str, around: Surroundings) -> list[Line]:
+    return [line(f"  {in_home(one[name], around.home)}: {one['problem']}")]
+
+
+def _missing(one: Row, around: Surroundings) -> list[Line]:
+    what = f"{_count(one['events'], 'event')} missing or changed" if "events" in one else "an older copy was saved"
+    return [
+        line(f"  {in_home(one['output'], around.home)}: {what}"),
+        line(f"  → run `katod verify --append-missing {one['id']}`", "dim"),
+    ]
+
+
+def _refusal(one: Row, around: Surroundings) -> list[Line]:
+    return [line(f"  {_when(one, around)}  ::{one['command']} in {_short(one['session'])}: {one['reason']}")]
+
+
+def _near_miss(one: Row, around: Surroundings) -> list[Line]:
+    what = NearMiss(one["kind"], one["command"])
+    return [
+        line(f"  {_when(one, around)}  {what} in {_short(one['session'])}"),
+        line(f"  → {what.advice}", "dim"),
+    ]
+
+
+def _when(one: Row, around: Surroundings) -> str:
+    return When(around.zone).stamp(one["time"], "") or "-"
+
+
+def _short(session: str) -> str:
+    """Return the beginning of a session's key, as long as `katod sessions` shows most ids."""
+    agent, _, name = session.partition(":")
+    return f"{agent}:{name[: SHORTEST + len(name) - len(AGENTS[agent].short_id(name))]}" if agent in AGENTS else session
+
+
+def _file(one: Row, around: Surroundings) -> str:
+    redacted = f" ({_count(one['redactions'], 'secret')} redacted)" if one["redactions"] else ""
+    return UNNAMED if one["waiting"] else f"{in_home(one['output'], around.home)}{redacted}"
+
+
+def _seconds(time: str) -> float:
+    return datetime.fromisoformat(time).timestamp() if time else 0.0
+
+
+def recent(time: str, now: float, zone: When) -> str:
+    """Return the clock time of a time today, and the date of an earlier one."""
+    day = zone.day(_iso(now))
+    return zone.stamp(time, day) if zone.day(time) == day else zone.day(time)
+
+
+def _iso(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def ago(seconds: float) -> str:
+    """Return how long ago something was, in its largest unit."""
+    for unit, length in (("d", 86_400), ("h", 3_600), ("min", 60)):
+        if seconds >= length:
+            return f"{int(seconds // length)} {unit} ago"
+    return "just now"
+
+
+def size(number: int) -> str:
+    """Return a number of bytes as people read it: `812 B`, `12 kB`, `3.4 MB`."""
+    for unit, length in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if number >= length:
+            value = number / length
+            return f"{value:.1f} {unit}" if value < 10 else f"{value:.0f} {unit}"
+    return f"{number} B"
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"

@@ -1,0 +1,42 @@
+"""Which refused commands and near misses the person has seen: `katod status --clear` hides them from then on."""
+
+import os
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Final
+
+import orjson
+
+from katod.smallfile import read_small
+
+NAME: Final = "seen.json"
+_LARGEST: Final = 64 * 1024
+
+
+class Seen:
+    """The rows that were cleared, each as a hash: the file holds nothing that can be read."""
+
+    def __init__(self, state: Path) -> None:
+        self._path = state / NAME
+        self._hashes: frozenset[str] = frozenset()
+        with suppress(OSError, ValueError):
+            row = orjson.loads(read_small(self._path, _LARGEST))
+            self._hashes = frozenset(filter(lambda name: isinstance(name, str), row if isinstance(row, list) else ()))
+
+    def unseen(self, rows: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+        """Return the rows that were not cleared."""
+        return [row for row in rows if _hash(row) not in self._hashes]
+
+    def clear(self, rows: Iterable[Mapping[str, Any]]) -> None:
+        """Hide these rows from now on; those cleared before that are no longer among them are forgotten."""
+        part = self._path.with_suffix(".part")
+        fd = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        with open(fd, "wb") as file:
+            file.write(orjson.dumps(sorted(map(_hash, rows))))
+        part.rename(self._path)
+
+
+def _hash(row: Mapping[str, Any]) -> str:
+    return sha256(orjson.dumps(row, option=orjson.OPT_SORT_KEYS)).hexdigest()[:24]

@@ -1,0 +1,201 @@
+"""What SESSION and RECORDING mean on the command line."""
+
+import os
+from collections.abc import Iterable
+from itertools import islice
+from pathlib import Path
+from typing import Final
+
+from katod.agents import AGENTS
+from katod.cli.context import Context
+from katod.discover.found import Found
+from katod.errors import LedgerError, SelectionError
+from katod.model import SessionKey
+from katod.store.rows import OutputRow
+
+LATEST: Final = "latest"
+_SHORTEST_ID: Final = 8  # a number with fewer digits is that of a recording
+_MOST: Final = 100  # sessions that are opened to find the latest one of this directory
+_LIST: Final = "run `katod sessions` to list them"
+
+
+def select(context: Context, text: str) -> Found:
+    """Return the session that `text` selects.
+
+    An id, a unique prefix, `agent:prefix`, the number or the file of a recording, `latest` (of this directory, else of
+    all), or an empty string: the only recording, else this directory's latest session.
+    Raises SelectionError if it selects none or more than one.
+    """
+    sessions = context.found()
+    if text == LATEST:
+        return _latest(sessions.values()) or _newest(sessions.values())
+    key = _only_recorded(context) if not text else _recorded_as(context, text)
+    if key is not None and key in sessions:
+        return sessions[key]
+    if key is not None:
+        raise SelectionError(f"the files of {key} no longer exist", hint="agents delete old sessions")
+    return _matching(context, sessions.values(), text) if text else _here(sessions.values())
+
+
+def select_recorded(context: Context, text: str, *, to_stop: bool) -> SessionKey:
+    """Return what `select` does, or a session that is being recorded although its files no longer exist.
+
+    Of several that match, the only one that is being recorded is the one `to_stop`; to start, an empty string is this
+    directory's latest session.
+    """
+    if not text:
+        return _bare(context, to_stop=to_stop)
+    recorded = _recorded_as(context, text, must_run=to_stop)
+    if recorded is not None:
+        return recorded
+    try:
+        return select(context, text).key
+    except SelectionError:
+        running = [key for key in recorded_sessions(context) if _matches(key, text)]
+        is_meant = to_stop or not any(_matches(key, text) for key in context.found())
+        if len(running) != 1 or not is_meant:
+            raise
+        return running[0]
+
+
+def _bare(context: Context, *, to_stop: bool) -> SessionKey:
+    """Return the session of a command without one."""
+    if not to_stop:
+        return _here(context.found().values()).key
+    running = recorded_sessions(context)
+    if not running:
+        raise SelectionError("nothing is being recorded")
+    here = _latest(context.found().values())
+    if here is not None and here.key in running:
+        return here.key
+    if here is None and len(running) == 1:
+        return running[0]
+    count = "one recording is" if len(running) == 1 else f"{len(running)} recordings are"
+    raise SelectionError(f"{count} running, but not of this directory", hint="name it: `katod status` lists them")
+
+
+def select_recordings(context: Context, text: str) -> list[OutputRow]:
+    """Return the recordings that a number, a file or a session selects, all for an empty string.
+
+    Raises SelectionError if there are none.
+    """
+    with context.reading() as ledger:
+        if ledger is None:
+            raise SelectionError("nothing has been recorded yet", hint="type ::start in a chat")
+        rows = ledger.outputs()
+        keys = {number: ledger.session(number).key for number in {row.session for row in rows}}
+    if not text:
+        return rows
+    chosen = [row for row in rows if _is_recording(row, text)]
+    chosen = chosen or [row for row in rows if _matches(keys[row.session], text)]
+    if not chosen:
+        raise SelectionError(f"there is no recording {text}", hint="run `katod status --json` to list them")
+    return chosen
+
+
+def recorded_sessions(context: Context) -> list[SessionKey]:
+    """Return the sessions that are being recorded, or were when katod was paused; none if the ledger cannot be read."""
+    try:
+        with context.reading() as ledger:
+            rows = [row for row in ledger.outputs() if row.open or row.paused] if ledger else []
+            return [ledger.session(row.session).key for row in rows] if ledger else []
+    except LedgerError:
+        return []
+
+
+def recording_named(context: Context, text: str) -> OutputRow | None:
+    """Return the recording with this number or file, None if there is none."""
+    with context.reading() as ledger:
+        return next((row for row in ledger.outputs() if _is_recording(row, text)), None) if ledger and text else None
+
+
+def _recorded_as(context: Context, text: str, *, must_run: bool = False) -> SessionKey | None:
+    """Return the session of the recording with this number or file, None if there is none.
+
+    Raises SelectionError if it has ended, but must run.
+    """
+    try:
+        with context.reading() as ledger:
+            rows = [row for row in ledger.outputs() if _is_recording(row, text)] if ledger else []
+            key = ledger.session(rows[0].session).key if ledger and rows else None
+    except LedgerError:
+        return None
+    if key is not None and must_run and not (rows[0].open or rows[0].paused):
+        raise SelectionError(f"recording {text} has ended", hint="`katod status` lists those that run")
+    return key
+
+
+def _is_recording(row: OutputRow, text: str) -> bool:
+    """Return whether a text is the number or the file of a recording."""
+    if text.isdecimal():
+        return len(text) < _SHORTEST_ID and row.id == int(text)
+    return os.path.realpath(os.path.expanduser(text)) == os.path.realpath(row.path)
+
+
+def _only_recorded(context: Context) -> SessionKey | None:
+    """Return the session that is being recorded, None unless there is exactly one."""
+    running = recorded_sessions(context)
+    return running[0] if len(running) == 1 else None
+
+
+def _newest(sessions: Iterable[Found]) -> Found:
+    main = [session for session in sessions if not session.key.subagent]
+    if not main:
+        raise SelectionError("no sessions found", hint="check `agents.<name>.roots` in the configuration")
+    return max(main, key=lambda session: session.changed_ns)
+
+
+def _here(sessions: Iterable[Found]) -> Found:
+    """Return this directory's latest session. Raises SelectionError if it has none."""
+    found = _latest(sessions)
+    if found is None:
+        raise SelectionError("there is no session in this directory", hint="name one of `katod sessions`")
+    return found
+
+
+def _latest(sessions: Iterable[Found]) -> Found | None:
+    """Return the latest session of the project that one stands in, None if it is not among the latest of all."""
+    from katod.cli.sessions import peek  # noqa: PLC0415 - it loads the adapters' translation, which only this needs
+
+    main = sorted((one for one in sessions if not one.key.subagent), key=lambda one: -one.changed_ns)
+    here = Path.cwd().resolve()
+    within = None
+    for session in islice(main, _MOST):
+        cwd = peek(session)[0].cwd
+        project = Path(cwd).resolve() if cwd else None
+        if project == here:
+            return session
+        if within is None and project in here.parents and project not in (Path.home(), Path("/")):
+            within = session
+    return within
+
+
+def _matching(context: Context, sessions: Iterable[Found], text: str) -> Found:
+    chosen = _best([session for session in sessions if _matches(session.key, text)], text)
+    if len(chosen) == 1:
+        return chosen[0]
+    if not chosen:
+        closed = "".join(f"; {folder}: {problem}" for folder, problem in context.problems.items())
+        raise SelectionError(f"no session matches {text!r}{closed}", hint=_LIST)
+    some = ", ".join(str(session.key) for session in chosen[:3]) + (", …" if len(chosen) > 3 else "")
+    raise SelectionError(f"{len(chosen)} sessions match {text!r}: {some}", hint="type more of the id")
+
+
+def _best(matches: list[Found], text: str) -> list[Found]:
+    """Return the best matches: whole ids before prefixes, sessions before their sub-agents."""
+    exact = [session for session in matches if text in (session.key.id, str(session.key))]
+    best = exact or matches
+    return [session for session in best if not session.key.subagent] or best
+
+
+def _matches(key: SessionKey, text: str) -> bool:
+    agent, colon, prefix = text.partition(":")
+    if not colon:
+        agent, prefix = key.agent, text
+    session, slash, subagent = prefix.partition("/")
+    if agent != key.agent:
+        return False
+    if slash:
+        return key.id.startswith(session) and bool(key.subagent) and key.subagent.startswith(subagent)
+    spec = AGENTS[key.agent]
+    return spec.matches_id(key.id, prefix) or (bool(key.subagent) and key.subagent.startswith(prefix))

@@ -1,0 +1,155 @@
+"""`katod service`: katod in the background, started when the user logs in."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Final
+
+import click
+
+from katod import __version__
+from katod.agents import AGENTS
+from katod.cli.context import Context
+from katod.cli.groups import Group
+from katod.cli.printing import say
+from katod.config import written_directories
+from katod.errors import ServiceError
+from katod.service.launch import Launch
+from katod.service.lock import holder
+from katod.service.manager import Manager, State, lingers, manager
+from katod.service.program import environment, installed_program, version_of
+
+_NOT_RUNNING: Final = 1  # exit code
+
+
+@click.group(cls=Group)
+def service() -> None:
+    """Run katod in the background, whenever you are logged in."""
+
+
+@service.command()
+@click.option("--print", "only_print", is_flag=True, help="Print what would be written, and change nothing.")
+@click.option("--strict", is_flag=True, help="Let katod write to its own directories only (systemd).")
+@click.pass_obj
+def install(context: Context, only_print: bool, strict: bool) -> None:
+    """Start katod now, and whenever you log in. Repeat it after changing an agent's environment variables."""
+    settings = context.settings  # an invalid configuration fails here, where the user sees it
+    launch = Launch(installed_program(), _named_config(context), environment(_variables()))
+    found = manager()
+    if only_print:
+        say(found.text(launch).rstrip("\n"))
+        return
+    _check_nobody_else(context, found)
+    writable = written_directories(settings, context.state)
+    for path in writable if strict else ():
+        Path(path).mkdir(mode=0o700, parents=True, exist_ok=True)  # what is missing cannot be made writable
+    found.install(launch, writable if strict else None)
+    say(f"wrote {found.path}")
+    _say_state(found.state())
+    if lingers() is False:
+        say("It stops when you log out. To keep it running: loginctl enable-linger")
+
+
+@service.command()
+@click.pass_obj
+def uninstall(context: Context) -> None:
+    """Stop katod, and no longer start it. Transcripts and state stay."""
+    found = manager()
+    if not found.uninstall():
+        say("katod is not installed as a service")
+        return
+    say(f"removed {found.path}")
+    say(f"Your transcripts stay, and so does the state in {context.state}")
+
+
+@service.command()
+def start() -> None:
+    """Start katod."""
+    found = _installed()
+    found.start()
+    _say_state(found.state())
+
+
+@service.command()
+def stop() -> None:
+    """Stop katod until you log in again. What is said meanwhile is recorded at the next start."""
+    _installed().stop()
+    say("katod is stopped until you log in again, or run `katod service start`")
+
+
+@service.command()
+def restart() -> None:
+    """Stop katod after its present step, and start it."""
+    found = _installed()
+    found.restart()
+    _say_state(found.state())
+
+
+@service.command()
+def status() -> None:
+    """Show whether the service runs, and which version. Exit code 1 if it does not run."""
+    found = manager()
+    now = found.state()
+    _say_state(now)
+    command = found.command() if now.installed else []
+    if command:
+        say(f"  {found.path}: {' '.join(command)}")
+        _compare(version_of(command[0]))
+    if not now.running:
+        sys.exit(_NOT_RUNNING)
+
+
+@service.command()
+@click.option("-f", "--follow", is_flag=True, help="Go on with new lines until Ctrl-C.")
+@click.option("-n", "--lines", default=50, show_default=True, type=click.IntRange(1), help="Begin so many lines back.")
+def logs(follow: bool, lines: int) -> None:
+    """Print the log of the service."""
+    command = _installed().logs(lines, follow=follow)
+    try:
+        sys.exit(subprocess.run(command, check=False).returncode)  # noqa: S603 - a fixed program
+    except FileNotFoundError as error:
+        raise ServiceError(f"{command[0]} is not installed") from error
+    except KeyboardInterrupt:
+        return
+
+
+def _installed() -> Manager:
+    found = manager()
+    if not found.path.exists():
+        raise ServiceError("katod is not installed as a service", hint="run `katod service install`")
+    return found
+
+
+def _say_state(now: State) -> None:
+    if now.running:
+        detail = f", {now.detail}" if now.detail else ""
+        say(f"katod is running (PID {now.pid}){detail}{'' if now.at_login else '; it does not start when you log in'}")
+    elif now.installed:
+        say(f"katod is not running ({now.detail or 'stopped'}): run `katod service logs` to see why")
+    else:
+        say("katod is not installed as a service: run `katod service install`")
+
+
+def _check_nobody_else(context: Context, found: Manager) -> None:
+    """Raise ServiceError if katod runs already, but not as the service."""
+    pid = holder(context.state)
+    if pid is not None and not (found.path.exists() and found.state().running):
+        raise ServiceError(f"katod is running in a terminal (PID {pid})", hint="stop it with Ctrl-C first")
+
+
+def _named_config(context: Context) -> str:
+    """Return the configuration that was named for this call, empty for the one that katod finds by itself."""
+    return os.path.abspath(context.config_path) if context.is_named else ""
+
+
+def _variables() -> list[str]:
+    """Return the environment variables that agents read."""
+    return [name for spec in AGENTS.values() for name in spec.variables]
+
+
+def _compare(version: str) -> None:
+    if not version:
+        say("  this program cannot be started: run `katod service install` again")
+    elif version != __version__:
+        say(f"  the service has version {version}, this is {__version__}: run `katod service install` again")

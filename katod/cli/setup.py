@@ -1,0 +1,107 @@
+"""`katod setup`: tells the agents what command lines are, and shows in them what is recorded."""
+
+import os
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+import click
+
+from katod.agents import AGENTS
+from katod.agents.base import AgentSpec
+from katod.cli.context import Context
+from katod.cli.groups import Choice
+from katod.cli.printing import say
+from katod.errors import SetupError
+from katod.service import signs
+from katod.setup.files import Files
+from katod.setup.plan import Places, Plan
+from katod.setup.preview import done, place, preview
+
+# `-P`, `-E`: the hook runs in the directory of a project, whose files must not be imported, not even for PYTHONPATH.
+_HOOK: Final = ("-P", "-E", "-m", "katod.setup.hook")
+
+
+@click.command()
+@click.argument("agents", nargs=-1, metavar="[AGENT]...", type=Choice(sorted(AGENTS)))
+@click.option("--remove", is_flag=True, help="Take out what was added, and nothing else.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--print", "only_print", is_flag=True, help="Print all that would be changed, and change nothing.")
+@click.option("--follow-links", is_flag=True, help="Change the files that symbolic links lead to.")
+@click.pass_obj
+def setup(
+    context: Context, agents: tuple[str, ...], remove: bool, yes: bool, only_print: bool, follow_links: bool
+) -> None:
+    """Tell your agents about katod, and show in them what is recorded.
+
+    Adds two lines to the instructions of each AGENT (without any: of all that
+    are found here), so that the model ignores command lines. Claude Code also
+    gets a status line that shows the recording, and a hook that corrects
+    misspelt commands. Shows every change, and asks first.
+    """
+    files = Files(follow=follow_links)
+    places = _places(context.state)
+    plan = Plan(places, files)
+    if remove:
+        names = agents or sorted(AGENTS)
+        plan.remove([AGENTS[name] for name in names], [spec for name, spec in AGENTS.items() if name not in names])
+    else:
+        plan.add(_chosen(agents))
+    _show(plan, whole=only_print)
+    if not plan.changes:
+        say("Nothing to remove." if remove else "Nothing to add: everything is in place.")
+    elif not only_print and _agreed(remove=remove, yes=yes):
+        _carry_out(plan, files, places.state)
+        if not remove:
+            say("To undo this: katod setup --remove")
+
+
+def _show(plan: Plan, *, whole: bool) -> None:
+    for text in (preview(plan.changes, whole=whole), *plan.notes):
+        if text:
+            say(text)
+
+
+def _places(state: Path) -> Places:
+    whole = Path(os.path.abspath(state))
+    return Places(whole, whole / signs.FOLDER, (sys.executable, *_HOOK))
+
+
+def _chosen(names: Sequence[str]) -> list[AgentSpec]:
+    """Return the agents that were named, or all whose directory exists. Raises SetupError if there is none."""
+    chosen = [AGENTS[name] for name in names or sorted(AGENTS)]
+    found = chosen if names else [spec for spec in chosen if any(root.exists() for root in spec.roots())]
+    if not found:
+        raise SetupError("no agent was found here", hint=f"name the one to set up: {', '.join(sorted(AGENTS))}")
+    return found
+
+
+def _agreed(*, remove: bool, yes: bool) -> bool:
+    """Return whether the user wants the changes; where nobody can be asked, only with --yes."""
+    if yes:
+        return True
+    if not _can_ask():
+        raise SetupError("nothing was changed: there is no terminal to ask on", hint="repeat this with --yes")
+    if click.confirm("Remove this?" if remove else "Add this?"):
+        return True
+    say("Nothing was changed.")
+    return False
+
+
+def _can_ask() -> bool:
+    return sys.stdin.isatty()
+
+
+def _carry_out(plan: Plan, files: Files, state: Path) -> None:
+    for number, change in enumerate(plan.changes):
+        try:
+            files.change(change)
+        except SetupError as error:
+            left = ", ".join(place(later) for later in plan.changes[number:])
+            raise SetupError(f"{error}; not changed: {left}", hint=error.hint) from error
+        say(done(change))
+        if change.after is None and change.path.is_relative_to(state):
+            with suppress(OSError):  # there is another file in it
+                change.path.parent.rmdir()

@@ -1,0 +1,64 @@
+"""The sessions on disk, for commands that list or examine them: found by a sweep, without a ledger."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Final
+
+from katod.agents import AGENTS
+from katod.discover.roots import Root
+from katod.discover.sweep import strange_files, sweep
+from katod.model import Identity, SessionKey, Stat
+
+STRANGE: Final = "has files that look like sessions"
+_TOO_OLD: Final = "{} ({}), but none that katod knows: katod may be too old for this agent"
+
+
+class Found:
+    """One session as found on disk: its files, oldest change first."""
+
+    def __init__(self, key: SessionKey) -> None:
+        self.key = key
+        self.files: list[tuple[str, Identity, Stat]] = []
+
+    @property
+    def changed_ns(self) -> int:
+        """When one of its files last changed (ns)."""
+        return max(stat.mtime_ns for _, _, stat in self.files)
+
+    @property
+    def size(self) -> int:
+        """The total size of its files in bytes, 0 if they are parts of a database."""
+        is_contained = any(AGENTS[self.key.agent].is_container(path.partition("#")[0]) for path, _, _ in self.files)
+        return 0 if is_contained else sum(stat.size for _, _, stat in self.files)
+
+
+def find_sessions(roots: Iterable[Root], problems: dict[str, str]) -> dict[SessionKey, Found]:
+    """Return every session below these roots. What cannot be read or is not understood is added to `problems`."""
+    sessions: dict[SessionKey, Found] = {}
+    for root in roots:
+        understood = False
+        for path, stat in sweep(root, problems):
+            identity = root.spec.identify(Path(path))
+            if identity is not None:
+                understood = True
+                sessions.setdefault(identity.key, Found(identity.key)).files.append((path, identity, stat))
+        _note_strange(root, problems, understood=understood)
+    for session in sessions.values():
+        session.files.sort(key=lambda file: (file[2].mtime_ns, file[0]))
+    return sessions
+
+
+def look_at_roots(roots: Iterable[Root], problems: dict[str, str]) -> None:
+    """Add to `problems` what cannot be read or is not understood below these roots; cheaper than `find_sessions`."""
+    for root in roots:
+        understood = False
+        for path, _ in sweep(root, problems):
+            understood = understood or root.spec.identify(Path(path)) is not None
+        _note_strange(root, problems, understood=understood)
+
+
+def _note_strange(root: Root, problems: dict[str, str], *, understood: bool) -> None:
+    """Note a root that has files like sessions, all of which could be read, but none that is understood."""
+    closed = any(Path(path).is_relative_to(root.path) for path in problems)
+    if not understood and not closed and (strange := strange_files(root)):
+        problems[str(root.path)] = _TOO_OLD.format(STRANGE, strange)

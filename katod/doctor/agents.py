@@ -1,0 +1,186 @@
+"""Which agents are here, whether katod understands what they store, and what they are going to delete."""
+
+import os
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from shlex import quote
+from typing import Any, Final
+
+from katod.agents import AGENTS
+from katod.agents.base import Retention
+from katod.discover.found import STRANGE, Found, find_sessions
+from katod.discover.roots import Root, find_roots
+from katod.doctor.case import DAY_NS, Case
+from katod.doctor.findings import Finding, count, ok, problem, warning
+from katod.log import EventLog
+from katod.model import SessionKey
+from katod.record.export import Stretch, replay
+from katod.record.strange import version_in
+
+_LOOK_AHEAD: Final = 100  # events of a session that may name the agent's version
+_MOST_PROBLEMS: Final = 5  # that are listed for one root
+_SOON: Final = 7  # days
+_UPGRADE: Final = "upgrade katod; if it is the latest version, report it with the version of the agent"
+_KEEP: Final = "to keep one, `katod capture SESSION`; all, `katod export --all -o DIRECTORY`; longer, change `{}` in {}"
+# What to do about a part that cannot be read, by a word of the reason; the last one is for all others.
+_ADVICE: Final = (
+    (STRANGE, "strange", _UPGRADE),
+    ("not understood", "strange", _UPGRADE),
+    ("symbolic link", "unreadable", "or set `agents.{0}.enabled = false`"),
+    ("Permission denied", "unreadable", "make it readable for you (`ls -ld {1}`), or set `agents.{0}.enabled = false`"),
+    ("", "unreadable", "katod tries again by itself; if this stays, set `agents.{0}.enabled = false`"),
+)
+
+
+def examine(case: Case) -> Iterator[Finding]:
+    """Yield what is found of each agent, and then what each deletes."""
+    roots = find_roots(case.settings, AGENTS)
+    here = sorted((root for root in roots if os.path.isdir(root.path)), key=lambda root: root.spec.product)
+    kept, deletions, keeping = _recorded(case), [], []
+    for root in here:
+        problems: dict[str, str] = {}
+        sessions = list(find_sessions([root], problems).values())
+        yield _found(root, sessions, len(problems))
+        yield from _problems(root, problems)
+        retention = root.spec.retention(root.path)
+        if not retention.file:
+            keeping.append(root.spec.product)
+        elif sessions:
+            unkept = [session for session in sessions if session.key not in kept]
+            deletions.append(_deletion(root, retention, unkept, case.now_ns))
+    yield from _missing(case, roots, here)
+    yield from deletions
+    if keeping:
+        names = sorted(set(keeping))
+        yield ok("retention.none", f"nothing is known to be deleted by {', '.join(names)}", agents=names)
+
+
+def _recorded(case: Case) -> set[SessionKey]:
+    if case.ledger is None:
+        return set()
+    known = {row.id: row.key for row in case.ledger.sessions()}
+    return {known[row.session] for row in case.outputs() if row.made}
+
+
+def _missing(case: Case, roots: list[Root], here: list[Root]) -> Iterator[Finding]:
+    """Yield the agents that are switched off, roots of the configuration that do not exist, and that there are none."""
+    for name, choice in case.settings.agents.items():
+        spec = AGENTS[name]
+        if not choice.enabled and any(os.path.isdir(path) for path in spec.roots()):
+            yield ok(
+                "agents.off",
+                f"{spec.product} is switched off in the configuration (`agents.{name}.enabled`)",
+                agent=name,
+            )
+    for root in roots:
+        if root not in here and case.settings.agents[root.agent].roots:
+            yield warning(
+                "agents.root",
+                f"{root.spec.product}: {root.path} does not exist",
+                f"correct `agents.{root.agent}.roots` in the configuration",
+                agent=root.agent, path=str(root.path),
+            )  # fmt: skip
+    if not here:
+        yield warning("agents.none", "no agent was found", "start one; if it is elsewhere, set `agents.<name>.roots`")
+
+
+def _found(root: Root, sessions: list[Found], problems: int) -> Finding:
+    main = [session for session in sessions if not session.key.subagent]
+    version = _version(max(main, key=lambda session: session.changed_ns)) if main else ""
+    name = f"{root.spec.product}{f' {version}' if version else ''}"
+    readable = "that can be read " if problems else ""
+    number = count(len(main), "session") if main or problems else "no sessions yet"
+    return ok(
+        "agents.found", f"{name}: {number} {readable}in {root.path / root.database}",
+        agent=root.agent, path=str(root.path / root.database), version=version or None, sessions=len(main),
+    )  # fmt: skip
+
+
+def _version(found: Found) -> str:
+    """Return the version of the agent that began a session, empty if its first events do not name it."""
+    stretches = [Stretch(path, identity) for path, identity, _ in found.files]
+    version = ""
+    try:
+        for number, (_, metadata) in enumerate(replay(found.key, stretches, EventLog(), skip_missing=True)):
+            version = version_in(metadata)
+            if version or number >= _LOOK_AHEAD:
+                break
+    except Exception:  # noqa: BLE001 - whatever is wrong with this session, its agent was found
+        return ""
+    return version
+
+
+def _problems(root: Root, problems: dict[str, str]) -> Iterator[Finding]:
+    for path, reason in list(problems.items())[:_MOST_PROBLEMS]:
+        kind, advice = next((kind, advice) for word, kind, advice in _ADVICE if word in reason)
+        yield problem(
+            f"agents.{kind}", f"{root.spec.product}: {path}: {reason}", advice.format(root.agent, quote(path)),
+            agent=root.agent, path=path,
+        )  # fmt: skip
+    if (more := len(problems) - _MOST_PROBLEMS) > 0:
+        what = f"{root.spec.product}: {count(more, 'other place')} below {root.path} cannot be read"
+        yield problem("agents.unreadable", what, "see `katod status`", agent=root.agent, places=more)
+
+
+# -- what agents delete ---------------------------------------------------------------------------
+
+
+def _deletion(root: Root, retention: Retention, unkept: list[Found], now_ns: int) -> Finding:
+    """Return what an agent deletes, and how soon it deletes sessions that were never recorded."""
+    product = root.spec.product
+    data: dict[str, Any] = {"agent": root.agent, "path": str(root.path), "file": retention.file}
+    if retention.problem:
+        advice = f"correct {retention.file}: `{retention.key}` decides how long sessions are kept"
+        return warning("retention.unknown", f"{product}: {retention.problem}", advice, **data)
+    if retention.days is None and retention.most is None:
+        what = f"{product} deletes nothing: `{retention.key}` in {retention.file}"
+        return ok("retention.off", what, **data)
+    left = sorted(_days_left([session for session in unkept if not session.key.subagent], retention, now_ns))
+    due = sum(days <= 0 for days in left)
+    soon = sum(0 < days <= _SOON for days in left)
+    data |= {"days": retention.days, "most": retention.most, "unrecorded": len(left), "due": due, "soon": soon}
+    what = f"{product} {_rule(retention)}; {_what_goes(left, due, soon)}"
+    if not due and not soon:
+        return ok("retention.later", what, **data)
+    return warning("retention.soon", what, _KEEP.format(retention.key, retention.file), **data)
+
+
+def _days_left(sessions: Iterable[Found], retention: Retention, now_ns: int) -> Iterator[float]:
+    """Yield the days until each session is deleted: none or less are left if the agent does it when it next starts."""
+    folders: dict[str, list[Found]] = defaultdict(list)
+    for session in sessions:
+        folders[os.path.dirname(session.files[-1][0])].append(session)
+    for found in folders.values():
+        found.sort(key=lambda session: -session.changed_ns)
+        for number, session in enumerate(found):
+            if retention.most is not None and number >= retention.most:
+                yield 0.0
+            elif retention.days is not None:
+                yield retention.days - (now_ns - session.changed_ns) / DAY_NS
+
+
+def _rule(retention: Retention) -> str:
+    """Return what is deleted: `deletes sessions 30 days after their last change (its default)`."""
+    rules = []
+    if retention.days is not None:
+        rules.append(f"{_span(retention.days)} after their last change")
+    if retention.most is not None:
+        rules.append(f"beyond the latest {retention.most} of a project")
+    default = " (its default)" if retention.is_default else ""
+    note = f"; {retention.note}" if retention.note else ""
+    return f"deletes sessions {' or '.join(rules)}{default}{note}"
+
+
+def _what_goes(left: list[float], due: int, soon: int) -> str:
+    if not left:
+        return "all are recorded"
+    number = f"{count(len(left), 'session')} without a recording"
+    if not due and not soon:
+        return f"{number}, to be deleted in {_span(left[0])} or later"
+    parts = [f"{due} when it next starts"] if due else []
+    parts += [f"{soon} within {_SOON} days"] if soon else []
+    return f"{number}, to be deleted: {', '.join(parts)}"
+
+
+def _span(days: float) -> str:
+    return count(int(days), "day") if days >= 1 else count(max(1, int(days * 24)), "hour")

@@ -1,0 +1,154 @@
+"""Whether katod runs, whether it is a service, and whether that service is the one that was meant."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from katod import __version__
+from katod.agents import AGENTS
+from katod.config import written_directories
+from katod.doctor.case import Case
+from katod.doctor.findings import Finding, ok, problem, warning
+from katod.errors import ServiceError
+from katod.service.lock import holder
+from katod.service.manager import Manager, State, lingers, manager
+from katod.service.pause import paused_since
+from katod.service.program import environment_of, location_names, locations, version_of
+from katod.service.sandbox import Sandbox, sandbox
+
+_AGAIN: Final = "run `katod service install` again"
+_INSTALL: Final = "run `katod service install`"
+_CHANGE: Final = "to have it started when you log in, end it, and run `katod service install`"
+
+
+def examine(case: Case) -> Iterator[Finding]:
+    """Yield what is found about the daemon, and about the service if one is installed."""
+    pid = holder(case.state)
+    if paused_since(case.state):
+        yield warning("daemon.paused", "katod is paused: it records nothing", "run `katod resume`")
+    try:
+        found = manager()
+        now = found.state()
+    except ServiceError as error:
+        yield _alone(pid, str(error), error.hint, "")
+        yield from _own_variables(pid)
+        return
+    if not now.installed:
+        yield _alone(pid, "", _INSTALL, _CHANGE)
+        yield from _own_variables(pid)
+        return
+    yield _running(pid, now)
+    yield from _service(case, found, now)
+
+
+def _alone(pid: int | None, why: str, start: str, change: str) -> Finding:
+    """Return whether katod runs without being a service: why it is none, how to start it, and how to make it one."""
+    reason = f" ({why})" if why else ""
+    if pid is None:
+        return problem("daemon.running", f"katod is not running{reason}", start, running=False, service=False)
+    what = f"katod is running (PID {pid or '?'}), not as a service{reason}"
+    return ok("daemon.running", what, change, running=True, pid=pid, service=False)
+
+
+def _running(pid: int | None, now: State) -> Finding:
+    if pid is None:
+        what = f"katod is installed as a service, but is not running ({now.detail or 'stopped'})"
+        advice = "run `katod service start`; `katod service logs` shows why it stopped"
+        return problem("daemon.running", what, advice, running=False, service=True)
+    if not now.running or (pid and now.pid and pid != now.pid):
+        what = f"katod is running (PID {pid or '?'}), but not as the service that is installed"
+        advice = f"end that process, then run `katod service start` (the service: {now.detail or 'stopped'})"
+        return problem("daemon.running", what, advice, running=True, pid=pid, service=False)
+    return ok(
+        "daemon.running", f"katod is running as a service (PID {pid or '?'})", running=True, pid=pid, service=True
+    )
+
+
+# -- the service that is installed ----------------------------------------------------------------
+
+
+def _service(case: Case, found: Manager, now: State) -> Iterator[Finding]:
+    if not now.at_login:
+        advice = "run `katod service install` again, or leave it if that is wanted"
+        yield warning("daemon.login", "the service does not start when you log in", advice)
+    elif lingers() is False:
+        advice = "to keep it running: loginctl enable-linger"
+        yield ok(
+            "daemon.login", "the service starts when you log in, and stops when you log out", advice, lingers=False
+        )
+    yield from _program(case, found)
+    yield from _variables(found.environment())
+    yield from _restrictions(case, found.writable(), now.pid)
+
+
+def _program(case: Case, found: Manager) -> Iterator[Finding]:
+    """Yield whether the program of the service can be started, and is of this version, with this configuration."""
+    command = found.command()
+    if not command:
+        yield problem("daemon.program", f"{found.path} names no program", _AGAIN, path=str(found.path))
+        return
+    version = version_of(command[0])
+    data = {"program": command[0], "version": version, "this": __version__}
+    if not version:
+        yield problem("daemon.program", f"{command[0]}, which the service starts, cannot be started", _AGAIN, **data)
+    elif version != __version__:
+        what = f"the service has version {version}, this is {__version__}"
+        yield problem("daemon.program", what, f"{_AGAIN}; after an upgrade, `katod service restart`", **data)
+    else:
+        yield ok("daemon.program", f"the service has this version ({version})", **data)
+    named = command[command.index("--config") + 1] if "--config" in command[:-1] else ""
+    if named != case.config:
+        what = f"the service uses {named or 'the default configuration'}, this call {case.config or 'the default one'}"
+        advice = "set KATOD_CONFIG or `--config` to the same file in both, and run `katod service install` again"
+        yield problem("daemon.config", what, advice, service=named, here=case.config)
+
+
+def _own_variables(pid: int | None) -> Iterator[Finding]:
+    """Yield what `_variables` does for a katod that runs without being a service, where that can be seen."""
+    kept = environment_of(pid) if pid else None
+    if kept is not None:
+        yield from _variables(kept, "the katod that runs", "end it, and start it again")
+
+
+def _variables(kept: dict[str, str], whose: str = "the service", again: str = _AGAIN) -> Iterator[Finding]:
+    """Yield the variables that say where things are, and differ between this shell and katod."""
+    agents = [name for spec in AGENTS.values() for name in spec.variables]
+    here = locations(agents)
+    differing = [name for name in location_names(agents) if here.get(name, "") != kept.get(name, "")]
+    for name in differing:
+        ours, theirs = here.get(name, ""), kept.get(name, "")
+        what = f"{name} is {ours or 'not set'} here, but {theirs or 'not set'} for {whose}"
+        yield problem(
+            "daemon.variable", what, f"{again} where it is set as it should be", name=name, here=ours, service=theirs
+        )
+    if not differing:
+        yield ok("daemon.variable", f"{whose} has the environment variables of this shell")
+
+
+def _restrictions(case: Case, writable: list[str] | None, pid: int) -> Iterator[Finding]:
+    """Yield whether the restrictions of the unit take effect, and whether they leave katod what it has to write."""
+    seen = sandbox(pid) if pid else Sandbox()
+    if seen.hardened is not None:
+        yield _hardened(takes_effect=seen.hardened)
+    if writable is None:
+        return
+    if seen.confined is not None:
+        yield _strict(takes_effect=seen.confined)
+    for path in map(Path, written_directories(case.settings, case.state)):
+        if not any(path.is_relative_to(above) for above in writable):
+            what = f"the strict unit does not let katod write to {path}"
+            yield problem("daemon.writable", what, "run `katod service install --strict` again", path=str(path))
+
+
+def _hardened(*, takes_effect: bool) -> Finding:
+    if takes_effect:
+        return ok("daemon.restricted", "the restrictions of the unit take effect: no new privileges, filtered calls")
+    advice = "look at `systemctl --user status katod`; what katod writes, and where, it checks itself in any case"
+    return warning("daemon.restricted", "the restrictions of the unit take no effect", advice)
+
+
+def _strict(*, takes_effect: bool) -> Finding:
+    if takes_effect:
+        return ok("daemon.strict", "--strict takes effect: the service can write to its own directories only")
+    advice = "this system gives user services no namespaces; what katod writes, and where, it checks itself in any case"
+    return problem("daemon.strict", "--strict takes no effect: the service can write wherever you can", advice)

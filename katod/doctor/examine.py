@@ -1,0 +1,40 @@
+"""All examinations, one after the other; one that fails is a finding, and the others go on."""
+
+from collections.abc import Callable, Iterator
+from typing import Final
+
+from katod.doctor import agents, daemon, ledger, machine, outputs
+from katod.doctor.case import Case
+from katod.doctor.findings import Finding, problem
+from katod.errors import KatodError
+from katod.store.integrity import DatabaseError, safe_database_message
+
+Examination = Callable[[Case], Iterator[Finding]]
+_ALL: Final[dict[str, Examination]] = {
+    "daemon": daemon.examine,
+    "agents": agents.examine,
+    "output": outputs.examine,
+    "watching": machine.examine_watching,
+    "clock": machine.examine_clock,
+    "ledger": ledger.examine_state,
+    "errors": ledger.examine_errors,
+}
+
+
+def examine(case: Case) -> Iterator[Finding]:
+    """Yield the findings of all areas."""
+    for area, examination in _ALL.items():
+        yield from _guarded(area, examination, case)
+
+
+def _guarded(area: str, examination: Examination, case: Case) -> Iterator[Finding]:
+    try:
+        yield from examination(case)
+    except (KatodError, OSError) as error:
+        yield _failed(area, str(error))
+    except DatabaseError as error:
+        yield _failed(area, safe_database_message(error))
+
+
+def _failed(area: str, reason: str) -> Finding:
+    return problem(f"{area}.failed", f"could not be examined: {reason}", "run `katod doctor` again")

@@ -1,0 +1,168 @@
+"""How the service manager starts katod: a unit for systemd, a property list for launchd. Pure."""
+
+import plistlib
+import shlex
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+# The first line of each file that katod writes for a service manager; no other file is changed or removed.
+MARKER: Final = "Written by `katod service install`, removed by `katod service uninstall`."
+LABEL: Final = "katod"
+# Exit codes after which starting again would not help: a wrong configuration, a wrong command line.
+NO_RESTART: Final = 2
+
+# Sandboxing that works in every user manager, and leaves katod all of the home directory.
+_HARDENED: Final = """\
+UMask=0077
+NoNewPrivileges=yes
+LockPersonality=yes
+RestrictRealtime=yes
+RestrictSUIDSGID=yes
+RestrictNamespaces=yes
+RestrictAddressFamilies=AF_UNIX
+SystemCallArchitectures=native
+SystemCallFilter=@system-service
+SystemCallErrorNumber=EPERM
+"""
+# Sandboxing that needs user namespaces, which some systems do not allow.
+_STRICT: Final = """\
+[Service]
+PrivateUsers=yes
+PrivateTmp=yes
+PrivateDevices=yes
+PrivateNetwork=yes
+ProtectSystem=strict
+ProtectKernelModules=yes
+ProtectControlGroups=yes
+ProtectClock=yes
+ProtectHostname=yes
+ProtectProc=invisible
+CapabilityBoundingSet=
+SystemCallFilter=~@privileged @resources
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """The command that runs the daemon, and the environment it needs: agents keep sessions where variables say."""
+
+    program: str  # a path that stays the same when katod is upgraded
+    config: str = ""  # empty: where katod looks for it
+    environment: Mapping[str, str] | None = None
+
+    @property
+    def arguments(self) -> list[str]:
+        """The command line of the daemon."""
+        return [self.program, *(["--config", self.config] if self.config else []), "run"]
+
+
+def unit(launch: Launch) -> str:
+    """Return the systemd user unit."""
+    variables = "".join(
+        f"Environment={_quoted(f'{name}={value}')}\n" for name, value in sorted((launch.environment or {}).items())
+    )
+    program, *rest = launch.arguments  # in the path of the program, systemd takes a dollar sign as it is
+    command = " ".join([_quoted(program), *(_quoted(part).replace("$", "$$") for part in rest)])
+    return f"""\
+# {MARKER}
+# Settings of your own: `systemctl --user edit {LABEL}`.
+[Unit]
+Description=katod, transcripts of coding agents
+StartLimitIntervalSec=0
+
+[Service]
+Type=notify
+ExecStart={command}
+ExecReload=/bin/kill -HUP $MAINPID
+Restart=on-failure
+RestartSec=10
+RestartPreventExitStatus={NO_RESTART}
+WatchdogSec=5min
+{variables}{_HARDENED}
+[Install]
+WantedBy=default.target
+"""
+
+
+def strict(writable: list[str]) -> str:
+    """Return the drop-in that lets katod write to some directories alone."""
+    paths = "".join(f"ReadWritePaths={_quoted(f'-{path}')}\n" for path in writable)
+    return f"# {MARKER}\n{_STRICT}{paths}"
+
+
+def command_in(unit_text: str) -> list[str]:
+    """Return the command line that a unit of katod's starts, empty if it has none."""
+    line = next((row for row in unit_text.split("\n") if row.startswith("ExecStart=")), "")
+    try:
+        words = shlex.split(line.removeprefix("ExecStart="))
+    except ValueError:
+        return []
+    return [(word if at == 0 else word.replace("$$", "$")).replace("%%", "%") for at, word in enumerate(words)]
+
+
+def environment_in(unit_text: str) -> dict[str, str]:
+    """Return the variables that a unit sets, its drop-ins appended to it; one that cannot be read is left out."""
+    found: dict[str, str] = {}
+    for words in _words_of("Environment=", unit_text):
+        if not words:  # an empty assignment takes back those before it
+            found.clear()
+        found |= dict(word.split("=", 1) for word in words if "=" in word)
+    return found
+
+
+def writable_in(drop_in: str) -> list[str]:
+    """Return the directories that the strict drop-in lets katod write to."""
+    return [word.removeprefix("-") for words in _words_of("ReadWritePaths=", drop_in) for word in words]
+
+
+def _words_of(key: str, unit_text: str) -> Iterator[list[str]]:
+    for row in unit_text.split("\n"):
+        if row.startswith(key):
+            try:
+                yield [word.replace("%%", "%") for word in shlex.split(row.removeprefix(key))]
+            except ValueError:
+                continue
+
+
+def _quoted(text: str) -> str:
+    """Return a word of a unit: in quotes, without specifiers."""
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%").replace("\n", "\\n")
+    return f'"{escaped}"'
+
+
+def property_list(launch: Launch, log: Path) -> bytes:
+    """Return the property list of the launchd agent."""
+    row = {
+        "Label": LABEL,
+        "ProgramArguments": launch.arguments,
+        "EnvironmentVariables": dict(launch.environment or {}),
+        "RunAtLoad": True,
+        "KeepAlive": {"SuccessfulExit": False},
+        "ThrottleInterval": 10,
+        "ProcessType": "Background",
+        "Umask": 0o077,
+        "StandardOutPath": str(log),
+        "StandardErrorPath": str(log),
+    }
+    head, rest = plistlib.dumps(row).split(b"\n", 1)
+    return b"%s\n<!-- %s -->\n%s" % (head, MARKER.encode(), rest)
+
+
+def environment_in_list(data: bytes) -> dict[str, str]:
+    """Return the variables that a property list sets."""
+    try:
+        variables = plistlib.loads(data)["EnvironmentVariables"]
+        return {str(name): str(value) for name, value in variables.items()}
+    except (plistlib.InvalidFileException, ValueError, KeyError, TypeError, AttributeError):
+        return {}
+
+
+def command_in_list(data: bytes) -> list[str]:
+    """Return the command line that a property list of katod's starts, empty if it has none."""
+    try:
+        arguments = plistlib.loads(data)["ProgramArguments"]
+    except (plistlib.InvalidFileException, ValueError, KeyError, TypeError):
+        return []
+    return [str(word) for word in arguments]

@@ -1,0 +1,360 @@
+"""The service managers: systemd for a user on Linux, launchd on macOS."""
+
+import os
+import shutil
+import subprocess
+import sys
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from katod.errors import ServiceError
+from katod.service.launch import (
+    LABEL,
+    MARKER,
+    Launch,
+    command_in,
+    command_in_list,
+    environment_in,
+    environment_in_list,
+    property_list,
+    strict,
+    unit,
+    writable_in,
+)
+
+_UNIT: Final = f"{LABEL}.service"
+_PATIENCE: Final = 120  # seconds for the service manager to answer
+_RECENT: Final = 5  # lines of the log that are shown when katod does not start
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """What the service manager says about katod."""
+
+    installed: bool
+    at_login: bool = False  # it starts when the user logs in
+    running: bool = False
+    pid: int = 0
+    detail: str = ""  # what katod last reported, or how it ended
+
+
+class Manager(ABC):
+    """One service manager; each method raises ServiceError if it refuses."""
+
+    path: Path  # the file that tells the manager about katod
+
+    @abstractmethod
+    def text(self, launch: Launch) -> str:
+        """Return what the file would contain."""
+
+    @abstractmethod
+    def command(self) -> list[str]:
+        """Return the command line that the installed file starts, empty if nothing is installed."""
+
+    @abstractmethod
+    def environment(self) -> dict[str, str]:
+        """Return the variables that the installed file sets."""
+
+    def writable(self) -> list[str] | None:
+        """Return the only directories that the installed file lets katod write to, None if it names none."""
+        return None
+
+    @abstractmethod
+    def state(self) -> State:
+        """Return what the manager says about katod."""
+
+    @abstractmethod
+    def install(self, launch: Launch, writable: list[str] | None) -> None:
+        """Write the file and start katod now and at each login; `writable`: the only directories it may write to."""
+
+    @abstractmethod
+    def uninstall(self) -> bool:
+        """Stop katod and remove the file; return whether there was one."""
+
+    @abstractmethod
+    def start(self) -> None:
+        """Start katod."""
+
+    @abstractmethod
+    def stop(self) -> None:
+        """Stop katod until the next login."""
+
+    @abstractmethod
+    def restart(self) -> None:
+        """Stop katod after its present step, and start it."""
+
+    @abstractmethod
+    def logs(self, lines: int, *, follow: bool) -> list[str]:
+        """Return the command that prints the log."""
+
+
+class Systemd(Manager):
+    """The user's instance of systemd."""
+
+    def __init__(self) -> None:
+        folder = os.environ.get("XDG_CONFIG_HOME") or str(Path.home() / ".config")
+        self.path = Path(folder) / "systemd" / "user" / _UNIT
+        self._strict = self.path.parent / f"{_UNIT}.d" / "katod-strict.conf"
+
+    def text(self, launch: Launch) -> str:
+        """Return the unit."""
+        return unit(launch)
+
+    def command(self) -> list[str]:
+        """Return the command line of the installed unit."""
+        return command_in(_text(self.path))
+
+    def environment(self) -> dict[str, str]:
+        """Return the variables of the installed unit and of the drop-ins beside it."""
+        drop_ins = sorted(self._strict.parent.glob("*.conf"))
+        return environment_in("\n".join(map(_text, [self.path, *drop_ins])))
+
+    def writable(self) -> list[str] | None:
+        """Return the directories in the strict drop-in."""
+        return writable_in(_text(self._strict)) if self._strict.exists() else None
+
+    def state(self) -> State:
+        """Return what `systemctl` says."""
+        _check_reachable()
+        names = "LoadState,ActiveState,SubState,MainPID,UnitFileState,StatusText,Result"
+        rows = dict(line.partition("=")[::2] for line in _systemctl("show", _UNIT, f"--property={names}").splitlines())
+        running = rows.get("ActiveState") in ("active", "reloading")
+        said = rows.get("StatusText", "") if running else f"{rows.get('ActiveState', '')}: {rows.get('Result', '')}"
+        pid = rows.get("MainPID", "0")
+        return State(self.path.exists(), rows.get("UnitFileState") == "enabled", running, int(pid or 0), said)
+
+    def install(self, launch: Launch, writable: list[str] | None) -> None:
+        """Write the unit, and start it now and at each login."""
+        _check_reachable()
+        _write(self.path, unit(launch).encode())
+        if writable is None:
+            _remove(self._strict)
+        else:
+            _write(self._strict, strict(writable).encode())
+        _systemctl("daemon-reload")
+        _systemctl("enable", _UNIT)
+        self.restart()
+
+    def uninstall(self) -> bool:
+        """Stop katod and remove the unit."""
+        _check_reachable()
+        if not _is_ours(self.path):
+            return False
+        _systemctl("disable", "--now", _UNIT)
+        _remove(self._strict)
+        _remove(self.path)
+        _systemctl("daemon-reload")
+        return True
+
+    def start(self) -> None:
+        """Start the unit, and wait until katod is ready."""
+        self._begin("start")
+
+    def stop(self) -> None:
+        """Stop the unit."""
+        _systemctl("stop", _UNIT)
+
+    def restart(self) -> None:
+        """Restart the unit, and wait until katod is ready."""
+        self._begin("restart")
+
+    def _begin(self, verb: str) -> None:
+        try:
+            _systemctl(verb, _UNIT)
+        except ServiceError as error:
+            said = _run([*self.logs(_RECENT, follow=False), "--quiet"], check=False).strip()
+            raise ServiceError(
+                f"katod does not start: {said.splitlines()[-1] if said else error}",
+                hint="run `katod service logs` for more",
+            ) from error
+
+    def logs(self, lines: int, *, follow: bool) -> list[str]:
+        """Return the call of `journalctl`."""
+        return ["journalctl", "--user", f"--unit={_UNIT}", "--output=cat", "--no-pager", f"--lines={lines}",
+                *(["--follow"] if follow else [])]  # fmt: skip
+
+
+class Launchd(Manager):
+    """The user's instance of launchd."""
+
+    def __init__(self) -> None:
+        self.path = Path.home() / "Library" / "LaunchAgents" / f"{LABEL}.plist"
+        self._log = Path.home() / "Library" / "Logs" / f"{LABEL}.log"
+        self._domain = f"gui/{os.getuid()}"
+        self._target = f"{self._domain}/{LABEL}"
+
+    def text(self, launch: Launch) -> str:
+        """Return the property list."""
+        return property_list(launch, self._log).decode()
+
+    def command(self) -> list[str]:
+        """Return the command line of the installed property list."""
+        return command_in_list(_read(self.path))
+
+    def environment(self) -> dict[str, str]:
+        """Return the variables of the installed property list."""
+        return environment_in_list(_read(self.path))
+
+    def state(self) -> State:
+        """Return what `launchctl` says; an agent that is not loaded is not running."""
+        said = _run(["launchctl", "print", self._target], check=False)
+        rows = dict(line.strip().partition(" = ")[::2] for line in said.splitlines() if " = " in line)
+        pid = rows.get("pid", "0")
+        number = int(pid) if pid.isdigit() else 0
+        ended = f"last exit code {rows['last exit code']}" if "last exit code" in rows else "not loaded"
+        installed = self.path.exists()
+        return State(installed, installed and bool(rows), bool(number), number, "" if number else ended)
+
+    def install(self, launch: Launch, writable: list[str] | None) -> None:
+        """Write the property list, and load it."""
+        if writable is not None:
+            raise ServiceError("launchd cannot restrict where katod writes", hint="leave out --strict")
+        _write(self.path, self.text(launch).encode())
+        self._log.parent.mkdir(parents=True, exist_ok=True)
+        _run(["launchctl", "bootout", self._target], check=False)  # what is loaded, if it is
+        self._load()
+
+    def uninstall(self) -> bool:
+        """Unload the agent and remove the property list."""
+        if not _is_ours(self.path):
+            return False
+        _run(["launchctl", "bootout", self._target], check=False)
+        _remove(self.path)
+        return True
+
+    def start(self) -> None:
+        """Load the agent, or start it if it is loaded."""
+        if self.state().at_login:
+            _run(["launchctl", "kickstart", self._target])
+        else:
+            self._load()
+
+    def stop(self) -> None:
+        """Unload the agent: launchd would start again what is only killed."""
+        _run(["launchctl", "bootout", self._target], check=False)
+
+    def restart(self) -> None:
+        """Stop and start the agent."""
+        _run(["launchctl", "kickstart", "-k", self._target])
+
+    def _load(self) -> None:
+        _run(["launchctl", "enable", self._target])
+        _run(["launchctl", "bootstrap", self._domain, str(self.path)])
+
+    def logs(self, lines: int, *, follow: bool) -> list[str]:
+        """Return the call of `tail`."""
+        return ["tail", "-n", str(lines), *(["-f"] if follow else []), str(self._log)]
+
+
+def manager() -> Manager:
+    """Return the service manager of this machine. Raises ServiceError if it has none that katod knows."""
+    if sys.platform == "darwin":
+        return Launchd()
+    if shutil.which("systemctl") is None:
+        raise ServiceError("this machine has no systemd", hint=_without())
+    return Systemd()
+
+
+def how_to_start() -> str:
+    """Return the command that starts katod on this machine."""
+    try:
+        if manager().path.exists():
+            return "katod service start"
+        return "katod service install" if sys.platform == "darwin" or _has_user_manager() else "katod run"
+    except ServiceError:
+        return "katod run"
+
+
+def _has_user_manager() -> bool:
+    """Return whether systemd runs services for this user; without asking it, which would take time."""
+    folder = os.environ.get("XDG_RUNTIME_DIR") or f"/run/user/{os.getuid()}"
+    return os.path.exists(f"{folder}/systemd/private")
+
+
+def lingers() -> bool | None:
+    """Return whether the user's services go on after the last logout, None if that is not known."""
+    if sys.platform == "darwin" or shutil.which("loginctl") is None:
+        return None
+    said = _run(["loginctl", "show-user", str(os.getuid()), "--property=Linger", "--value"], check=False).strip()
+    return {"yes": True, "no": False}.get(said)
+
+
+def _check_reachable() -> None:
+    """Raise ServiceError if systemd does not run services for users here."""
+    try:
+        _systemctl("show-environment")
+    except ServiceError as error:
+        raise ServiceError("systemd runs no services for users here", hint=_without()) from error
+
+
+def _without() -> str:
+    """Return what to do on a machine without a service manager."""
+    if "microsoft" in _text(Path("/proc/version")).lower():
+        return "set `systemd=true` below `[boot]` in /etc/wsl.conf, run `wsl --shutdown` in Windows, and try again"
+    if Path("/.dockerenv").exists() or Path("/run/.containerenv").exists():
+        return "leave `katod run` running in a terminal; in a container, make it a process of its own"
+    return "let your session start `katod run` when you log in; katod needs no manager"
+
+
+def _systemctl(*arguments: str) -> str:
+    return _run(["systemctl", "--user", *arguments])
+
+
+def _run(command: list[str], *, check: bool = True) -> str:
+    """Run a program and return what it prints. Raises ServiceError if it fails and has to be checked."""
+    program = shutil.which(command[0])
+    if program is None:
+        if not check:
+            return ""
+        raise ServiceError(f"{command[0]} is not installed")
+    try:
+        done = subprocess.run(  # noqa: S603 - fixed programs, no shell
+            [program, *command[1:]], stdin=subprocess.DEVNULL, capture_output=True, timeout=_PATIENCE, check=False
+        )
+    except subprocess.TimeoutExpired as error:
+        raise ServiceError(f"{command[0]} does not answer") from error
+    if check and done.returncode != 0:
+        said = done.stderr.decode("utf-8", "replace").strip().splitlines()
+        raise ServiceError(f"`{' '.join(command[:3])}` failed: {said[0] if said else f'exit code {done.returncode}'}")
+    return done.stdout.decode("utf-8", "replace")
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError:
+        return b""
+
+
+def _text(path: Path) -> str:
+    return _read(path).decode("utf-8", "replace")
+
+
+def _is_ours(path: Path) -> bool:
+    """Return whether katod wrote a file. Raises ServiceError for a file of somebody else's."""
+    if not path.exists() and not path.is_symlink():
+        return False
+    if path.is_symlink() or MARKER.encode() not in _read(path):
+        raise ServiceError("not written by katod, so katod does not change it", path=path, hint="remove it first")
+    return True
+
+
+def _write(path: Path, data: bytes) -> None:
+    """Write a file as a whole, if there is none or katod's own."""
+    _is_ours(path)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        part = path.with_name(f".{path.name}.part")
+        part.write_bytes(data)
+        os.replace(part, path)
+    except OSError as error:
+        raise ServiceError(f"cannot be written: {error.strerror}", path=path) from error
+
+
+def _remove(path: Path) -> None:
+    if _is_ours(path):
+        path.unlink()
+        if path.parent.suffix == ".d" and not any(path.parent.iterdir()):
+            path.parent.rmdir()

@@ -1,0 +1,115 @@
+"""Signs of life: a small file for each session that is recorded, which status lines of agents show.
+
+`recording/<agent>-<session>` has three lines: the PID of the daemon, the boot of the machine that it belongs to (empty
+where that is not known), and what to show. After a crash the files stay, and the first two lines say that they are old.
+"""
+
+import os
+import re
+import time
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+from katod.errors import safe_message
+from katod.log import EventLog
+from katod.model import SessionKey
+from katod.smallfile import read_small
+from katod.store.rows import OutputRow
+
+Seen = tuple[SessionKey, Path, bool, bool]  # a session, its output, whether that is named, whether it can be written
+FOLDER: Final = "recording"
+BOOT_ID: Final = "/proc/sys/kernel/random/boot_id"
+_NAME: Final = re.compile(r"\w[\w.-]{0,199}", re.ASCII)
+_LONGEST: Final = 60  # characters of a file name
+_LARGEST: Final = 4096
+_PAUSE: Final = 30.0  # seconds after a failure
+
+
+class Signs:
+    """The files, kept in step with the recordings: one is written only when what it shows has changed."""
+
+    def __init__(self, state: Path, log: EventLog) -> None:
+        self._folder = state / FOLDER
+        self._log = log
+        self._seen: list[Seen] | None = None  # what was shown last, as it came
+        self._shown: dict[str, str] | None = None  # None: what an earlier katod left is still there
+        self._retry = 0.0
+        self._failed = False
+
+    def show(self, recordings: Iterable[tuple[SessionKey, OutputRow]]) -> None:
+        """Show these recordings, and no others. A failure is logged once, and stops nothing."""
+        seen = [(key, row.path, row.held is None, not row.problem) for key, row in recordings]
+        if seen == self._seen or (self._failed and time.monotonic() < self._retry):
+            return
+        wanted = {name: _text(one) for one in seen if (name := _name(one[0]))}
+        try:
+            self._write(wanted)
+        except OSError as error:
+            self._seen = self._shown = None  # some may be written
+            if not self._failed:
+                self._log.signs_failed(str(self._folder), safe_message(error))
+            self._failed, self._retry = True, time.monotonic() + _PAUSE
+        else:
+            self._failed, self._seen, self._shown = False, seen, wanted
+
+    def clear(self) -> None:
+        """Remove all files: katod ends."""
+        self._retry = 0.0
+        self.show(())
+
+    def _is_ours(self, name: str) -> bool:
+        """Return whether katod wrote a file: it begins with the number of a process."""
+        try:
+            content = read_small(self._folder / name, _LARGEST)
+        except OSError:
+            return False
+        return bool(_NAME.fullmatch(name.removeprefix("."))) and content.partition(b"\n")[0].isdigit()
+
+    def _write(self, wanted: dict[str, str]) -> None:
+        if self._shown is None:
+            self._folder.mkdir(mode=0o700, exist_ok=True)
+            self._shown = dict.fromkeys(filter(self._is_ours, os.listdir(self._folder)), "")
+        head = f"{os.getpid()}\n{_boot()}\n"
+        for name in self._shown.keys() - wanted.keys():
+            (self._folder / name).unlink(missing_ok=True)
+        for name, text in wanted.items() - self._shown.items():
+            _replace(self._folder / name, f"{head}{text}\n".encode("utf-8", "replace"))
+
+
+def _name(key: SessionKey) -> str:
+    """Return the name of a session's file, empty if none is shown: for a sub-agent, or an id that is no file name."""
+    name = f"{key.agent}-{key.id}"
+    return name if not key.subagent and _NAME.fullmatch(name) else ""
+
+
+def _text(seen: Seen) -> str:
+    """Return what to show of a recording."""
+    _, path, is_named, is_written = seen
+    if not is_named:
+        return "● rec (waiting for your first words)"
+    name = "".join(letter for letter in path.name if letter.isprintable())
+    short = name if len(name) <= _LONGEST else f"{name[: _LONGEST - 1]}…"
+    return f"● {'rec' if is_written else 'parked'} {short}"
+
+
+def _boot() -> str:
+    try:
+        return read_small(Path(BOOT_ID), 100).decode().strip()
+    except (OSError, UnicodeDecodeError):
+        return ""
+
+
+def _replace(path: Path, data: bytes) -> None:
+    part = path.with_name(f".{path.name}")
+    part.unlink(missing_ok=True)
+    fd = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    try:
+        with os.fdopen(fd, "wb") as file:
+            file.write(data)
+        os.rename(part, path)
+    except BaseException:
+        with suppress(OSError):
+            part.unlink()
+        raise

@@ -1,0 +1,58 @@
+"""Tables and lines for people."""
+
+import click
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.cells import cell_len
+
+from katod.cli import layout
+from katod.cli.layout import Span, cropped, cut, line, table
+from tests.examples import texts
+
+
+def plain(lines):
+    """Return lines without their styles."""
+    return ["".join(span.text for span in spans) for spans in lines]
+
+
+def test_columns_are_aligned_by_cells():
+    """Wide characters count for two; the last column is not padded."""
+    rows = [[Span("a"), Span("b")], [Span("你好"), Span("x")]]
+    assert plain(table(rows, width=None)) == ["a     b", "你好  x"]
+
+
+def test_the_widest_flexible_column_is_cut_first():
+    """Other columns keep their width, and the cut is visible."""
+    rows = [[Span("x" * 12), Span("y" * 30), Span("z" * 20)]]
+    assert plain(table(rows, width=50, flexible=(1, 2))) == [f"{'x' * 12}  {'y' * 16}…  {'z' * 16}…"]
+
+
+@given(st.lists(st.lists(texts(), min_size=3, max_size=3), min_size=1, max_size=4), st.integers(40, 90))
+def test_whatever_is_in_a_cell_a_row_is_one_line(rows, width):
+    """No character of a cell breaks a line or moves the cursor."""
+    for shown in plain(table([[Span(text) for text in row] for row in rows], width=width, flexible=(0, 1, 2))):
+        assert not any(char in shown for char in "\n\r\t\x1b\b")
+        assert cell_len(shown) <= width
+
+
+@pytest.mark.parametrize(("width", "shown"), [(20, "one two"), (7, "one two"), (5, "one…"), (1, "…")])
+def test_a_line_is_cropped_to_a_width(width, shown):
+    """With an ellipsis where something is missing."""
+    assert "".join(span.text for span in cropped((Span("one "), Span("two", "bold")), width)) in (
+        shown,
+        f"{shown[:-1]} …",
+    )
+
+
+def test_text_that_fits_is_not_cut():
+    """Neither is text of exactly that many cells."""
+    assert cut("你好", 4) == "你好"
+    assert cut("你好", 3) == "你…"
+
+
+def test_no_control_character_reaches_the_terminal(capsys):
+    """Colours of katod itself appear on a terminal only."""
+    layout.show([line("a\x1b[31mb\nc", "red")])
+    assert capsys.readouterr().out == "ab c\n"
+    assert click.style("x", **layout._STYLES["red"]) == "\x1b[31mx\x1b[0m"

@@ -1,0 +1,121 @@
+"""What `katod status` shows people, from plain data."""
+
+import pytest
+
+from katod.cli.overview import Surroundings, ago, overview, size
+from katod.store.rows import UNNAMED
+
+NOW = 1_770_763_000.0  # 2026-02-10 22:36:40 UTC
+KEY = "claude:6f1c2c1e-8a53-4c3e-9b5e-0a1d5f8f2c11"
+ONE = {
+    "id": 1, "session": KEY, "agent": "claude", "project": "/home/me/shop", "title": "Add a login page",
+    "since": "2026-02-10T22:30:00.000Z", "changed": "2026-02-10T22:34:00+00:00", "output": "/home/me/katod/shop/login.md",
+    "waiting": False, "parked": False, "format": "markdown", "bytes": 12_345, "redactions": 0,
+}  # fmt: skip
+EMPTY = {
+    "daemon": {"running": True, "pid": 7}, "sources": 1203, "recordings": [], "ended": [], "parked": [], "missing": [],
+    "refused": [], "problems": [], "nearMisses": [],
+}  # fmt: skip
+
+
+def shown(width=None, *, everything=False, **changes):
+    """Return the view of a status as text."""
+    around = Surroundings(NOW, "UTC", "/home/me", width, "katod service start")
+    lines = overview(EMPTY | changes, around, everything=everything)
+    return "\n".join("".join(span.text for span in spans).rstrip() for spans in lines)
+
+
+def test_recordings_are_a_table_with_their_files():
+    """Title, project, agent, since when, size, last write; below it the path, from the home directory on."""
+    assert (
+        shown(recordings=[ONE])
+        == """\
+katod is running (PID 7), 1,203 session files known
+
+   #  recording         project  agent   since  size   last write
+●  1  Add a login page  shop     claude  22:30  12 kB  2 min ago
+       ~/katod/shop/login.md"""
+    )
+
+
+def test_it_fits_the_terminal():
+    """The title is cut; the path stays whole, so that it can be copied."""
+    long = ONE | {"title": "Add a login page " * 9}
+    lines = shown(72, recordings=[long]).splitlines()
+    assert all(len(line) <= 72 for line in lines)
+    assert "…" in lines[3]
+    assert lines[4].strip() == "~/katod/shop/login.md"
+
+
+def test_a_daemon_that_is_down_is_told_how_to_start():
+    """The first lines say that nothing is recorded, and the command that changes it."""
+    text = shown(daemon={"running": False})
+    assert text.startswith("katod is not running")
+    assert "nothing is recorded until you start it: `katod service start`" in text
+
+
+def test_signs_tell_the_state_of_a_recording():
+    """Recording, waiting for the words that name it, parked."""
+    waiting = ONE | {"id": 2, "waiting": True, "title": ""}
+    parked = ONE | {"id": 3, "parked": True}
+    lines = shown(recordings=[ONE, waiting, parked]).splitlines()
+    assert [line[0] for line in lines[3::2]] == ["●", "○", "!"]
+    assert UNNAMED in lines[6]
+
+
+def test_sleeping_recordings_are_counted():
+    """After two weeks without a word; with `everything` they are shown, and a parked one always is."""
+    old = ONE | {"changed": "2026-01-10T22:34:00+00:00"}
+    assert "1 more recording without a word for two weeks (--all shows them)" in shown(recordings=[old])
+    assert "login.md" not in shown(recordings=[old])
+    assert "login.md" in shown(recordings=[old], everything=True)
+    assert "login.md" in shown(recordings=[old | {"parked": True}])
+
+
+@pytest.mark.parametrize(
+    ("kind", "hint"),
+    [
+        ("misspelt", "type `::start`"), ("indented", "begin the line with `::start`"), ("extra words", "quote a name"),
+        ("unknown option", "+thinking"), ("pasted", "by hand"), ("delegated", "yourself"),
+    ],
+)  # fmt: skip
+def test_a_near_miss_has_a_hint(kind, hint):
+    """What to type instead, and how to hide it once read."""
+    miss = {"session": KEY, "time": "2026-02-10T22:30:00.000Z", "kind": kind, "command": "start"}
+    text = shown(nearMisses=[miss])
+    assert "in claude:6f1c2c1e\n" in text
+    assert hint in text
+    assert "katod status --clear" in text
+
+
+def test_what_needs_attention_has_its_section():
+    """Parked, incomplete, problems and refused commands are named only where there are any."""
+    rows = {
+        "parked": [{"id": 1, "output": "/home/me/a.md", "problem": "No space left on device", "attempts": 2}],
+        "missing": [{"id": 1, "output": "/home/me/a.md", "events": 1}],
+        "problems": [{"path": "/x", "problem": "Permission denied"}],
+        "refused": [{"session": KEY, "time": "", "command": "start", "reason": "outside"}],
+    }
+    text = shown(**rows)
+    for line in (
+        "~/a.md: No space left on device", "~/a.md: 1 event missing or changed", "/x: Permission denied",
+        "::start in claude:6f1c2c1e: outside",
+    ):  # fmt: skip
+        assert line in text
+    assert "parked" not in shown()
+
+
+@pytest.mark.parametrize(
+    ("number", "text"), [(0, "0 B"), (999, "999 B"), (1_234, "1.2 kB"), (12_345, "12 kB"), (3_400_000, "3.4 MB")]
+)
+def test_sizes(number, text):
+    """Two digits are enough."""
+    assert size(number) == text
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"), [(5, "just now"), (-5, "just now"), (120, "2 min ago"), (90_000, "1 d ago")]
+)
+def test_ages(seconds, text):
+    """In the largest unit."""
+    assert ago(seconds) == text

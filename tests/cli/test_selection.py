@@ -1,0 +1,185 @@
+"""What SESSION and RECORDING mean on the command line."""
+
+import os
+
+import pytest
+
+from katod.cli import selection
+from katod.cli.context import Context
+from katod.cli.selection import select, select_recorded, select_recordings
+from katod.errors import SelectionError
+from tests.support.records import Claude, Codex
+
+ONE, TWO = "6f1c2c1e-8a53-4c3e-9b5e-0a1d5f8f2c11", "6f1c9999-8a53-4c3e-9b5e-0a1d5f8f2c11"
+
+
+@pytest.fixture
+def context(world):
+    """Return a context with two sessions of Claude Code, the first one with a sub-agent, and one of Codex."""
+    for age, session in enumerate((world.claude(TWO), world.claude(ONE), world.codex())):
+        session.append(session.user("hello"))
+        os.utime(session.path, (1_000_000 - age, 1_000_000 - age))
+    agent = world.claude(ONE)
+    agent.path = agent.path.with_suffix("") / "subagents" / "agent-abc.jsonl"
+    agent.append(agent.user("look"))
+    return Context(None)
+
+
+@pytest.mark.parametrize("text", [ONE, "6f1c2", "claude:6f1c2", f"claude:{ONE}"])
+def test_a_session_is_meant_by_its_id_or_a_prefix(context, text):
+    """A session matches by its id or a prefix, with or without the agent name; its sub-agents do not match."""
+    assert str(select(context, text).key) == f"claude:{ONE}"
+
+
+@pytest.mark.parametrize("text", ["abc", "6f1c2/abc", "claude:6f1c2/a", f"claude:{ONE}/abc"])
+def test_a_sub_agent_is_meant_by_its_own_id(context, text):
+    """A sub-agent matches by its own id, alone or after that of its session."""
+    assert select(context, text).key.subagent == "abc"
+
+
+def test_the_latest_session_is_the_one_that_changed_last(context):
+    """Sub-agents do not count, however new they are."""
+    assert select(context, "latest").key.id == TWO
+
+
+def test_an_ambiguous_prefix_names_who_is_meant(context):
+    """If a prefix matches two sessions, no session is selected and the error names both."""
+    with pytest.raises(SelectionError, match="2 sessions match '6f1c'") as caught:
+        select(context, "6f1c")
+    assert f"claude:{ONE}" in str(caught.value)
+    assert f"claude:{TWO}" in str(caught.value)
+
+
+def test_an_ambiguous_prefix_means_the_recorded_session_only_to_stop_it(context, monkeypatch):
+    """To stop, the only recorded one of several matches is meant; to start, it has to be typed which one."""
+    recorded = select(context, ONE).key
+    monkeypatch.setattr(selection, "recorded_sessions", lambda _context: [recorded])
+    assert select_recorded(context, "6f1c", to_stop=True) == recorded
+    with pytest.raises(SelectionError, match="2 sessions match"):
+        select_recorded(context, "6f1c", to_stop=False)
+
+
+@pytest.mark.parametrize("text", ["nothing", "codex:6f1c2", "6f1c2/x", "opencode:"])
+def test_an_unknown_session_is_an_error(context, text):
+    """The error repeats what was typed and names the command that lists the sessions."""
+    with pytest.raises(SelectionError, match=repr(text)) as caught:
+        select(context, text)
+    assert "katod sessions" in caught.value.hint
+
+
+def test_without_sessions_there_is_no_latest(world):
+    """The error says that there are no sessions."""
+    with pytest.raises(SelectionError, match="no sessions"):
+        select(Context(None), "latest")
+
+
+def test_a_folder_that_cannot_be_read_is_told_with_the_unknown_session(world, monkeypatch):
+    """The session may well exist, so the message says why it was not found."""
+    world.claude().append("")
+    closed = world.home / ".claude" / "projects"
+    scan = os.scandir
+
+    def scandir(path):
+        if str(path) == str(closed):
+            raise PermissionError(13, "Permission denied")
+        return scan(path)
+
+    monkeypatch.setattr(os, "scandir", scandir)
+    with pytest.raises(SelectionError, match=f"{closed}: Permission denied"):
+        select(Context(None), ONE)
+
+
+# -- recordings -----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def recorded(world, monkeypatch):
+    """Return a context with one recording, and a later session of another project that is not recorded."""
+    world.claude(ONE).append(Claude(session=ONE, cwd=str(world.project)).user("::start notes\nhello"))
+    world.once()
+    other = world.codex().append(Codex().meta(cwd=str(world.home / "shop")), Codex().user("words"))
+    os.utime(other.path, (4e9, 4e9))
+    monkeypatch.chdir(world.home)
+    return Context(None)
+
+
+@pytest.mark.parametrize("text", ["1", "{out}/app/notes.md", "katod/app/notes.md", ONE, "claude:6f1c2", ""])
+def test_a_recording_selects_its_session(recorded, world, text):
+    """By number, by its file, by its session, or, as it is the only one, without anything."""
+    text = text.format(out=world.out)
+    assert select(recorded, text).key.id == ONE
+    assert select_recorded(recorded, text, to_stop=True).id == ONE
+    assert [row.id for row in select_recordings(recorded, text)] == [1]
+
+
+def test_a_number_of_eight_digits_is_an_id(world):
+    """Short numbers are recordings; the ids that are shown have at least eight characters."""
+    name = "12345678-8a53-4c3e-9b5e-0a1d5f8f2c11"
+    world.claude(name).append(Claude(session=name).user("hello"))
+    assert select(Context(None), "12345678").key.id == name
+    with pytest.raises(SelectionError, match="no session matches '7'"):
+        select(Context(None), "7")
+
+
+def test_the_latest_session_is_that_of_the_directory(recorded, world, monkeypatch):
+    """Of the project that one stands in, or of the one around it; elsewhere, of all."""
+    assert select(recorded, "latest").key.agent == "codex"
+    monkeypatch.chdir(world.project)
+    assert select(recorded, "latest").key.id == ONE
+    inside = world.project / "src"
+    inside.mkdir()
+    monkeypatch.chdir(inside)
+    assert select(recorded, "latest").key.id == ONE
+
+
+def test_a_bare_start_is_for_the_directory(recorded, world, monkeypatch):
+    """Its latest session is recorded; where there is none, nothing is guessed."""
+    monkeypatch.chdir(world.project)
+    assert select_recorded(recorded, "", to_stop=False).id == ONE
+    monkeypatch.chdir(world.home)
+    with pytest.raises(SelectionError, match="no session in this directory"):
+        select_recorded(recorded, "", to_stop=False)
+
+
+def test_a_bare_stop_of_several_is_that_of_the_directory(recorded, world, monkeypatch):
+    """If that is not recorded, the error says how many run."""
+    world.claude(TWO, folder="-else").append(Claude(session=TWO, cwd="/else").user("::start more\nhello"))
+    world.once()
+    with pytest.raises(SelectionError, match="2 recordings are running"):
+        select_recorded(recorded, "", to_stop=True)
+    monkeypatch.chdir(world.project)
+    assert select_recorded(recorded, "", to_stop=True).id == ONE
+
+
+def test_without_recordings_there_is_nothing_to_stop(world):
+    """The error says so, and so does one for a recording that does not exist."""
+    with pytest.raises(SelectionError, match="nothing is being recorded"):
+        select_recorded(Context(None), "", to_stop=True)
+    with pytest.raises(SelectionError, match="there is no recording 1"):
+        select_recordings(Context(None), "1")
+
+
+def test_a_recording_whose_session_is_gone_says_so(recorded, world):
+    """It can be stopped, but not exported from the session."""
+    for path in (world.home / ".claude").rglob("*.jsonl"):
+        path.unlink()
+    with pytest.raises(SelectionError, match="no longer exist"):
+        select(recorded, "1")
+    assert select_recorded(recorded, "1", to_stop=True).id == ONE
+
+
+def test_a_bare_stop_leaves_the_recording_of_another_directory(recorded, world, monkeypatch):
+    """Even the only one, where this directory has a session of its own; and one that has ended is not stopped again."""
+    monkeypatch.chdir(world.home)
+    here = world.claude(TWO, folder="-here")
+    here.append(Claude(session=TWO, cwd=str(world.home)).user("hello"))
+    with pytest.raises(SelectionError, match="one recording is running, but not of this directory"):
+        select_recorded(recorded, "", to_stop=True)
+    world.cli("stop", "1")
+    with pytest.raises(SelectionError, match="recording 1 has ended"):
+        select_recorded(recorded, "1", to_stop=True)
+
+
+def test_a_name_in_place_of_a_session_is_explained(recorded, world):
+    """A person who thinks of `::start mine` learns what to type."""
+    assert b"katod start latest mine" in world.katod("start", "mine", check=False).stderr
