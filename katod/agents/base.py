@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from enum import Enum
@@ -53,6 +53,8 @@ class Container(NamedTuple):
     suffix: str
     companions: tuple[str, ...]  # suffixes of the files beside it, whose changes are changes of it
     sessions: Callable[[str], Iterator[tuple[str, Stat]]]  # what a sweep finds in one; raises SourceError
+    # Those of them that may contain text like all of these patterns (SQL's LIKE, `\\` escapes); raises SourceError.
+    holding: Callable[[str, Sequence[str]], set[str]]
 
     @property
     def suffixes(self) -> tuple[str, ...]:
@@ -108,6 +110,7 @@ class AgentSpec:
     cuts_ids: bool = False  # a path contains only the beginning of the session's id
     container: Container | None = None
     stat_of: Callable[[str, Stat], Stat] = lambda _path, own: own  # what a sweep compares, given the file's own stat
+    spills: bytes = b""  # what a line contains if a part of its text is in another file
     retention: Callable[[Path], Retention] = lambda _root: Retention()  # what it deletes in a root
     instructions: Callable[[], Instructions] | None = None  # None: it has no such file, or none that katod knows
     settings: Callable[[], Path] | None = None  # its JSON settings, if they have hooks and a status line as in `setup/`

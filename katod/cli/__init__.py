@@ -28,6 +28,7 @@ _COMMANDS: Final = {
     "status": "Show the daemon, the recordings and recent problems.",
     "doctor": "Say what is wrong, and what to do about it.",
     "sessions": "List the sessions on this machine, newest first.",
+    "search": "Find what was said, newest first.",
     "record": "The commands of the chat, from the shell: start, stop and capture.",
     "export": "Export a session, a session file, a recording, or everything.",
     "handoff": "Brief another agent about a session, within a budget.",

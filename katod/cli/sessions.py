@@ -65,7 +65,7 @@ def sessions(
     ● is being recorded, ○ was recorded; the path of the transcript follows.
     """
     known = context.found()
-    wanted = Wanted(agent, project or "", _since(since), everything)
+    wanted = Wanted(agent, project or "", since_seconds(since), everything)
     newest_first = sorted(known.values(), key=lambda found: -found.changed_ns)
     most = None if everything or as_json else _MOST
     rows = list(islice(_listed(newest_first, wanted, _recorded(context)), None if most is None else most + 1))
@@ -184,7 +184,7 @@ def _now() -> datetime:
     return datetime.now().astimezone()
 
 
-def _since(text: str | None) -> float:
+def since_seconds(text: str | None) -> float:
     """Return when `--since` begins, in seconds since 1970."""
     if text is None:
         return 0.0

@@ -68,7 +68,7 @@ SPEC: Final = AgentSpec(
     identity_of=_identity,
     open=_open,
     short_id=lambda session: session.removeprefix(_PREFIX),
-    container=Container(_DATABASE, (f"{_DATABASE}-wal",), sweep.sessions_in),
+    container=Container(_DATABASE, (f"{_DATABASE}-wal",), sweep.sessions_in, sweep.sessions_holding),
     stat_of=tree.changed,
     instructions=_instructions,
 )

@@ -2,7 +2,7 @@
 
 import os
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 import orjson
@@ -17,6 +17,12 @@ _SESSIONS: Final = {
     "session": "SELECT id, time_updated FROM session",
     "session_v2": "SELECT id, time_updated FROM session_v2",
 }
+_HELD_MESSAGES: Final = "SELECT DISTINCT session_id FROM message WHERE data LIKE ? ESCAPE '\\'"
+_HELD_PARTS: Final = (
+    "SELECT DISTINCT session_id FROM message WHERE id IN (SELECT message_id FROM part WHERE data LIKE ? ESCAPE '\\')"
+)
+_HELD_SECOND: Final = "SELECT DISTINCT session_id FROM session_message WHERE data LIKE ? ESCAPE '\\'"
+_HOLDING: Final = {"session": (_HELD_MESSAGES, _HELD_PARTS), "session_v2": (_HELD_SECOND,)}
 _SECOND: Final = "SELECT session_id, time_updated FROM session_message ORDER BY rowid DESC LIMIT ?"
 _MESSAGES: Final = "SELECT session_id, id, time_updated FROM message ORDER BY rowid DESC LIMIT ?"
 _PARTS: Final = (
@@ -46,6 +52,23 @@ def sessions_in(path: str) -> Iterator[tuple[str, Stat]]:
     for session, time in times.items():
         moving = log if time >= latest - _MOMENT_MS else 0  # two changes may fall into one millisecond
         yield f"{path}#{session}", Stat(time, time * 1_000_000, counts[session], inode ^ moving)
+
+
+def sessions_holding(path: str, patterns: Sequence[str]) -> set[str]:
+    """Return the sessions that have, for each pattern, a row whose JSON is like it; only their ids are read.
+
+    Raises SourceError.
+    """
+    with reading(path) as database:
+        found = generations(database)
+        tables = [_HOLDING[name] for name in sorted(found)]
+        if not tables:
+            return set()
+        held = [
+            {f"{path}#{row[0]}" for table in tables for query in table for row in database.execute(query, (pattern,))}
+            for pattern in patterns
+        ]
+    return set.intersection(*held) if held else set()
 
 
 def _log_time(path: str) -> int:

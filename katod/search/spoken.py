@@ -1,0 +1,60 @@
+"""What of an event can be found by a search, and who said it. Pure."""
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from katod import events as ev
+from katod.events import Event
+
+_FIELDS: Final = {
+    ev.USER_MESSAGE: ("text",),
+    ev.DECISION_RESPONSE: ("selections", "freeText"),
+    ev.ASSISTANT_MESSAGE: ("text",),
+    ev.ASSISTANT_THINKING: ("text",),
+    ev.TOOL_CALL: ("name", "input"),
+    ev.TOOL_RESULT: ("text",),
+    ev.DECISION_PROMPT: ("prompt", "options"),
+    ev.SYSTEM_MESSAGE: ("text",),
+    ev.PROVIDER_RAW: ("raw",),
+    ev.COMPACTION: ("summary",),
+    ev.ERROR: ("message",),
+    ev.AGENT_START: ("task",),
+    ev.AGENT_END: ("result",),
+}
+_PERSON: Final = frozenset({ev.USER_MESSAGE, ev.DECISION_RESPONSE})
+_BETWEEN: Final = "\n\0\n"  # no word spans two fields
+_DEEPEST: Final = 64  # levels of a tool's input
+
+
+def words_of(event: Event) -> str:
+    """Return the text of an event that is searched, an empty string for events that only keep the books."""
+    payload = event.payload
+    return _BETWEEN.join(
+        text for name in _FIELDS.get(event.kind, ()) if name in payload for text in _strings(payload[name], _DEEPEST)
+    )
+
+
+def _strings(value: Any, levels: int) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif levels and isinstance(value, dict):
+        for item in value.values():
+            yield from _strings(item, levels - 1)
+    elif levels and isinstance(value, list):
+        for item in value:
+            yield from _strings(item, levels - 1)
+
+
+def speaker_of(event: Event, label: str) -> str:
+    """Return who said it: `You`, the agent's label, `Claude ▸ Bash` for a call, `Claude ▸ result`."""
+    if event.kind in _PERSON:
+        return "You"
+    about = {
+        ev.TOOL_CALL: str(event.payload.get("name", "")),
+        ev.TOOL_RESULT: "result",
+        ev.ASSISTANT_THINKING: "thinking",
+        ev.ERROR: "error",
+        ev.COMPACTION: "summary",
+        ev.PROVIDER_RAW: "unknown record",
+    }.get(event.kind, "")
+    return f"{label} ▸ {about}" if about else label

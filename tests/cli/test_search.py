@@ -1,0 +1,138 @@
+"""`katod search`: what is printed, and which options choose what."""
+
+import os
+
+import orjson
+import pytest
+
+from katod.cli import search
+from tests.support.records import Claude, Codex
+
+TOKEN = "ghp_" + "a1B2c3D4e5F6" * 3
+
+
+@pytest.fixture
+def talked(world):
+    """Return a world with a recorded session, and one that is not recorded."""
+    make = Claude()
+    world.claude().append(make.user("::start basket\nWhere is the basket kept?"), make.says("In cart.ts."))
+    world.once()
+    other = world.session(2, "codex")
+    other.append(Codex().meta(), Codex().user("The basket of the other shop"))
+    return world
+
+
+def test_transcripts_are_searched(talked):
+    """In a pipe, a hit is one line: time, session, speaker, words, and what opens it."""
+    time, session, speaker, words, opens = talked.cli("search", "BASKET", "kept").strip().split("\t")
+    assert time.startswith("2026-")
+    assert (session, speaker) == ("claude:6f1c2c1e-8a53-4c3e-9b5e-0a1d5f8f2c11", "You")
+    assert (words, opens) == ("Where is the basket kept?", "katod show 1")
+
+
+def test_sessions_that_are_not_recorded_are_searched_on_demand(talked):
+    """`--all` reads the agents' own files, and what is in a transcript is shown once."""
+    assert len(talked.cli("search", "basket").splitlines()) == 1
+    found = [line.split("\t")[1:] for line in talked.cli("search", "--all", "basket").splitlines()]
+    assert sorted((session.partition(":")[0], opens) for session, _, _, opens in found) == [
+        ("claude", "katod show 1"),
+        ("codex", "katod show 00000002"),
+    ]
+
+
+def test_nothing_found_is_a_failure_that_says_where_else_to_look(talked):
+    """As with grep, the exit code tells."""
+    talked.cli("search", "needle", code=1)
+    assert "nothing found" in talked.said
+    assert b"`--all` searches" in talked.katod("search", "needle", check=False).stderr
+    assert b"--all" not in talked.katod("search", "--all", "needle", check=False).stderr
+    talked.cli("search", " ", code=2)
+
+
+def test_a_search_chooses_by_agent_project_and_time(talked):
+    """Each option leaves out what does not match it."""
+    chosen = {
+        ("--agent", "claude"): ["claude"],
+        ("--agent", "codex"): ["codex"],
+        ("--project", "ome/me/APP"): ["claude", "codex"],
+        ("--project", "elsewhere"): [],
+        ("--since", "2026-02-01"): ["claude", "codex"],
+        ("--since", "2039-01-01"): [],
+        ("--limit", "1"): ["codex"],
+    }
+    for options, agents in chosen.items():
+        shown = talked.cli("search", "--all", "basket", *options, code=0 if agents else 1)
+        assert sorted(line.split("\t")[1].partition(":")[0] for line in shown.splitlines()) == agents or (
+            options == ("--limit", "1") and len(shown.splitlines()) == 1
+        ), options
+    assert "--limit 0" in talked.katod("search", "--all", "basket", "--limit", "1").stderr.decode()
+
+
+def test_a_terminal_gets_a_block_for_each_session(talked, monkeypatch):
+    """Title, project and agent, how to open it, and hits that fit the terminal."""
+    monkeypatch.setattr(search, "terminal_width", lambda: 80)
+    talked.variables["TZ"] = "Europe/Berlin"
+    assert [line.rstrip() for line in talked.cli("search", "basket").splitlines()] == [
+        "basket · app · claude · 2026-02-10",
+        "   katod show 1",
+        "   23:37 You Where is the basket kept?",
+        "",
+    ]
+
+
+def test_more_hits_of_one_session_are_counted(world, monkeypatch):
+    """Three are shown, the newest first."""
+    make = Claude()
+    world.claude().append(*(make.user(f"basket {number}") for number in range(5)))
+    monkeypatch.setattr(search, "terminal_width", lambda: 60)
+    shown = world.cli("search", "--all", "basket").splitlines()
+    assert [line.split()[-1] for line in shown[2:6]] == ["4", "3", "2", "more"]
+    assert shown[5].strip() == "… and 2 more"
+
+
+def test_json_has_one_object_a_hit(talked):
+    """With everything that the table shows, and nothing empty."""
+    row = orjson.loads(talked.cli("search", "--json", "kept"))
+    assert row == {
+        "agent": "claude",
+        "session": "claude:6f1c2c1e-8a53-4c3e-9b5e-0a1d5f8f2c11",
+        "title": "basket",
+        "project": "/home/me/app",
+        "open": "katod show 1",
+        "path": str(talked.out / "app" / "basket.md"),
+        "speaker": "You",
+        "time": row["time"],
+        "snippet": "Where is the basket kept?",
+    }
+
+
+def test_secrets_and_escapes_are_not_printed(world):
+    """What was said comes from anywhere."""
+    world.claude().append(Claude().user(f"basket {TOKEN} \x1b]52;c;aGk=\x07 done"))
+    shown = world.cli("search", "--all", "basket")
+    assert TOKEN not in shown
+    assert "\x1b" not in shown
+    assert "done" in shown
+
+
+def test_a_search_leaves_nothing_behind(talked):
+    """Of sessions that are not recorded, no word is on the disk afterwards, and no file has changed."""
+
+    def files():
+        outside = [path for path in talked.home.rglob("*") if path.is_file() and talked.state not in path.parents]
+        below = [(path, path.stat()) for path in outside]
+        return {path: (status.st_size, status.st_mtime_ns) for path, status in below}
+
+    before = files()
+    talked.cli("search", "--all", "other shop")
+    assert files() == before
+    kept = [path for path in talked.home.rglob("*") if path.is_file() and ".codex" not in path.parts]
+    assert not any(b"other shop" in path.read_bytes() for path in kept)
+
+
+def test_a_transcript_that_the_ledger_does_not_know_is_searched(talked):
+    """Transcripts outlive the ledger: those in the output directory are found by their files."""
+    for path in talked.state.rglob("ledger*"):
+        os.unlink(path)
+    path = talked.out / "app" / "basket.md"
+    assert talked.cli("search", "kept").strip().endswith(f"\tkatod show {path}")

@@ -1,0 +1,67 @@
+"""Searches in the transcripts that katod wrote."""
+
+import os
+
+import pytest
+
+from katod.errors import OutputError
+from katod.search.outputs import existing, search_transcript, transcripts_below
+from katod.search.query import Query
+from tests.documents import ROOT
+
+GOLDEN = ROOT / "fixtures" / "golden" / "claude"
+
+
+def _hits(path, *words):
+    return [(hit.speaker, hit.text) for hit in search_transcript(path, Query(words))[1]]
+
+
+@pytest.mark.parametrize("suffix", [".md", ".jsonl"])
+def test_every_form_of_a_transcript_is_searched(suffix):
+    """Hits have their speaker, and the transcript says of which session it is."""
+    about, hits = search_transcript(GOLDEN / f"plain-turn{suffix}", Query(["ids", "prices"]))
+    assert about.session == "plain-turn"
+    assert [(hit.speaker, hit.text) for hit in hits] == [
+        ("Claude", "Then I store ids and quantities only, and ask for the prices again.")
+    ]
+
+
+def test_words_have_to_be_in_one_passage():
+    """They may be escaped there, but are not to be found in two messages."""
+    assert _hits(GOLDEN / "plain-turn.md", "reloaded", "quantities") == []
+
+
+def test_escaped_words_are_found_as_they_are_shown(tmp_path):
+    """What stands there with backslashes and entities is found without them, and as it is written."""
+    path = tmp_path / "notes.md"
+    path.write_text("## You · 10:00 · Use snake\\_case &lt;here&gt;\n")
+    for word in ("snake_case", "<here>", "snake\\_case"):
+        assert len(_hits(path, word)) == 1
+
+
+def test_other_files_have_no_hits(tmp_path):
+    """Text without speakers is nobody's; a JSONL file of somebody else is left alone."""
+    (tmp_path / "a.md").write_text("# Needle\n\nneedle\n")
+    (tmp_path / "b.jsonl").write_text('{"schema":"katod.event/1"}\n{"needle": 1}\n')
+    assert [_hits(tmp_path / name, "needle") for name in ("a.md", "b.jsonl")] == [[], []]
+
+
+def test_a_folder_is_searched_without_hidden_files_and_links(tmp_path):
+    """Files of the formats' extensions at any depth; what cannot be read is left out."""
+    (tmp_path / "app").mkdir()
+    (tmp_path / ".git").mkdir()
+    for name in ("app/a.md", "b.jsonl", "c.txt", ".git/d.md", ".e.md"):
+        (tmp_path / name).touch()
+    os.symlink(tmp_path / "app", tmp_path / "link")
+    os.symlink(tmp_path / "b.jsonl", tmp_path / "link.md")
+    assert {found.path.name for found in transcripts_below(tmp_path)} == {"a.md", "b.jsonl"}
+    assert list(transcripts_below(tmp_path / "nowhere")) == []
+    assert [found.path.name for found in existing([tmp_path / "b.jsonl", tmp_path / "gone.md"])] == ["b.jsonl"]
+
+
+def test_a_transcript_that_cannot_be_read_is_an_error(tmp_path):
+    """The caller notes it, and goes on with the others. A link is not followed."""
+    os.symlink(GOLDEN / "plain-turn.md", tmp_path / "a.md")
+    for name in ("a.md", "gone.md"):
+        with pytest.raises(OutputError):
+            search_transcript(tmp_path / name, Query(["a"]))

@@ -1,0 +1,148 @@
+"""Searches in the agents' own files: the hits are those of reading everything."""
+
+import os
+import random
+from pathlib import Path
+
+import pytest
+
+from katod.agents import AGENTS
+from katod.config import Settings
+from katod.discover.found import Found, find_sessions
+from katod.discover.roots import find_roots
+from katod.errors import SourceError
+from katod.events import DECISION_RESPONSE
+from katod.log import EventLog
+from katod.model import Stat
+from katod.record.export import Stretch, replay
+from katod.search.query import Query, fold
+from katod.search.sessions import search_session
+from katod.search.spoken import words_of
+from tests.examples import mostly
+from tests.oracle.corpus import corpus_folder, corpus_sources, fixture_sources
+from tests.support.records import MAKERS, OF_EACH_NATURE, calls, result, says, user
+
+_NEEDLES = 300
+_LARGEST = 4_000_000  # bytes of a session of which everything is read
+
+
+def _hits(found, *words):
+    return [(hit.speaker, hit.text) for hit in search_session(found, Query(words))]
+
+
+def _only():
+    [found] = find_sessions(find_roots(Settings(), AGENTS), {}).values()
+    return found
+
+
+@pytest.mark.parametrize("maker", mostly(OF_EACH_NATURE, MAKERS), ids=lambda maker: maker.__name__)
+def test_messages_calls_and_results_are_found(world, maker):
+    """In every agent's files, with the speaker; words of two events do not match together."""
+    said = [user("Where is the Basket?"), says('In the \u201ccart\u201d, as \\path\\ and "quote".'), says("Gone.")]
+    if "result" not in maker.ABSENT:
+        said += [calls("c1", "make"), result("c1", "src/basket.ts:1:naïve"), says("Found it.")]
+    maker(world).say(*said)
+    found = _only()
+    label = AGENTS[maker.agent].label
+    assert ("You", "Where is the Basket?") in _hits(found, "basket", "where")
+    assert [speaker for speaker, _ in _hits(found, '"quote"', "\\PATH\\")] == [label]
+    assert _hits(found, "basket", "gone") == []
+    if "result" not in maker.ABSENT:
+        assert any(speaker.startswith(f"{label} ▸") for speaker, _ in _hits(found, "make"))
+        assert [text for _, text in _hits(found, "NAÏVE")] == ["src/basket.ts:1:naïve"]
+
+
+def test_each_event_is_found_once(world):
+    """Records that the agent writes again, and sessions of several files, do not double a hit."""
+    session = world.claude()
+    record = session.user("only once")
+    session.append(record, record)
+    assert len(_hits(_only(), "once")) == 1
+
+
+def test_the_last_line_need_not_be_complete_on_disk(world):
+    """A record without its newline is found if it is whole, and a torn one is left out."""
+    session = world.claude()
+    session.append(session.user("one"))
+    path = session.path
+    whole = path.read_bytes()
+    path.write_bytes(whole.rstrip(b"\n") + b'\n{"type":"user","message":{"role":"user","content":"one more')
+    assert len(_hits(_only(), "one")) == 1
+
+
+def test_a_result_that_stands_in_another_file_is_found(world):
+    """Claude Code writes long results beside the session; the line only says where."""
+    session = world.claude()
+    folder = session.path.with_suffix("") / "tool-results"
+    folder.mkdir(parents=True)
+    (folder / "t1.txt").write_text("a needle in the long result")
+    spilled = f"<persisted-output>\nOutput too large. Full output saved to: {folder}/t1.txt\n</persisted-output>"
+    session.say(user("go"), calls("c1", "make"), result("c1", spilled))
+    assert [text for _, text in _hits(_only(), "needle")] == ["a needle in the long result"]
+
+
+def test_a_file_that_cannot_be_read_is_an_error(tmp_path):
+    """The caller notes it, and goes on with the other sessions."""
+    identity = AGENTS["claude"].named(tmp_path / "gone.jsonl")
+    found = Found(identity.key)
+    found.files.append((str(tmp_path / "gone.jsonl"), identity, Stat(0, 0, 0, 0)))
+    with pytest.raises(SourceError):
+        _hits(found, "a")
+
+
+# -- the oracle: everything is read and compared ------------------------------------------------------
+
+
+def _read(agent, path):
+    """Return a session file as found on disk, and the text of each of its events."""
+    identity = AGENTS[agent].named(Path(path))
+    found = Found(identity.key)
+    found.files.append((str(path), identity, Stat(0, 0, 0, 0)))
+    texts = [
+        text
+        for event, _ in replay(identity.key, [Stretch(str(path), identity)], EventLog(), skip_missing=True)
+        if event.kind != DECISION_RESPONSE and (text := words_of(event))  # an answer is also in the call's result
+    ]
+    return found, {text: fold(text) for text in texts}
+
+
+def _needle(chance, texts):
+    """Return a piece of a text, mostly one with characters that are written in several ways, in another case."""
+    text = chance.choice(texts)
+    special = [at for at, char in enumerate(text[:20_000]) if not char.isascii() or char in "\"'\\/<>&\n\t"]
+    length = chance.choice([2, 3, 5, 8, 13, 30])
+    at = chance.choice(special) - chance.randrange(length) if special and chance.random() < 0.6 else None
+    at = chance.randrange(len(text)) if at is None else max(0, at)
+    piece = text[at : at + length].strip()
+    return piece.swapcase() if chance.random() < 0.5 else piece
+
+
+def _compare(sources, needles, seed):
+    chance = random.Random(seed)
+    sessions = [_read(source.agent, source.path) for source in sources]
+    sessions = [(found, texts) for found, texts in sessions if texts]
+    matched = 0
+    for _ in range(needles):
+        own = list(chance.choice(sessions)[1])
+        words = [_needle(chance, own) for _ in range(chance.choice([1, 1, 2, 3]))]
+        query = Query(word for word in words if len(word) > 1)
+        for found, texts in sessions if query.words else ():
+            expected = {text for text, folded in texts.items() if all(word in folded for word in query.words)}
+            hits = {hit.text for hit in search_session(found, query)}
+            assert hits == expected, (found.files[0][0], query.words)
+            matched += len(hits)
+    return matched
+
+
+def test_hits_are_those_of_reading_every_fixture():
+    """Needles with quotes, backslashes and letters of any script, in any case, alone and together."""
+    assert _compare(fixture_sources()[::5], 12, seed=1) > 10
+
+
+@pytest.mark.slow
+def test_hits_are_those_of_reading_every_real_session():
+    """The same for all real sessions."""
+    sources = [source for source in corpus_sources() if os.path.getsize(source.path) < _LARGEST]
+    if not sources:
+        pytest.skip(f"no real sessions in {corpus_folder()}")
+    assert _compare(sources, _NEEDLES, seed=random.randrange(10**6)) > _NEEDLES

@@ -1,0 +1,52 @@
+"""What is shown of a hit."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from katod.search.query import Query
+from katod.search.snippet import gist, snippet, surroundings
+from tests.examples import texts
+
+TOKEN = "ghp_" + "a1B2c3D4e5F6" * 3
+
+
+@given(texts(max_size=300), texts(min_size=1, max_size=10), texts(max_size=300), st.integers(20, 120))
+def test_it_is_one_line_of_limited_length(before, word, after, width):
+    """Whatever the text is, no more than asked for is shown, without line ends and control characters."""
+    query = Query([word])
+    shown = snippet(surroundings(before + word + after, query), query, width)
+    assert len(shown) <= width
+    assert shown.isprintable() or not any(ord(char) < 32 for char in shown)
+
+
+@pytest.mark.parametrize(("before", "after"), [(0, 0), (5, 500), (500, 5), (500, 500)])
+def test_the_word_is_in_it_wherever_it_stands(before, after):
+    """An ellipsis shows where the text goes on."""
+    query = Query(["needle"])
+    shown = snippet(surroundings("so " * before + "the Needle " + "on " * after, query), query, 60)
+    assert "Needle" in shown
+    assert shown.startswith("…") == (before == 500)
+    assert shown.endswith("…") == (after == 500)
+
+
+def test_it_shows_as_many_of_the_words_as_fit():
+    """Of several places of a word, the one near the others is shown."""
+    query = Query(["basket", "red"])
+    text = f"A basket. {'And more. ' * 50} A red basket. {'And more. ' * 50}"
+    assert "red basket" in snippet(surroundings(text, query), query, 60)
+
+
+def test_secrets_are_redacted_before_anything_is_cut():
+    """A secret is recognised as a whole, also if only its end would be shown, and if it is what was looked for."""
+    for word in ("behind", TOKEN[:12], TOKEN[-8:]):
+        query = Query([word])
+        shown = snippet(surroundings(f"{'so ' * 30}token {TOKEN} behind it {'on ' * 30}", query), query, 40)
+        assert "REDACTED" in shown or word == "behind"
+        assert not any(TOKEN[at : at + 8] in shown for at in range(len(TOKEN) - 8))
+
+
+def test_the_gist_does_not_depend_on_how_a_text_is_written():
+    """In a transcript a text has other blanks and escapes than in its session, but the same letters."""
+    query = Query(["b"])
+    assert gist(surroundings("a_b\n\nc", query), query) == gist(surroundings(r"a\_b c", query), query)

@@ -1,0 +1,98 @@
+"""Transcripts taken apart into passages."""
+
+import pytest
+
+from katod.formats.html import Html
+from katod.metadata import SessionMetadata
+from katod.model import Options, SessionKey
+from katod.search.transcripts import About, about, jsonl_event, markdown_passages, page_passages, plain
+from tests.documents import ROOT
+
+GOLDEN = ROOT / "fixtures" / "golden" / "claude"
+
+
+def _passages(name):
+    return list(markdown_passages((GOLDEN / name).read_text()))
+
+
+def test_the_head_says_what_a_transcript_is_of():
+    """Front matter and the line below the title have session, project, title, date and time zone."""
+    assert about((GOLDEN / "plain-turn.md").read_text()) == About(
+        "claude-code", "plain-turn", "", "shop", "The cart forgets its items when the page is reloaded. Where is it kept?",
+        "2026-03-02", "Europe/Berlin",
+    )  # fmt: skip
+    assert about("no front matter") == About()
+
+
+def test_each_message_is_a_passage_with_its_speaker_and_time():
+    """Headings say who speaks and when, also on another day; words that a heading cuts are taken from below it."""
+    assert [(p.speaker, p.time, p.text.split("\n")[0]) for p in _passages("next-day.md")] == [
+        ("You", "2026-03-02T23:58:00+01:00", "Still awake?"),
+        ("Claude", "2026-03-02T23:58:00+01:00", "Always."),
+        ("Claude", "2026-03-03T00:00:00+01:00", "It is tomorrow in Berlin now."),
+        ("You", "2026-03-03T01:00:00+01:00", "Then good night."),
+        ("Claude", "2026-03-03T01:00:00+01:00", "Good night."),
+    ]
+    assert _passages("plain-turn.md")[0].text.startswith(
+        "The cart forgets its items when the page is reloaded. Where is"
+    )
+
+
+@pytest.mark.parametrize("name", ["tool-kinds-more.md", "tool-kinds-more.full.md"])
+def test_a_tool_is_a_passage_of_its_own(name):
+    """A line or a block that unfolds is named by its tool; the message behind it is another passage."""
+    speakers = [passage.speaker for passage in _passages(name)]
+    assert "Claude ▸ Bash" in speakers
+    assert "Claude ▸ WebFetch" in speakers
+    last = _passages(name)[-1]
+    assert (last.speaker, last.text.split("\n")[0]) == ("Claude", "Issue 12 it is.")
+
+
+def test_headings_inside_of_code_begin_no_passage():
+    """What stands in a fence is quoted."""
+    text = "## You · 10:00 · Look\n\n````text\n### Claude · 11:00\n```\n## You · 12:00\n````\n\n### Claude · 10:01\n\nYes.\n"
+    assert [(p.speaker, p.text[:4]) for p in markdown_passages(text)] == [("You", "Look"), ("Claude", "Yes.")]
+
+
+def test_what_a_person_writes_belongs_to_the_passage_around_it():
+    """Notes in a transcript are found, too."""
+    text = "## You · Hello\n\nMy note: buy milk.\n"
+    assert [p.text for p in markdown_passages(text)] == ["Hello\n\nMy note: buy milk."]
+
+
+def test_a_transcript_without_times_has_passages_without_times():
+    """A date that is missing or wrong gives no time."""
+    assert [p.time for p in markdown_passages("## You · Hello\n")] == [""]
+
+
+def test_markdown_is_shown_without_its_escapes():
+    """Escapes, entities and tags are not what was said."""
+    assert plain(r"a\_b &lt;c&gt; <b>Bash</b> \<div>") == "a_b <c> Bash <div>"
+
+
+def test_pages_of_html_have_passages_too():
+    """Speaker, time and words are those of the Markdown."""
+    page = (
+        '<!DOCTYPE html>\n<p class="about">Claude Code · shop · 2026-03-02 10:00 (Europe/Berlin)</p>\n'
+        '<h2 class="speaker person" id="m1"><a href="#m1">You</a><time>10:00</time></h2>\n<div class="typed">a &lt; b</div>\n'
+        '<h3 class="speaker">Claude<span class="model">opus</span><time>2026-03-03 10:01</time></h3>\n<p>Yes,\nit <i>is</i>.</p>\n'
+    )
+    assert [(p.speaker, p.time[:16], p.text) for p in page_passages(page)] == [
+        ("You", "2026-03-02T10:00", "a < b"),
+        ("Claude", "2026-03-03T10:01", "Yes,\nit is."),
+    ]
+
+
+def test_the_page_that_katod_prints_is_of_this_form():
+    """The head of a page is found by its printer's own words."""
+    metadata = SessionMetadata(SessionKey("claude", "s"))
+    head = Html(Options(time_zone="Europe/Berlin")).head(metadata, "2026-03-02T09:00:00Z")
+    page = head + '<h2 class="speaker person" id="m1"><a href="#m1">You</a><time>10:00</time></h2>\n<p>Hello</p>'
+    assert [p.time[:16] for p in page_passages(page)] == ["2026-03-02T10:00"]
+
+
+def test_a_line_that_is_no_event_is_none():
+    """A person may have written into a JSONL transcript."""
+    assert jsonl_event((GOLDEN / "plain-turn.jsonl").read_bytes().splitlines()[0]) is not None
+    assert jsonl_event(b"my note") is None
+    assert jsonl_event(b'{"schema": 1}') is None
