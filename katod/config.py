@@ -135,7 +135,7 @@ def open_toml(data: bytes, path: Path) -> tuple["Reader", dict[str, Any]]:
     try:
         text = data.decode()
         return Reader(path, text), tomllib.loads(text)
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except ValueError as error:  # not UTF-8, not TOML, or a number with thousands of digits
         raise ConfigError(f"not valid TOML: {error}", path=path) from error
     except RecursionError:
         raise ConfigError("nested too deeply", path=path) from None

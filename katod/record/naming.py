@@ -13,7 +13,7 @@ from katod.formats.registry import FORMATS
 from katod.formats.when import When
 from katod.metadata import LONGEST_TITLE, SessionMetadata, first_words
 from katod.model import Options, SessionKey, Target, Word
-from katod.record.policy import Policy
+from katod.record.policy import Policy, refused_directory
 from katod.slug import slug
 from katod.store.ledger import Ledger
 from katod.store.rows import OutputRow, SessionRow
@@ -68,7 +68,7 @@ class OutputNaming:
         except TargetRefused as refusal:
             if scope.chosen is None:
                 raise
-            self._refused = f"the directory that the project chose was refused: {refusal.what}"
+            self._refused = refused_directory(refusal)
             return self._free(generated(template, fields, replace(scope, chosen=None)))
 
     def refused_for(self, target: Target) -> str:

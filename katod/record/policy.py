@@ -15,7 +15,7 @@ from katod.errors import TargetRefused
 from katod.formats.redact import RULES_VERSION
 from katod.model import Options
 from katod.project.allowed import Allowed, in_effect
-from katod.project.form import ProjectFile
+from katod.project.form import NAME, ProjectFile
 from katod.write.safe import examine
 
 _ANY_NAME: Final = "transcript"
@@ -86,7 +86,7 @@ class Policy:
             examine(file.folder, (*file.directory, _ANY_NAME))
             check_folder(file.folder, file.directory, self.protected, self.home)
         except TargetRefused as refusal:
-            return f"`output.directory` of {file.path} was refused: {refusal.what}"
+            return refused_directory(refusal)
         return ""
 
     @property
@@ -132,3 +132,8 @@ class Policy:
             recording.subagents, recorder=f"katod {__version__}", max_result=content.max_result,
             usage=content.usage, subagent_reports=content.subagent_reports, rules=RULES_VERSION,
         )  # fmt: skip
+
+
+def refused_directory(refusal: TargetRefused) -> str:
+    """Return why the directory that a project's file chose is not used."""
+    return f"the directory that {NAME} chose was refused: {refusal.what}"
