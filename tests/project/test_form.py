@@ -136,7 +136,10 @@ def test_a_long_key_is_cut():
                 "transcripts are JSONL, with all thinking and all that tools returned",
             ],
         ),
-        ('content = {thinking = false, tools = "none"}', ["Markdown shows no thinking", "Markdown shows no tool calls"]),
+        (
+            'content = {thinking = false, tools = "none"}',
+            ["Markdown shows no thinking", "Markdown shows no tool calls"],
+        ),
     ],
 )
 def test_it_is_said_in_words_what_changes(text, words):
