@@ -124,6 +124,21 @@ def test_an_allowed_file_chooses_directory_and_format(shop):
     shop.world.assert_live_is_batch()
 
 
+def test_a_recording_that_waits_for_its_name_gets_a_place_in_the_project(shop):
+    """Where it is made is decided when it is named, by the file as it is then."""
+    shop.allow(PLACE + LESS)
+    make = shop.talk("::start")
+    make.append(make.user(WORDS))
+    shop.world.once()
+    assert [path.name for path in shop.docs.iterdir()] == ["2026-02-10-keep-these-words-00000001.md"]
+    other = shop.talk("::start")
+    shop.put("")
+    other.append(other.user(WORDS))
+    shop.world.once()
+    assert shop.latest.is_relative_to(shop.world.out)
+    shop.world.assert_live_is_batch()
+
+
 def test_an_allowed_file_reduces_and_what_is_typed_overrides_it(shop):
     """Thinking and calls are left out unless the person asks for them in the chat."""
     shop.world.configure(tools="full", thinking=True)
