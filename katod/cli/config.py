@@ -1,6 +1,7 @@
 """`katod config`: the configuration file."""
 
 import os
+from contextlib import suppress
 from importlib.resources import files
 from pathlib import Path
 
@@ -60,7 +61,8 @@ def show(context: Context) -> None:
     except OSError as error:
         raise ConfigError(f"cannot be read: {error.strerror}", path=context.config_path) from error
     click.echo(data.decode("utf-8", "replace"), nl=False)
-    _say_of_project(context)
+    with suppress(OSError):  # the current directory may no longer exist
+        _say_of_project(context)
 
 
 def _say_of_project(context: Context) -> None:

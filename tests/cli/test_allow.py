@@ -148,3 +148,7 @@ def test_the_configuration_is_shown_with_what_the_project_changes(world, shop):
     world.cli("allow")
     world.cli("config", "show")
     assert world.said == f"{shop / NAME}: transcripts are written to docs/chats/, inside the project\n"
+    (shop / NAME).unlink()
+    (shop / "src").rmdir()
+    shop.rmdir()
+    assert world.cli("config", "show") == world.config.read_text()

@@ -166,6 +166,7 @@ def as_toml(value):
     return '"' + "".join(f"\\U{ord(character):08x}" for character in value) + '"'
 
 
+@pytest.mark.fault("file of a project")
 @given(FILES, CONTENTS)
 def test_whatever_it_says_no_more_is_shown_than_configured(tables, content):
     """Thinking and tools only become less, a format is the only other change, and a directory is inside."""

@@ -77,6 +77,7 @@ def shop(world: World) -> Shop:
 # -- not allowed -------------------------------------------------------------------------------------
 
 
+@pytest.mark.fault("file of a project")
 @pytest.mark.parametrize("auto", [False, True])
 def test_a_file_that_is_not_allowed_changes_nothing(shop, auto):
     """The transcript is the same, byte for byte, in the same place; nothing is auto-recorded that was not."""
@@ -175,6 +176,7 @@ def test_no_file_lifts_an_exclusion(shop):
     assert shop.world.outputs() == []
 
 
+@pytest.mark.fault("file of a project")
 def test_a_file_that_changed_counts_for_nothing_until_it_is_allowed_again(shop):
     """Its exclusion ends, too."""
     shop.allow(EXCLUDED + PLACE)
@@ -228,6 +230,7 @@ def _loop(path, _):
     (path / "chats").symlink_to("chats")
 
 
+@pytest.mark.fault("file of a project", "unsafe path")
 @pytest.mark.parametrize(
     "make", [_link, _loop, lambda path, _: path.write_text("x"), lambda path, to: path.symlink_to(to)]
 )
