@@ -124,17 +124,31 @@ def load(path: Path, *, required: bool = False) -> Settings:
 
 def parse_settings(data: bytes, path: Path) -> Settings:
     """Parse TOML into settings. Raises ConfigError, naming file, line, key and the nearest valid name."""
-    try:
-        text = data.decode()
-        tree = tomllib.loads(text)
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise ConfigError(f"not valid TOML: {error}", path=path) from error
-    except RecursionError:
-        raise ConfigError("nested too deeply", path=path) from None
-    reader = _Reader(path, text)
+    reader, tree = open_toml(data, path)
     settings = cast("Settings", reader.table(Settings, tree, ()))
     reader.check(settings)
     return settings
+
+
+def open_toml(data: bytes, path: Path) -> tuple["Reader", dict[str, Any]]:
+    """Parse TOML; return it with the reader that checks it. Raises ConfigError."""
+    try:
+        text = data.decode()
+        return Reader(path, text), tomllib.loads(text)
+    except ValueError as error:  # not UTF-8, not TOML, or a number with thousands of digits
+        raise ConfigError(f"not valid TOML: {error}", path=path) from error
+    except RecursionError:
+        raise ConfigError("nested too deeply", path=path) from None
+
+
+def is_key(where: tuple[str, ...]) -> bool:
+    """Return whether this is a key or a table of the configuration."""
+    table: Any = Settings
+    for name in where:
+        if not is_dataclass(table) or name not in _hints(cast("type", table)):
+            return False
+        table = _hints(cast("type", table))[name]
+    return True
 
 
 def local_zone() -> str:
@@ -170,7 +184,7 @@ def _hints(table: type) -> dict[str, Any]:
     return get_type_hints(table)
 
 
-class _Reader:
+class Reader:
     """Checks a TOML tree against the types of the settings and reports where it is wrong."""
 
     def __init__(self, path: Path, text: str) -> None:
@@ -178,15 +192,17 @@ class _Reader:
         self._lines = text.splitlines()
 
     def table(self, cls: type, tree: dict[str, Any], where: tuple[str, ...]) -> Any:
+        """Return a table as an instance of its class. Raises ConfigError."""
         hints = _hints(cls)
         values: dict[str, Any] = {}
         for key, value in tree.items():
             if key not in hints:
-                raise self._unknown(key, list(hints), where)
-            values[key] = self._value(hints[key], value, (*where, key))
+                raise self.unknown((*where, key), list(hints))
+            values[key] = self.value(hints[key], value, (*where, key))
         return cls(**values)
 
-    def _value(self, hint: Any, value: Any, where: tuple[str, ...]) -> Any:
+    def value(self, hint: Any, value: Any, where: tuple[str, ...]) -> Any:
+        """Return the value of a key as its type. Raises ConfigError."""
         if is_dataclass(hint) and isinstance(hint, type):
             return self.table(hint, self._dict(value, where), where)
         if where == ("agents",):
@@ -197,7 +213,7 @@ class _Reader:
 
     def _choice(self, choices: tuple[str, ...], value: Any, where: tuple[str, ...]) -> str:
         if value not in choices:
-            raise self._wrong(where, f"must be one of {', '.join(choices)}")
+            raise self.wrong(where, f"must be one of {', '.join(choices)}")
         return str(value)
 
     def _typed(self, kinds: tuple[Any, ...], value: Any, where: tuple[str, ...]) -> Any:
@@ -206,29 +222,29 @@ class _Reader:
         if any(value in get_args(kind) for kind in kinds if get_origin(kind) is Literal):
             return value
         if type(value) not in kinds or (isinstance(value, int) and value < 0):
-            raise self._wrong(where, f"must be {' or '.join(map(_name_of, kinds))}")
+            raise self.wrong(where, f"must be {' or '.join(map(_name_of, kinds))}")
         return value
 
     def _agents(self, tree: dict[str, Any]) -> dict[str, Agent]:
         agents = {name: Agent() for name in AGENTS}
         for name, value in tree.items():
             if name not in AGENTS:
-                raise self._unknown(name, sorted(AGENTS), ("agents",))
+                raise self.unknown(("agents", name), sorted(AGENTS))
             agents[name] = self.table(Agent, self._dict(value, ("agents", name)), ("agents", name))
         return agents
 
     def _dict(self, value: Any, where: tuple[str, ...]) -> dict[str, Any]:
         if not isinstance(value, dict):
-            raise self._wrong(where, "must be a table")
+            raise self.wrong(where, "must be a table")
         return value
 
     def check(self, settings: Settings) -> None:
         """Check what types cannot express."""
         zone = settings.output.time_zone
         if zone != "local" and not _is_zone(zone):
-            raise self._wrong(("output", "time_zone"), "must be `local` or an IANA name like Europe/Berlin")
+            raise self.wrong(("output", "time_zone"), "must be `local` or an IANA name like Europe/Berlin")
         if not _is_absolute(settings.output.directory):
-            raise self._wrong(("output", "directory"), "must be an absolute path, or start with ~/")
+            raise self.wrong(("output", "directory"), "must be an absolute path, or start with ~/")
         self._check_paths(("output", "allowed_roots"), settings.output.allowed_roots)
         self._check_globs(("recording", "exclude"), settings.recording.exclude)
         self._check_globs(("recording", "auto"), settings.recording.auto)
@@ -238,43 +254,44 @@ class _Reader:
 
     def _check_paths(self, where: tuple[str, ...], paths: tuple[str, ...]) -> None:
         if not all(map(_is_absolute, paths)):
-            raise self._wrong(where, "must contain absolute paths, or paths that start with ~/")
+            raise self.wrong(where, "must contain absolute paths, or paths that start with ~/")
 
     def _check_globs(self, where: tuple[str, ...], globs: bool | tuple[str, ...]) -> None:
         """Check that each glob can match a path: a bare name would protect nothing."""
         if not isinstance(globs, bool) and not all(_is_absolute(glob) or glob[:1] in ("*", "?", "[") for glob in globs):
-            raise self._wrong(where, "must contain globs of whole paths, such as ~/work/* or */secret")
+            raise self.wrong(where, "must contain globs of whole paths, such as ~/work/* or */secret")
 
     def _check_filename(self, settings: Settings) -> None:
         where, parts = ("output", "filename"), settings.output.filename.split("/")
         if any(not part or part.startswith(".") for part in parts):
-            raise self._wrong(where, "must be a relative path without empty or hidden components")
+            raise self.wrong(where, "must be a relative path without empty or hidden components")
         if settings.output.filename.endswith(tuple(FORMAT_OF)):
-            raise self._wrong(where, "must not include a file extension: `output.format` chooses it")
+            raise self.wrong(where, "must not include a file extension: `output.format` chooses it")
         self._check_template(where, settings.output.filename)
 
     def _check_template(self, where: tuple[str, ...], template: str) -> None:
         try:
             fields_used = [part for part in Formatter().parse(template) if part[1] is not None]
         except ValueError as error:
-            raise self._wrong(where, f"is not a valid template: {error}") from error
+            raise self.wrong(where, f"is not a valid template: {error}") from error
         for _, name, specification, conversion in fields_used:
             if not name:
-                raise self._wrong(where, "is not a valid template: {} needs a field name")
+                raise self.wrong(where, "is not a valid template: {} needs a field name")
             if name not in TEMPLATE_FIELDS or specification or conversion:
-                raise self._wrong(where, f"uses {{{name}}}, which is not one of {', '.join(TEMPLATE_FIELDS)}")
+                raise self.wrong(where, f"uses {{{name}}}, which is not one of {', '.join(TEMPLATE_FIELDS)}")
 
-    def _unknown(self, key: str, names: list[str], where: tuple[str, ...]) -> ConfigError:
-        near = difflib.get_close_matches(key, names, n=1, cutoff=0.5)
+    def unknown(self, where: tuple[str, ...], names: list[str]) -> ConfigError:
+        """Return the error for a key that there is not, with the nearest of these names."""
+        near = difflib.get_close_matches(where[-1], names, n=1, cutoff=0.5)
         hint = f"did you mean `{near[0]}`?" if near else f"expected one of: {', '.join(names)}"
-        return ConfigError(f"{self._at(key, where)}unknown key `{'.'.join((*where, key))}`", path=self._path, hint=hint)
+        return ConfigError(f"{self._at(where)}unknown key `{'.'.join(where)}`", path=self._path, hint=hint)
 
-    def _wrong(self, where: tuple[str, ...], problem: str) -> ConfigError:
-        return ConfigError(f"{self._at(where[-1], where[:-1])}`{'.'.join(where)}` {problem}", path=self._path)
+    def wrong(self, where: tuple[str, ...], problem: str) -> ConfigError:
+        """Return the error for the value of a key."""
+        return ConfigError(f"{self._at(where)}`{'.'.join(where)}` {problem}", path=self._path)
 
-    def _at(self, key: str, where: tuple[str, ...]) -> str:
+    def _at(self, wanted: tuple[str, ...]) -> str:
         """Return `line N: ` for a key, or an empty string if the text does not show it plainly."""
-        wanted = (*where, key)
         table: tuple[str, ...] = ()
         for number, line in enumerate(self._lines, 1):
             if match := re.match(r"\s*\[([^\]]+)\]", line):

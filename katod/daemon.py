@@ -66,8 +66,7 @@ class LiveSettings:
 
     def policy(self, roots: list[Root]) -> Policy:
         """Return the part of the settings that decides about recordings."""
-        kept = [root.path for root in roots if not root.database]
-        return Policy.of(self.now, (*kept, Path(os.path.realpath(self.state))), pause.paused_since(self.state))
+        return Policy.here(self.now, roots, self.state, pause.paused_since(self.state))
 
 
 class Daemon:

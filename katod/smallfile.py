@@ -1,27 +1,72 @@
-"""Reads small files in whose place anything may stand: a FIFO, a device, something without an end."""
+"""Small files: read where a FIFO, a device or something without an end may stand in their place; replaced whole."""
 
 import errno
 import os
 import stat
 from pathlib import Path
+from typing import Final
+
+_READ: Final = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
+_PRIVATE: Final = 0o600
 
 
-def read_small(path: Path, limit: int) -> bytes:
+def read_small(path: Path, limit: int, *, own: bool = False) -> bytes:
     """Return the content of a regular file of at most `limit` bytes; links are followed.
 
-    Never waits. Raises OSError whose `strerror` says what is wrong: EINVAL if it is not a regular file, EFBIG if it is
-    larger.
+    `own` takes only a file of this user, and neither a symbolic nor a hard link.
+    Never waits. Raises OSError whose `strerror` says what is wrong: EINVAL if it is not a regular file or a link, EPERM
+    if it belongs to another user, EFBIG if it is larger.
     """
-    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY)
+    fd = _open(path, own=own)
     try:
         status = os.fstat(fd)
         if not stat.S_ISREG(status.st_mode):
             raise OSError(errno.EINVAL, "it is not a regular file", str(path))
+        if own:
+            _require_own(status, path)
         data = b""
         while piece := os.read(fd, limit + 1 - len(data)):
             data += piece
         if len(data) > limit:
             raise OSError(errno.EFBIG, f"it is larger than {limit} bytes", str(path))
         return data
+    finally:
+        os.close(fd)
+
+
+def _open(path: Path, *, own: bool) -> int:
+    try:
+        return os.open(path, _READ | os.O_NOFOLLOW if own else _READ)
+    except OSError as error:
+        if own and os.path.islink(path):
+            raise OSError(errno.EINVAL, "it is a symbolic link", str(path)) from error
+        raise
+
+
+def _require_own(status: os.stat_result, path: Path) -> None:
+    if status.st_uid != os.getuid():
+        raise OSError(errno.EPERM, "it belongs to another user", str(path))
+    if status.st_nlink > 1:
+        raise OSError(errno.EINVAL, "it has more than one hard link", str(path))
+
+
+def write_small(path: Path, data: bytes) -> None:
+    """Replace a private file as a whole; on return, that is on disk. For one writer at a time. Raises OSError."""
+    part = path.with_name(f"{path.name}.part")
+    part.unlink(missing_ok=True)
+    fd = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, _PRIVATE)
+    with open(fd, "wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(fd)
+    part.rename(path)
+    sync_folder(path.parent)
+
+
+def sync_folder(folder: Path) -> None:
+    """Have the names in a folder on disk. Raises OSError."""
+    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(fd)
     finally:
         os.close(fd)

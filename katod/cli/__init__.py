@@ -33,6 +33,7 @@ _COMMANDS: Final = {
     "export": "Export a session, a session file, a recording, or everything.",
     "handoff": "Brief another agent about a session, within a budget.",
     "verify": "Check transcripts against the agents' session files.",
+    "allow": "Let a project's `.katod.toml` take effect, as it is now.",
     "config": "Write, show and check the configuration.",
     "completion": "Print a completion script for your shell.",
 }

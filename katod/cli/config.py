@@ -1,6 +1,7 @@
 """`katod config`: the configuration file."""
 
 import os
+from contextlib import suppress
 from importlib.resources import files
 from pathlib import Path
 
@@ -9,8 +10,11 @@ import click
 from katod import config as settings_module
 from katod.cli.context import Context
 from katod.cli.groups import Group
+from katod.cli.layout import line
+from katod.cli.layout import show as show_lines
 from katod.cli.printing import say
 from katod.errors import ConfigError
+from katod.project.allowed import Allowed, look, places
 from katod.smallfile import read_small
 
 _NAME = "katod.toml"
@@ -46,7 +50,10 @@ def init(context: Context) -> None:
 @config.command()
 @click.pass_obj
 def show(context: Context) -> None:
-    """Print the configuration file, or the defaults if there is none."""
+    """Print the configuration file, or the defaults if there is none.
+
+    What the `.katod.toml` of the project you are in changes, or why it does not count, is said on standard error.
+    """
     try:
         data = read_small(context.config_path, settings_module.LARGEST)
     except FileNotFoundError:
@@ -54,6 +61,17 @@ def show(context: Context) -> None:
     except OSError as error:
         raise ConfigError(f"cannot be read: {error.strerror}", path=context.config_path) from error
     click.echo(data.decode("utf-8", "replace"), nl=False)
+    with suppress(OSError):  # the current directory may no longer exist
+        _say_of_project(context)
+
+
+def _say_of_project(context: Context) -> None:
+    known = Allowed(context.state).read()
+    for path in places(os.getcwd(), Path.home()):
+        found = look(path, known)
+        if found is not None:
+            said = "; ".join(found.file.changes()) if found.file else f"{found.problem} ({found.advice})"
+            show_lines([line(f"{path}: {said}")], err=True)
 
 
 @config.command()

@@ -47,7 +47,8 @@ def overview(row: Row, around: Surroundings, *, everything: bool = False) -> lis
     lines += _section("problems", row["problems"], lambda one: _problem(one, "path", around))
     lines += _section("refused", row["refused"], lambda one: _refusal(one, around))
     lines += _section("looked like commands but were not", row["nearMisses"], lambda one: _near_miss(one, around))
-    if row["refused"] or row["nearMisses"]:
+    lines += _section("projects' files that do not count", row["projects"], lambda one: _project(one, around))
+    if row["refused"] or row["nearMisses"] or row["projects"]:
         lines.append(line(_CLEAR, "dim"))
     return lines
 
@@ -126,6 +127,10 @@ def _section(title: str, rows: Iterable[Row], show: Callable[[Row], list[Line]])
 
 def _problem(one: Row, name: str, around: Surroundings) -> list[Line]:
     return [line(f"  {in_home(one[name], around.home)}: {one['problem']}")]
+
+
+def _project(one: Row, around: Surroundings) -> list[Line]:
+    return [*_problem(one, "path", around), line(f"  → {one['advice']}", "dim")]
 
 
 def _missing(one: Row, around: Surroundings) -> list[Line]:

@@ -1,6 +1,5 @@
 """Which refused commands and near misses the person has seen: `katod status --clear` hides them from then on."""
 
-import os
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from hashlib import sha256
@@ -9,7 +8,7 @@ from typing import Any, Final
 
 import orjson
 
-from katod.smallfile import read_small
+from katod.smallfile import read_small, write_small
 
 NAME: Final = "seen.json"
 _LARGEST: Final = 64 * 1024
@@ -31,11 +30,7 @@ class Seen:
 
     def clear(self, rows: Iterable[Mapping[str, Any]]) -> None:
         """Hide these rows from now on; those cleared before that are no longer among them are forgotten."""
-        part = self._path.with_suffix(".part")
-        fd = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-        with open(fd, "wb") as file:
-            file.write(orjson.dumps(sorted(map(_hash, rows))))
-        part.rename(self._path)
+        write_small(self._path, orjson.dumps(sorted(map(_hash, rows))))
 
 
 def _hash(row: Mapping[str, Any]) -> str:

@@ -19,6 +19,7 @@ from katod.cli.seen import Seen
 from katod.config import local_zone
 from katod.errors import ConfigError
 from katod.log import EventLog
+from katod.project.allowed import Allowed, look_around
 from katod.record.placed import is_reverted
 from katod.record.strange import not_understood
 from katod.service.lock import holder
@@ -40,7 +41,7 @@ _ENTER, _HOME, _LEAVE = "\x1b[?1049h\x1b[?25l", "\x1b[H\x1b[J", "\x1b[?25h\x1b[?
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.option("--watch", is_flag=True, help="Refresh every two seconds until Ctrl-C.")
 @click.option("--all", "everything", is_flag=True, help="Also show recordings in which nothing was said for two weeks.")
-@click.option("--clear", is_flag=True, help="Hide the refused commands and near misses from now on.")
+@click.option("--clear", is_flag=True, help="Hide the refused commands, near misses and projects' files from now on.")
 @click.pass_obj
 def status(context: Context, as_json: bool, watch: bool, everything: bool, clear: bool) -> None:
     """Show the daemon, the recordings and recent problems."""
@@ -86,13 +87,11 @@ def _watch(context: Context, *, everything: bool) -> None:
 
 
 def _clear(context: Context) -> None:
-    ledger = context.ledger()
-    if ledger is None:
-        return
-    try:
-        Seen(context.state).clear([*_refusals(ledger), *_near_misses(ledger)])
-    finally:
-        ledger.close()
+    with context.reading() as ledger:
+        if ledger is not None:
+            outputs = _of_outputs(ledger)
+            projects = _projects(context.state, outputs["recordings"])
+            Seen(context.state).clear([*_refusals(ledger), *_near_misses(ledger), *projects])
 
 
 def collect(context: Context) -> dict[str, Any]:
@@ -102,7 +101,7 @@ def collect(context: Context) -> dict[str, Any]:
     daemon = {"running": pid is not None} | ({"pid": pid} if pid else {}) | ({"paused": paused} if paused else {})
     row: dict[str, Any] = {"daemon": daemon}
     row |= {"sources": 0, "recordings": [], "ended": [], "parked": [], "missing": []}
-    row |= {"refused": [], "problems": [], "nearMisses": []}
+    row |= {"refused": [], "problems": [], "nearMisses": [], "projects": []}
     row["problems"] += [_quarantined(path) for path in quarantined(context.state, LEDGER_NAME)]
     ledger = context.ledger()
     if ledger is not None:
@@ -113,6 +112,8 @@ def collect(context: Context) -> dict[str, Any]:
             ledger.close()
     with suppress(ConfigError):
         context.look()
+    with suppress(OSError):
+        row["projects"] = Seen(context.state).unseen(_projects(context.state, row["recordings"]))
     row["problems"] += [{"path": folder, "problem": problem} for folder, problem in context.problems.items()]
     return row
 
@@ -124,11 +125,8 @@ def _quarantined(path: Path) -> dict[str, str]:
 
 def _of_ledger(ledger: Ledger, seen: Seen, log: EventLog) -> dict[str, Any]:
     outputs = ledger.outputs()
-    sessions = {number: ledger.session(number) for number in {output.session for output in outputs}}
-    return {
+    return _of_outputs(ledger) | {
         "sources": ledger.count_sources(),
-        "recordings": [_recording(output, sessions) for output in outputs if output.open or output.paused],
-        "ended": [_recording(output, sessions) for output in outputs if not (output.open or output.paused)],
         "parked": [_parked(output) for output in outputs if output.problem],
         "missing": _missing(outputs, ledger, log),
         "refused": seen.unseen(_refusals(ledger, _LAST)),
@@ -136,6 +134,25 @@ def _of_ledger(ledger: Ledger, seen: Seen, log: EventLog) -> dict[str, Any]:
         + _strange(ledger),
         "nearMisses": seen.unseen(_near_misses(ledger, _LAST)),
     }
+
+
+def _of_outputs(ledger: Ledger) -> dict[str, Any]:
+    outputs = ledger.outputs()
+    sessions = {number: ledger.session(number) for number in {output.session for output in outputs}}
+    return {
+        "recordings": [_recording(output, sessions) for output in outputs if output.open or output.paused],
+        "ended": [_recording(output, sessions) for output in outputs if not (output.open or output.paused)],
+    }
+
+
+def _projects(state: Path, recordings: list[dict[str, Any]]) -> list[dict[str, str]]:
+    """Return the projects' files that do not count: of what is being recorded, and those that once were allowed."""
+    found = look_around({one["project"] for one in recordings}, Path.home(), Allowed(state).read())
+    return [
+        {"path": str(one.path), "sha256": one.digest, "problem": one.problem, "advice": one.advice}
+        for one in found
+        if one.problem
+    ]
 
 
 def _refusals(ledger: Ledger, most: int = MOST_REFUSALS) -> list[dict[str, str]]:

@@ -1,5 +1,6 @@
 """Resolves a typed name to a path that katod may write to."""
 
+import os
 import re
 import unicodedata
 from contextlib import suppress
@@ -13,6 +14,7 @@ from katod.model import FORMAT_OF, SUFFIXES, Target
 _LONGEST_PART: Final = 200
 _LONGEST: Final = 1000
 _RESERVED: Final = frozenset({"con", "prn", "aux", "nul", *(f"{d}{n}" for d in ("com", "lpt") for n in range(1, 10))})
+_TOO_WIDE: Final = "not a project, but /, your home directory, or above an agent's directory"
 # Files that agents read as instructions: what a chat says must not become one.
 _INSTRUCTIONS: Final = frozenset(
     {"claude.md", "claude.local.md", "agents.md", "agents.override.md", "gemini.md", "qwen.md", "skill.md",
@@ -32,17 +34,13 @@ class TargetScope:
     protected: tuple[Path, ...]  # the agents' roots and katod's state directory, which are never written to
     home: Path
     format: str
+    chosen: tuple[Path, tuple[str, ...]] | None = None  # a folder and a path below it, in place of the output directory
 
 
 def resolve(name: str, scope: TargetScope) -> Target:
     """Return the target that a typed name means. Raises TargetRefused with the reason."""
     name = unicodedata.normalize("NFC", name.strip()).removeprefix("@")  # agents complete file names with an @
-    if _FORBIDDEN.search(name):
-        raise TargetRefused("the name contains a control character, a backslash or a $", hint="use a plain name")
-    if len(name.encode()) > _LONGEST:
-        raise TargetRefused("the name is too long", hint=f"use at most {_LONGEST} bytes")
-    if re.match(r"[A-Za-z]:[/\\]", name):
-        raise TargetRefused("drive letters are not supported", hint="use a plain name")
+    _check_name(name)
     root, relative = _anchor(name, scope)
     parts = tuple(relative.split("/"))
     for part in parts:
@@ -51,19 +49,42 @@ def resolve(name: str, scope: TargetScope) -> Target:
     if parts[-1].casefold() in _INSTRUCTIONS:
         raise TargetRefused("agents read a file of this name as instructions", hint="use another name")
     target = Target(root, parts, chosen)
-    _outside_agents(target.path, scope)
+    _outside_agents(target.path, scope.protected)
     return target
 
 
+def folder_parts(name: str) -> tuple[str, ...]:
+    """Return the components of a directory inside of a project. Raises TargetRefused with the reason."""
+    _check_name(name)
+    if name.startswith(("/", "~")):
+        raise TargetRefused("it must be a path inside the project")
+    parts = tuple(name.removeprefix("./").removesuffix("/").split("/"))
+    for part in parts:
+        _check_part(part)
+    return parts
+
+
+def check_folder(folder: Path, parts: tuple[str, ...], protected: tuple[Path, ...], home: Path) -> None:
+    """Raise TargetRefused if a folder is no project, or a path below it is in an agent's directory."""
+    if _is_too_wide(folder, protected, home):
+        raise TargetRefused(f"its folder is {_TOO_WIDE}")
+    _outside_agents(folder.joinpath(*parts, "x"), protected)
+
+
 def generated(template: str, fields: dict[str, str], scope: TargetScope) -> Target:
-    """Return the target for a session without a name: the configured template, filled in."""
+    """Return the target for a session without a name: the configured template, filled in.
+
+    In a directory that was chosen for this project, there is no folder for each project.
+    """
+    root, folders = scope.chosen or (scope.output, ())
+    template = _without_project(template) if folders else template
     filled = template.format_map({**fields, "project": scope.project_folder})
     raw = [part for part in filled.split("/") if part]
     parts = tuple(_tame(part) for part in raw) or ("untitled",)
     name = parts[-1] + SUFFIXES[scope.format]
     name = f"session-{name}" if name.casefold() in _INSTRUCTIONS else name
-    target = Target(scope.output, (*parts[:-1], name), scope.format)
-    _outside_agents(target.path, scope)
+    target = Target(root, (*folders, *parts[:-1], name), scope.format)
+    _outside_agents(target.path, scope.protected)
     return target
 
 
@@ -82,7 +103,8 @@ def _anchor(name: str, scope: TargetScope) -> tuple[Path, str]:
     if name.startswith("./"):
         return _project(scope), name[2:]
     if "/" not in name:
-        return scope.output, f"{scope.project_folder}/{name}"
+        root, folders = scope.chosen or (scope.output, (scope.project_folder,))
+        return root, "/".join((*folders, name))
     return _project(scope), name
 
 
@@ -90,14 +112,15 @@ def _project(scope: TargetScope) -> Path:
     project = scope.project
     if project is None or not project.is_absolute():
         raise TargetRefused("the session has no project directory", hint="use a name without a slash")
-    resolved = project.resolve()
-    too_wide = resolved in (Path("/"), scope.home.resolve())
-    if too_wide or any(_is_within(agent, resolved) for agent in scope.protected):
-        raise TargetRefused(
-            "the session's directory is not a project, but /, your home directory, or above an agent's directory",
-            hint="use a name without a slash",
-        )
+    if _is_too_wide(project, scope.protected, scope.home):
+        raise TargetRefused(f"the session's directory is {_TOO_WIDE}", hint="use a name without a slash")
     return project
+
+
+def _is_too_wide(folder: Path, protected: tuple[Path, ...], home: Path) -> bool:
+    """Return whether a directory is too wide to be a project."""
+    real = _real(folder)
+    return real in (Path("/"), _real(home)) or any(_is_within(agent, real) for agent in protected)
 
 
 def _inside(name: str, scope: TargetScope) -> tuple[Path, str]:
@@ -113,6 +136,15 @@ def _inside(name: str, scope: TargetScope) -> tuple[Path, str]:
         "the path is outside the output directory, the project and the allowed roots",
         hint="add its directory to `output.allowed_roots`",
     )
+
+
+def _check_name(name: str) -> None:
+    if _FORBIDDEN.search(name):
+        raise TargetRefused("the name contains a control character, a backslash or a $", hint="use a plain name")
+    if len(name.encode()) > _LONGEST:
+        raise TargetRefused("the name is too long", hint=f"use at most {_LONGEST} bytes")
+    if re.match(r"[A-Za-z]:[/\\]", name):
+        raise TargetRefused("drive letters are not supported", hint="use a plain name")
 
 
 def _check_part(part: str) -> None:
@@ -145,16 +177,27 @@ def _with_format(parts: tuple[str, ...], default: str) -> tuple[tuple[str, ...],
     return parts, chosen
 
 
-def _outside_agents(path: Path, scope: TargetScope) -> None:
-    resolved = path.parent.resolve() / path.name
-    if any(_is_within(resolved, agent) for agent in scope.protected):
+def _outside_agents(path: Path, protected: tuple[Path, ...]) -> None:
+    real = _real(path.parent) / path.name
+    if any(_is_within(real, agent) for agent in protected):
         raise TargetRefused(
             "the path is in an agent's directory or katod's state directory", hint="use another directory"
         )
 
 
 def _is_within(path: Path, folder: Path) -> bool:
-    return path.resolve().is_relative_to(folder.resolve())
+    return _real(path).is_relative_to(_real(folder))
+
+
+def _real(path: Path) -> Path:
+    """Return a path without links; unlike `resolve`, also for links that lead to each other."""
+    return Path(os.path.realpath(path))
+
+
+def _without_project(template: str) -> str:
+    """Return a template without the folder of each project."""
+    *folders, name = template.split("/")
+    return "/".join([*(folder for folder in folders if folder != "{project}"), name])
 
 
 def _tame(part: str) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from katod.doctor import agents, daemon, ledger, machine, outputs
+from katod.doctor import agents, daemon, ledger, machine, outputs, projects
 from katod.doctor.case import Case
 from katod.doctor.findings import Finding, problem
 from katod.errors import KatodError
@@ -11,6 +11,7 @@ from katod.store.integrity import DatabaseError, safe_database_message
 
 Examination = Callable[[Case], Iterator[Finding]]
 _ALL: Final[dict[str, Examination]] = {
+    "configuration": projects.examine,
     "daemon": daemon.examine,
     "agents": agents.examine,
     "output": outputs.examine,

@@ -114,32 +114,24 @@ class Controller:
             return
         if not metadata.best_title or not metadata.cwd:
             return
-        target = self._auto_target(session)
-        row.auto = "no" if target is None else "yes"
-        if target is not None:
-            output = self.naming.make(row, target, metadata)
+        try:
+            output = self._auto_output(session, self.naming.in_project(metadata.cwd))
+        except (TargetRefused, OSError) as refusal:
+            self.refuse(session, "start", metadata.time, f"auto-record: {reason_of(refusal)}")
+            output = None
+        row.auto = "no" if output is None else "yes"
+        if output is not None:
             row.output = output.id
             self.begin_at_start(session, output, Range(start=""))
 
-    def _auto_target(self, session: ActiveSession) -> Target | None:
-        """Return where to auto-record a session, None if it is not to be, or if the target is refused."""
-        try:
-            return self._chosen_target(session.row.key, session.metadata)
-        except (TargetRefused, OSError) as refusal:
-            self.refuse(session, "start", session.metadata.time, f"auto-record: {reason_of(refusal)}")
+    def _auto_output(self, session: ActiveSession, naming: OutputNaming) -> OutputRow | None:
+        """Return a new output to auto-record a session to, None if it is not to be. Raises TargetRefused."""
+        target = _chosen_target(session.row.key, session.metadata, naming)
+        if target is None:
             return None
-
-    def _chosen_target(self, key: SessionKey, metadata: SessionMetadata) -> Target | None:
-        """Return where to auto-record a session, None if it is not to be. Sub-agents follow their parent."""
-        if self.policy.excludes(metadata.cwd):
-            return None
-        spawned = key.subagent or (key.id if metadata.start.origin == SPAWNED else "")
-        if not spawned:
-            return self.naming.generated(metadata) if self.policy.auto_records(metadata.cwd) else None
-        parent = self.naming.recorded(SessionKey(key.agent, key.id if key.subagent else metadata.start.parent))
-        if parent is None or not self.policy.settings.recording.subagents:
-            return None
-        return self.naming.of_subagent(parent, spawned)
+        if refused := naming.refused_for(target):
+            self.refuse(session, "start", session.metadata.time, f"auto-record: {refused}")
+        return naming.make(session.row, target, session.metadata)
 
     # -- ranges ---------------------------------------------------------------------------------------
 
@@ -163,7 +155,8 @@ class Controller:
         if output is None or session.recording is not None or not output.paused:
             return
         begun = Range(last.last, inclusive=False, start_time=time, switches=output.ranges[-1].switches)
-        if self.policy.excludes(last.cwd or session.row.cwd):
+        cwd = last.cwd or session.row.cwd
+        if self.policy.in_project(cwd).excludes(cwd):
             self.end_paused(session, output, begun, time=time, mark="excluded")
         else:
             self.begin(session, output, begun)
@@ -232,7 +225,7 @@ class Controller:
     def _rename(self, session: ActiveSession, row: OutputRow, metadata: SessionMetadata) -> None:
         """Give an output its name; if there is no file for it, it keeps the one of its project and time."""
         try:
-            self.naming.rename(row, metadata)
+            self.naming.in_project(metadata.cwd).rename(row, metadata)
         except (TargetRefused, OSError) as refusal:
             self._log.command_refused("start", str(session.row.key), reason_of(refusal))
         else:
@@ -250,11 +243,13 @@ class _Act:
         self._time = time
         self._typed = typed
         self._refused = ""  # why the name could not be had
+        self._naming = controller.naming
 
     def do(self, command: Command) -> None:
         """Carry it out. Raises TargetRefused."""
         session = self._session
-        self._check_allowed(command)
+        if command.word != "stop":  # to stop is always allowed
+            self._check_allowed()
         if command.word == "stop" and self._ends_paused():
             return
         target = self._named(command) if command.name and command.word != "stop" else None
@@ -279,13 +274,14 @@ class _Act:
             settle(session, output)
         return True
 
-    def _check_allowed(self, command: Command) -> None:
+    def _check_allowed(self) -> None:
         """Raise TargetRefused if nothing is recorded now, or nothing of this project."""
-        policy = self._controller.policy
-        if policy.paused and command.word != "stop":
+        if self._controller.policy.paused:
             raise TargetRefused(_PAUSED)
-        if command.word != "stop" and policy.excludes(self._session.metadata.cwd or self._session.row.cwd):
-            raise TargetRefused("this project is excluded by the configuration")
+        cwd = self._session.metadata.cwd or self._session.row.cwd
+        self._naming = self._controller.naming.in_project(cwd)
+        if excluding := self._naming.policy.excluding(cwd):
+            raise TargetRefused(f"this project is excluded by {excluding}")
 
     def _decided(self, command: Command, target: Target | None) -> Action:
         state = RecordingState(_path(self._session.recording), _path(self._usable(self._session.present)))
@@ -299,7 +295,7 @@ class _Act:
 
         From the shell, the refusal is the answer. Raises TargetRefused.
         """
-        session, naming = self._session, self._controller.naming
+        session, naming = self._session, self._naming
         try:
             target = naming.named(command.name, session.metadata, command.word)
             naming.claim(session.row, target, fresh=command.word != "start")
@@ -314,7 +310,7 @@ class _Act:
 
     def _usable(self, present: OutputRow | None) -> OutputRow | None:
         """Return the current output, None if it ended in an output directory that was given up since."""
-        if present is None or present.open or not self._controller.naming.is_abandoned(present):
+        if present is None or present.open or not self._naming.is_abandoned(present):
             return present
         return None
 
@@ -327,7 +323,7 @@ class _Act:
         """Return the output that an action writes to, created if it is new. Raises TargetRefused."""
         if action.target == "none":
             return None
-        session, naming = self._session, self._controller.naming
+        session, naming = self._session, self._naming
         if action.target == "present":
             return session.present
         whole = action.copy or action.begin == "beginning"
@@ -337,6 +333,9 @@ class _Act:
         own = naming.claim(session.row, chosen, fresh=whole)
         if own is not None:
             return session.outputs[own.id]
+        if refused := naming.refused_for(chosen):
+            self._refused = "; ".join(filter(None, (self._refused, refused)))
+            self._controller.refuse(session, command.word, session.metadata.time, refused)
         output = naming.make(session.row, chosen, metadata)
         if named is None:
             output.held = {"time": self._time, "text": ""}
@@ -347,7 +346,7 @@ class _Act:
 
         It is the name as it was typed, without folder and suffix. A recording of the `whole` session has its title.
         """
-        metadata, naming = self._session.metadata, self._controller.naming
+        metadata, naming = self._session.metadata, self._naming
         if target is not None:
             return naming.titled(metadata, PurePosixPath(command.name).stem) or naming.untitled(metadata, self._time)
         if whole:
@@ -390,6 +389,20 @@ def reason_of(refusal: TargetRefused | OSError) -> str:
     if is_transient(refusal):
         raise refusal
     return refusal.strerror or str(refusal)
+
+
+def _chosen_target(key: SessionKey, metadata: SessionMetadata, naming: OutputNaming) -> Target | None:
+    """Return where to auto-record a session, None if it is not to be. Sub-agents follow their parent."""
+    policy = naming.policy
+    if policy.excludes(metadata.cwd):
+        return None
+    spawned = key.subagent or (key.id if metadata.start.origin == SPAWNED else "")
+    if not spawned:
+        return naming.generated(metadata) if policy.auto_records(metadata.cwd) else None
+    parent = naming.recorded(SessionKey(key.agent, key.id if key.subagent else metadata.start.parent))
+    if parent is None or not policy.settings.recording.subagents:
+        return None
+    return naming.of_subagent(parent, spawned)
 
 
 def _path(output: OutputRow | None) -> str:

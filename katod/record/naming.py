@@ -13,7 +13,7 @@ from katod.formats.registry import FORMATS
 from katod.formats.when import When
 from katod.metadata import LONGEST_TITLE, SessionMetadata, first_words
 from katod.model import Options, SessionKey, Target, Word
-from katod.record.policy import Policy
+from katod.record.policy import Policy, refused_directory
 from katod.slug import slug
 from katod.store.ledger import Ledger
 from katod.store.rows import OutputRow, SessionRow
@@ -31,6 +31,12 @@ class OutputNaming:
     def __init__(self, ledger: Ledger, policy: Policy) -> None:
         self._ledger = ledger
         self.policy = policy
+        self._refused = policy.project.refused  # why the directory that the project chose is not used
+
+    def in_project(self, cwd: str) -> "OutputNaming":
+        """Return this as the allowed files of a project say, which are read now. Raises OSError as a policy does."""
+        policy = self.policy.in_project(cwd)
+        return self if policy is self.policy else OutputNaming(self._ledger, policy)
 
     def scope(self, metadata: SessionMetadata) -> TargetScope:
         """Return where outputs of a session may be created."""
@@ -43,6 +49,7 @@ class OutputNaming:
             protected=self.policy.protected,
             home=self.policy.home,
             format=output.format,
+            chosen=self.policy.project.directory,
         )
 
     def named(self, name: str, metadata: SessionMetadata, word: Word = "start") -> Target:
@@ -55,7 +62,18 @@ class OutputNaming:
     def generated(self, metadata: SessionMetadata, form: str = "") -> Target:
         """Return the first free target of the template, for a format other than the configured one if it is given."""
         template, scope = self.policy.settings.output.filename, self.scope(metadata)
-        return self._free(generated(template, self._fields(metadata), replace(scope, format=form or scope.format)))
+        fields, scope = self._fields(metadata), replace(scope, format=form or scope.format)
+        try:
+            return self._free(generated(template, fields, scope))
+        except TargetRefused as refusal:
+            if scope.chosen is None:
+                raise
+            self._refused = refused_directory(refusal)
+            return self._free(generated(template, fields, replace(scope, chosen=None)))
+
+    def refused_for(self, target: Target) -> str:
+        """Return why a target is in the output directory although the project chose another, empty if it did not."""
+        return self._refused if target.root == self.policy.output_directory else ""
 
     def of_subagent(self, parent: OutputRow, subagent: str) -> Target:
         """Return where a sub-agent of a recorded session is recorded: beside its parent's output."""

@@ -1,13 +1,38 @@
 """What the settings decide about recordings: which sessions, with which options, in which time zone."""
 
-from dataclasses import dataclass
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
+from typing import Final, NamedTuple
 
 from katod import __version__
+from katod.command.target import check_folder
 from katod.config import Settings, local_zone
+from katod.discover.roots import Root
+from katod.errors import TargetRefused
 from katod.formats.redact import RULES_VERSION
 from katod.model import Options
+from katod.project.allowed import Allowed, in_effect
+from katod.project.form import NAME, ProjectFile
+from katod.write.safe import examine
+
+_ANY_NAME: Final = "transcript"
+
+
+class Project(NamedTuple):
+    """What the files of a project decide: it is excluded by one of them, or has a directory of its own.
+
+    `directory` is a folder and a path below it. `refused` says which directory a file chose in vain, and why.
+    """
+
+    excluded_by: str = ""
+    directory: tuple[Path, tuple[str, ...]] | None = None
+    refused: str = ""
+
+
+_NO_PROJECT: Final = Project()
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,12 +44,50 @@ class Policy:
     zone: str
     home: Path
     paused: str = ""  # since when nothing is recorded at all
+    allowed: Allowed | None = None  # the projects' files that count
+    project: Project = _NO_PROJECT
 
     @classmethod
-    def of(cls, settings: Settings, protected: tuple[Path, ...], paused: str = "") -> "Policy":
+    def of(
+        cls, settings: Settings, protected: tuple[Path, ...], paused: str = "", allowed: Allowed | None = None
+    ) -> "Policy":
         """Return the policy of these settings."""
         zone = settings.output.time_zone
-        return cls(settings, protected, local_zone() if zone == "local" else zone, Path.home(), paused)
+        return cls(settings, protected, local_zone() if zone == "local" else zone, Path.home(), paused, allowed)
+
+    @classmethod
+    def here(cls, settings: Settings, roots: Iterable[Root], state: Path, paused: str = "") -> "Policy":
+        """Return the policy of these settings with the agents' roots and the state directory of this machine."""
+        kept = [root.path for root in roots if not root.database]
+        return cls.of(settings, (*kept, Path(os.path.realpath(state))), paused, Allowed(state))
+
+    def in_project(self, cwd: str) -> "Policy":
+        """Return the policy in a project: what its allowed files say, each read once, the nearest last.
+
+        They exclude it, show less, and choose format and directory. Raises OSError if the machine is too busy.
+        """
+        policy = self
+        for file in in_effect(cwd, self.home, self.allowed) if self.allowed else ():
+            policy = policy._as_said(file)
+        return policy
+
+    def _as_said(self, file: ProjectFile) -> "Policy":
+        project = self.project
+        if file.exclude:
+            project = project._replace(excluded_by=str(file.path))
+        if file.directory:
+            refused = self._refused(file)
+            project = project._replace(directory=None if refused else (file.folder, file.directory), refused=refused)
+        return replace(self, settings=file.reduced(self.settings), project=project)
+
+    def _refused(self, file: ProjectFile) -> str:
+        """Return why transcripts cannot be written to the directory that a file chooses, empty if they can."""
+        try:
+            examine(file.folder, (*file.directory, _ANY_NAME))
+            check_folder(file.folder, file.directory, self.protected, self.home)
+        except TargetRefused as refusal:
+            return refused_directory(refusal)
+        return ""
 
     @property
     def output_directory(self) -> Path:
@@ -37,7 +100,13 @@ class Policy:
 
     def excludes(self, cwd: str) -> bool:
         """Return whether a project is never recorded."""
-        return self._matches(self.settings.recording.exclude, cwd)
+        return bool(self.excluding(cwd))
+
+    def excluding(self, cwd: str) -> str:
+        """Return what excludes a project: the configuration, or the path of its own file; empty if nothing does."""
+        if self._matches(self.settings.recording.exclude, cwd):
+            return "the configuration"
+        return self.project.excluded_by
 
     def auto_records(self, cwd: str) -> bool:
         """Return whether the sessions of a project are auto-recorded."""
@@ -63,3 +132,8 @@ class Policy:
             recording.subagents, recorder=f"katod {__version__}", max_result=content.max_result,
             usage=content.usage, subagent_reports=content.subagent_reports, rules=RULES_VERSION,
         )  # fmt: skip
+
+
+def refused_directory(refusal: TargetRefused) -> str:
+    """Return why the directory that a project's file chose is not used."""
+    return f"the directory that {NAME} chose was refused: {refusal.what}"

@@ -14,7 +14,7 @@ ONE = {
 }  # fmt: skip
 EMPTY = {
     "daemon": {"running": True, "pid": 7}, "sources": 1203, "recordings": [], "ended": [], "parked": [], "missing": [],
-    "refused": [], "problems": [], "nearMisses": [],
+    "refused": [], "problems": [], "nearMisses": [], "projects": [],
 }  # fmt: skip
 
 

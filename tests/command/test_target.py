@@ -1,6 +1,7 @@
 """From a typed name to a path: where an output may be, and everything that is refused."""
 
 import unicodedata
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,10 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from katod.command.target import TargetScope, generated, numbered, resolve
+from katod.command.target import TargetScope, check_folder, generated, numbered, resolve
 from katod.errors import TargetRefused
 from katod.model import Target
 from tests.examples import texts
+from tests.looping import each
 
 FIELDS = {
     "date": "2026-02-10",
@@ -288,6 +290,46 @@ def test_generated_name_in_a_folder_of_an_agent_is_refused(scope):
     """An output directory inside an agent's folder is not written to."""
     with pytest.raises(TargetRefused, match="agent"):
         generated(TEMPLATE, FIELDS, replace(scope, output=scope.home / ".claude/x"))
+
+
+def test_links_that_lead_to_each_other_are_no_failure(scope):
+    """Whether a path is in an agent's folder can be said of them, too; they are refused when the file is opened."""
+    (scope.project / "loop").symlink_to("loop")
+    assert resolve("loop/auth", scope).parts == ("loop", "auth.md")
+    check_folder(scope.project, ("loop",), scope.protected, scope.home)
+
+
+def test_a_directory_chosen_for_the_project_takes_the_place_of_the_output_directory(scope):
+    """Bare and generated names are in it, without the folder of each project; a path stays relative to the session's."""
+    folder = scope.home / "work"
+    chosen = replace(scope, chosen=(folder, ("docs", "chats")))
+    assert resolve("auth", chosen) == Target(folder, ("docs", "chats", "auth.md"), "markdown")
+    assert resolve("x/auth", chosen) == Target(scope.project, ("x", "auth.md"), "markdown")
+    for template, parts in (
+        (TEMPLATE, 3),
+        ("{project}", 3),
+        ("{agent}/{project}/{title}", 4),
+        ("{project}-{title}", 3),
+    ):
+        target = generated(template, FIELDS, chosen)
+        assert (target.root, target.parts[:2], len(target.parts)) == (folder, ("docs", "chats"), parts)
+
+
+@each(
+    ("folder", "parts", "reason"),
+    [
+        ("work/app", ("docs",), ""),
+        ("", ("docs",), "not a project"),
+        ("work", ("docs",), ""),
+        ("notes", ("link",), "agent's directory"),
+    ],
+)
+def test_a_directory_may_be_chosen_in_a_project_only(scope, folder, parts, reason):
+    """Not in the home directory, nor above or in that of an agent."""
+    if not (scope.home / "notes/link").is_symlink():
+        (scope.home / "notes/link").symlink_to(scope.home / ".claude")
+    with pytest.raises(TargetRefused, match=reason) if reason else nullcontext():
+        check_folder(scope.home / folder, parts, scope.protected, scope.home)
 
 
 @given(texts(max_size=300), st.sampled_from([TEMPLATE, "{title}", "{title}/{title}", "a{title}b"]))

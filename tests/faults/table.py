@@ -79,6 +79,7 @@ FAULTS = {
     "link that runs something": "shown as text, however its scheme is spelled",
     "text that looks like a command": "only commands that a person typed are obeyed",
     "unsafe path": "refused, and shown in `status`",
+    "file of a project": "nothing of it counts unless it was allowed as it is; it never shows more, or leads out of the project",
     "path swapped during a write": "nothing is written outside the allowed roots",
     "secrets": "redacted before they are written, in time linear in the text",
     "sessions that are not recorded": "none of their text appears in the ledger, logs, status or file names",

@@ -3,11 +3,27 @@
 import os
 import re
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from .protection import Protection, given, returning
 
+PROJECTS = "tests/record/test_projects.py::"
 PATHS, REDACT = "tests/faults/test_paths.py::", "tests/formats/test_redact.py::"
+
+
+def count_all(directory, home, _allowed):
+    """Let every project's file count, allowed or not."""
+    from katod.project.allowed import places  # noqa: PLC0415 - katod is imported after the hook is installed
+    from katod.project.form import parse_project  # noqa: PLC0415
+
+    return [parse_project(path.read_bytes(), path) for path in places(directory, home) if path.is_file()]
+
+
+def show_all(self, settings):
+    """Let a project's file choose what is shown."""
+    content = replace(settings.content, thinking=not self.hides_thinking, tools=self.tools or "full")
+    return replace(settings, content=content)
 
 
 def claim_for_anyone(original):
@@ -99,6 +115,30 @@ PROTECTIONS = [
         "katod.command.target:_check_part",
         returning(None),
         (f"{PATHS}test_a_name_that_steps_out_is_refused",),
+    ),
+    Protection(
+        "only a project's file that was allowed counts",
+        "katod.project.allowed:in_effect",
+        lambda original: count_all,
+        (f"{PROJECTS}test_a_file_that_is_not_allowed_changes_nothing",),
+    ),
+    Protection(
+        "a project's file counts with the content that was allowed",
+        "katod.project.allowed:_digest",
+        returning("same"),
+        (f"{PROJECTS}test_a_file_that_changed_counts_for_nothing_until_it_is_allowed_again",),
+    ),
+    Protection(
+        "a project may only show less",
+        "katod.project.form:ProjectFile.reduced",
+        lambda original: show_all,
+        ("tests/project/test_form.py::test_whatever_it_says_no_more_is_shown_than_configured",),
+    ),
+    Protection(
+        "a directory that a project chooses is checked",
+        "katod.record.policy:Policy._refused",
+        returning(""),
+        (f"{PROJECTS}test_a_directory_that_cannot_be_used_costs_nothing",),
     ),
     Protection(
         "an output belongs to one session",
