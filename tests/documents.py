@@ -82,8 +82,8 @@ def commands(group: click.Group = app, prefix: tuple[str, ...] = ()) -> Iterator
 
 
 def reference() -> str:
-    """Return the help text of every command."""
-    parts = [f"## katod {' '.join(words)}\n\n{help_text(*words)}" for words, _ in commands()]
+    """Return the help text of katod and of every command."""
+    parts = [f"## katod\n\n{help_text()}"] + [f"## katod {' '.join(words)}\n\n{help_text(*words)}" for words, _ in commands()]
     return "\n" + "\n".join(parts) + "\n"
 
 
@@ -159,7 +159,6 @@ def log_events() -> str:
 
 
 BLOCKS: Final[dict[tuple[str, str], Callable[[], str]]] = {
-    (README, "help"): help_text,
     (README, "agents"): agents,
     (CLI, "reference"): reference,
     (CONFIG, "keys"): keys,

@@ -22,14 +22,14 @@ _FIELDS: Final = {
     ev.AGENT_END: ("result",),
 }
 _PERSON: Final = frozenset({ev.USER_MESSAGE, ev.DECISION_RESPONSE})
-_BETWEEN: Final = "\n\0\n"  # no word spans two fields
+BETWEEN: Final = "\n\0\n"  # no word spans two fields
 _DEEPEST: Final = 64  # levels of a tool's input
 
 
 def words_of(event: Event) -> str:
     """Return the text of an event that is searched, an empty string for events that only keep the books."""
     payload = event.payload
-    return _BETWEEN.join(
+    return BETWEEN.join(
         text for name in _FIELDS.get(event.kind, ()) if name in payload for text in _strings(payload[name], _DEEPEST)
     )
 

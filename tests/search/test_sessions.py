@@ -17,7 +17,7 @@ from katod.model import Stat
 from katod.record.export import Stretch, replay
 from katod.search.query import Query, fold
 from katod.search.sessions import search_session
-from katod.search.spoken import words_of
+from katod.search.spoken import BETWEEN, words_of
 from tests.examples import mostly
 from tests.oracle.corpus import corpus_folder, corpus_sources, fixture_sources
 from tests.support.records import MAKERS, OF_EACH_NATURE, calls, result, says, user
@@ -94,21 +94,25 @@ def test_a_file_that_cannot_be_read_is_an_error(tmp_path):
 
 
 def _read(agent, path):
-    """Return a session file as found on disk, and the text of each of its events."""
+    """Return a session file as found on disk, the text of each of its events, and the answers to questions.
+
+    From a line alone, an answer may not be told from the result of the call that asked: it is found, but there.
+    """
     identity = AGENTS[agent].named(Path(path))
     found = Found(identity.key)
     found.files.append((str(path), identity, Stat(0, 0, 0, 0)))
-    texts = [
-        text
-        for event, _ in replay(identity.key, [Stretch(str(path), identity)], EventLog(), skip_missing=True)
-        if event.kind != DECISION_RESPONSE and (text := words_of(event))  # an answer is also in the call's result
-    ]
-    return found, {text: fold(text) for text in texts}
+    texts, answers = {}, set()
+    for event, _ in replay(identity.key, [Stretch(str(path), identity)], EventLog(), skip_missing=True):
+        if event.kind == DECISION_RESPONSE:
+            answers.add(words_of(event))
+        elif words := words_of(event):
+            texts[words] = fold(words)
+    return found, texts, answers
 
 
 def _needle(chance, texts):
     """Return a piece of a text, mostly one with characters that are written in several ways, in another case."""
-    text = chance.choice(texts)
+    text = chance.choice([part for part in chance.choice(texts).split(BETWEEN) if part] or ["none"])
     special = [at for at, char in enumerate(text[:20_000]) if not char.isascii() or char in "\"'\\/<>&\n\t"]
     length = chance.choice([2, 3, 5, 8, 13, 30])
     at = chance.choice(special) - chance.randrange(length) if special and chance.random() < 0.6 else None
@@ -120,16 +124,16 @@ def _needle(chance, texts):
 def _compare(sources, needles, seed):
     chance = random.Random(seed)
     sessions = [_read(source.agent, source.path) for source in sources]
-    sessions = [(found, texts) for found, texts in sessions if texts]
+    sessions = [session for session in sessions if session[1]]
     matched = 0
     for _ in range(needles):
         own = list(chance.choice(sessions)[1])
         words = [_needle(chance, own) for _ in range(chance.choice([1, 1, 2, 3]))]
         query = Query(word for word in words if len(word) > 1)
-        for found, texts in sessions if query.words else ():
+        for found, texts, answers in sessions if query.words else ():
             expected = {text for text, folded in texts.items() if all(word in folded for word in query.words)}
             hits = {hit.text for hit in search_session(found, query)}
-            assert hits == expected, (found.files[0][0], query.words)
+            assert hits - answers == expected - answers, (found.files[0][0], query.words)
             matched += len(hits)
     return matched
 
