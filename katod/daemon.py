@@ -14,19 +14,23 @@ from katod.discover.discovery import Discovery
 from katod.discover.roots import Root, find_roots
 from katod.errors import ConfigError, KatodError, LedgerError, safe_message
 from katod.log import EventLog
+from katod.model import SessionKey
 from katod.pipeline import Pipeline
+from katod.record.family import family
+from katod.record.forget import Remains, bury, delete_transcripts
 from katod.record.news import News, Tell, tell_nobody
 from katod.record.policy import Policy
 from katod.schedule import NOW, Schedule
-from katod.service import pause
-from katod.service.control import Inbox, Request
+from katod.service import pause, signs
+from katod.service.control import WITH_OUTPUTS, Inbox, Request
 from katod.service.desktop import Desktop
 from katod.service.lock import Lock
 from katod.service.sd_notify import sd_notify, watchdog_interval
 from katod.service.signals import Signals
 from katod.service.signs import Signs
-from katod.store.ledger import Ledger
-from katod.store.rows import UNNAMED
+from katod.store.integrity import containing, delete_quarantined, quarantined
+from katod.store.ledger import LEDGER_NAME, Ledger
+from katod.store.rows import UNNAMED, SessionRow
 
 QUIET: Final = 1.0  # seconds without a step before unsaved state is stored
 _ELSEWHERE: Final = "did it start with other variables of the agents?"
@@ -104,11 +108,11 @@ class Daemon:
             mode, sources = "events" if watching else "sweeps only", len(self._discovery.catalog.sources)
             self._log.daemon_started(mode, sources)
             sd_notify("READY=1", f"STATUS=following {sources} sessions ({mode})")
-        signs = Signs(self._settings.state, self._log)
+        shown = Signs(self._settings.state, self._log)
         try:
-            self._loop(signs)
+            self._loop(shown)
         finally:
-            signs.clear()
+            shown.clear()
         sd_notify("STOPPING=1")
         self.close()
         self._log.daemon_stopped(self._signals.stop)
@@ -150,7 +154,7 @@ class Daemon:
 
     # -- the loop ---------------------------------------------------------------------------------
 
-    def _loop(self, signs: Signs) -> None:
+    def _loop(self, shown: Signs) -> None:
         stepped = 0.0
         while not self._signals.stop:
             now = time.monotonic()
@@ -160,7 +164,7 @@ class Daemon:
             if due := self._schedule.due(now):
                 stepped = now
             more = (self._step_due(now) if due else False) | self._pipeline.follow(now)
-            signs.show(self._pipeline.recordings())
+            shown.show(self._pipeline.recordings())
             if now - stepped >= QUIET:
                 self._pipeline.flush()
             if not more and not self._signals.stop:
@@ -218,6 +222,8 @@ class Daemon:
                 return self._pause_recording(request.time)
             if request.word == "resume":
                 return self._resume_recording(request.time)
+            if request.word == "forget":
+                return self._forget(request, dedup_key)
         except OSError as error:
             return f"{error.filename}: {error.strerror}"
         return self._carry_out_in_session(request, dedup_key)
@@ -239,6 +245,46 @@ class Daemon:
         while self._pipeline.follow(time.monotonic()):
             pass
         return refusal
+
+    def _forget(self, request: Request, dedup_key: str) -> str | None:
+        """Forget a session; None if that is to be repeated, because a program still reads what was deleted.
+
+        What was said so far is written first. If katod ends before the sessions are deleted from the ledger, all of it
+        is repeated after the next start; afterwards, only what remains of them in files is deleted once more.
+        Raises OSError.
+        """
+        sessions = family(request.key, self._ledger)
+        self._end_recordings(sessions, request, dedup_key)
+        remains = Remains.of(sessions, self._ledger)
+        if request.name == WITH_OUTPUTS:
+            delete_transcripts(remains)
+        self._clean_state({request.key, *(row.key for row in sessions)}, remains)
+        if sessions:
+            self._schedule.forget(bury(remains, self._ledger, self._discovery.catalog))
+            for row in sessions:
+                self._pipeline.forget(row.id, remains.outputs)
+            self._log.session_forgotten(str(request.key))
+        try:
+            return "" if self._ledger.erase() else None
+        except LedgerError as error:
+            return f"it is forgotten, but {error.what}; run this again"
+
+    def _end_recordings(self, sessions: list[SessionRow], request: Request, dedup_key: str) -> None:
+        """Write what was said so far in these sessions, as far as that is possible, and end their recordings."""
+        recorded = {row.session for row in Remains.of(sessions, self._ledger).outputs if row.open or row.paused}
+        for row in sessions:
+            if row.id in recorded:
+                stop = Request(row.key, "stop", "", request.time)
+                self._carry_out_in_session(stop, f"{dedup_key}:{row.key}")
+        self._pipeline.flush()
+
+    def _clean_state(self, keys: set[SessionKey], remains: Remains) -> None:
+        """Delete what other files in the state directory have of sessions. Raises OSError."""
+        signs.remove(self._settings.state, keys)
+        self._inbox.clean()
+        words = [*remains.words, *(key.id.encode("utf-8", "replace") for key in keys)]
+        for path in containing(quarantined(self._settings.state, LEDGER_NAME), words):
+            delete_quarantined(path)
 
     def _pause_recording(self, time: str) -> str | None:
         """End all recordings with a mark, after what was said so far. Raises OSError if that cannot be noted."""

@@ -1,4 +1,8 @@
-"""Every log event by name. Log lines contain names, paths, offsets and counts, never conversation text."""
+"""Every log event by name. Log lines contain ids, numbers, offsets and counts, never conversation text.
+
+Nor do they contain a path of a session or of an output, as that may have a title or the name of a project in it: a
+session is named by its key, an output by the number of its recording. `katod status` says which file that is.
+"""
 
 import os
 import sys
@@ -60,29 +64,33 @@ class EventLog:
 
     # -- sources ----------------------------------------------------------------------------------
 
-    def source_found(self, path: str, baseline: int) -> None:
+    def root_unreadable(self, path: str, problem: str) -> None:
+        """A directory or database in a root (`path`) cannot be read; katod tries again."""
+        self._emit("warning", "root.unreadable", path=path, problem=problem)
+
+    def source_found(self, session: str, baseline: int) -> None:
         """A source was seen for the first time."""
-        self._emit("debug", "source.found", path=path, baseline=baseline)
+        self._emit("debug", "source.found", session=session, baseline=baseline)
 
-    def source_changed(self, path: str, problem: str) -> None:
+    def source_changed(self, session: str, problem: str) -> None:
         """The bytes before the cursor changed; katod resyncs with the file."""
-        self._emit("warning", "source.changed", path=path, problem=problem)
+        self._emit("warning", "source.changed", session=session, problem=problem)
 
-    def source_unreadable(self, path: str, problem: str) -> None:
+    def source_unreadable(self, session: str, problem: str) -> None:
         """A source cannot be read; katod tries again."""
-        self._emit("warning", "source.unreadable", path=path, problem=problem)
+        self._emit("warning", "source.unreadable", session=session, problem=problem)
 
-    def source_vanished(self, path: str) -> None:
+    def source_vanished(self, session: str) -> None:
         """A source no longer exists; its recording stays open."""
-        self._emit("debug", "source.vanished", path=path)
+        self._emit("debug", "source.vanished", session=session)
 
-    def record_malformed(self, path: str, offset: int, problem: str) -> None:
+    def record_malformed(self, session: str, offset: int, problem: str) -> None:
         """A line could not be decoded; it is kept as `provider.raw`."""
-        self._emit("warning", "record.malformed", path=path, offset=offset, problem=problem)
+        self._emit("warning", "record.malformed", session=session, offset=offset, problem=problem)
 
-    def record_unexpected(self, path: str, offset: int, problem: str) -> None:
+    def record_unexpected(self, session: str, offset: int, problem: str) -> None:
         """The adapter does not know this shape of record; it is kept as `provider.raw`."""
-        self._emit("warning", "record.unexpected", path=path, offset=offset, problem=problem)
+        self._emit("warning", "record.unexpected", session=session, offset=offset, problem=problem)
 
     # -- commands and outputs ---------------------------------------------------------------------
 
@@ -90,45 +98,49 @@ class EventLog:
         """A command was executed."""
         self._emit("info", "command.applied", command=command, session=session)
 
-    def command_refused(self, command: str, session: str, problem: str) -> None:
-        """A command was refused."""
-        self._emit("warning", "command.refused", command=command, session=session, problem=problem)
+    def command_refused(self, command: str, session: str) -> None:
+        """A command, or the name in it, was refused; `katod status` says why."""
+        self._emit("warning", "command.refused", command=command, session=session)
 
-    def recording_started(self, session: str, output: str) -> None:
+    def recording_started(self, session: str, output: int) -> None:
         """A recording started."""
         self._emit("info", "recording.started", session=session, output=output)
 
-    def output_named(self, output: str) -> None:
+    def output_named(self, output: int) -> None:
         """A recording that waited for the words that name it has its file."""
         self._emit("info", "output.named", output=output)
 
-    def recording_ended(self, session: str, output: str) -> None:
+    def recording_ended(self, session: str, output: int) -> None:
         """A recording ended."""
         self._emit("info", "recording.ended", session=session, output=output)
 
-    def output_edited(self, output: str, change: str) -> None:
+    def output_edited(self, output: int, change: str) -> None:
         """An output was changed by another program; the change is kept."""
         self._emit("info", "output.edited", output=output, change=change)
 
-    def output_moved(self, output: str, path: str) -> None:
+    def output_moved(self, output: int) -> None:
         """An output was renamed or moved; its recording continues at its new path."""
-        self._emit("info", "output.moved", output=output, path=path)
+        self._emit("info", "output.moved", output=output)
 
-    def output_parked(self, output: str, problem: str, retry: float) -> None:
+    def output_parked(self, output: int, problem: str, retry: float) -> None:
         """An output cannot be written; it is parked and retried."""
         self._emit("error", "output.parked", output=output, problem=problem, retry_seconds=round(retry, 1))
 
-    def attachment_failed(self, path: str, problem: str) -> None:
+    def attachment_failed(self, output: int, problem: str) -> None:
         """An attachment could not be saved; the text that links to it is written anyway."""
-        self._emit("warning", "attachment.failed", path=path, problem=problem)
+        self._emit("warning", "attachment.failed", output=output, problem=problem)
 
-    def output_resumed(self, output: str) -> None:
+    def output_resumed(self, output: int) -> None:
         """A parked output is writable again."""
         self._emit("info", "output.resumed", output=output)
 
-    def output_recovered(self, output: str, *, foreign: bool) -> None:
+    def output_recovered(self, output: int, *, foreign: bool) -> None:
         """An open intent was completed after a crash; `foreign`: the file also contains other text."""
         self._emit("info", "output.recovered", output=output, foreign=foreign)
+
+    def session_forgotten(self, session: str) -> None:
+        """A session was forgotten; of its transcripts, those that were asked for were deleted."""
+        self._emit("info", "session.forgotten", session=session)
 
     def notification_failed(self, problem: str) -> None:
         """A desktop notification could not be shown; said once."""

@@ -8,7 +8,7 @@ A step is one transaction of the ledger, which stores the cursors and the bytes 
 by the appends. Once the transaction is committed the bytes will be written, whatever happens.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import partial
 from typing import Final, TypeVar
@@ -231,7 +231,7 @@ class Pipeline:
 
     def _resync(self, source: Source, file: SourceFile, session: ActiveSession | None, change: str) -> None:
         if not file.is_document:  # a document is rewritten with every message
-            self._log.source_changed(source.path, change)
+            self._log.source_changed(str(source.identity.key), change)
         resync(source, file, session, self._ledger, self._log)
         self._catch_up.resynced(source)
         self._catalog.changed(source)
@@ -342,6 +342,13 @@ class Pipeline:
         self._catch_up.revert(session.changes.outputs)
         for output_id in session.outputs.keys() - self._catch_up.rows().keys():
             self.delivery.forget(output_id)
+
+    def forget(self, session_id: int, outputs: Iterable[OutputRow]) -> None:
+        """Forget a session that the ledger no longer has, with its outputs."""
+        self._sessions.forget(session_id)
+        for row in outputs:
+            self._catch_up.drop(row.id)
+            self.delivery.forget_for_good(row.id)
 
     # -- outputs that catch up on their own, and requests from the shell -------------------------------
 

@@ -28,6 +28,11 @@ class Schedule:
             source.due = at if source.due is None else min(at, source.due)
             self._waiting[source] = None
 
+    def forget(self, sources: Iterable[Source]) -> None:
+        """Step these sources no more."""
+        for source in sources:
+            self._waiting.pop(source, None)
+
     def due(self, now: float) -> list[Source]:
         """Return the sources that are due."""
         return [source for source in self._waiting if source.due is None or source.due <= now]

@@ -83,7 +83,9 @@ def commands(group: click.Group = app, prefix: tuple[str, ...] = ()) -> Iterator
 
 def reference() -> str:
     """Return the help text of katod and of every command."""
-    parts = [f"## katod\n\n{help_text()}"] + [f"## katod {' '.join(words)}\n\n{help_text(*words)}" for words, _ in commands()]
+    parts = [f"## katod\n\n{help_text()}"] + [
+        f"## katod {' '.join(words)}\n\n{help_text(*words)}" for words, _ in commands()
+    ]
     return "\n" + "\n".join(parts) + "\n"
 
 

@@ -40,7 +40,7 @@ ARROWS = {
     "service": "errors log model smallfile store",
     # what katod adds to the agents' own files
     "setup": "agents command errors service write",
-    "daemon": "agents config discover errors log pipeline record schedule service store",
+    "daemon": "agents config discover errors log model pipeline record schedule service store",
     "doctor": "agents config discover errors log model project record service store write",
     "cli": (
         "agents config daemon discover doctor errors events formats log metadata model project record search service setup"
@@ -85,7 +85,7 @@ OUTSIDE_CALLS = {
 # The modules that do; all others, including new ones, must be pure.
 IMPURE = {
     "cli": (
-        "katod.cli .allow .completion .config .context .demo .doctor .export .exporting .groups .handoff .layout .parameters"
+        "katod.cli .allow .completion .config .context .demo .doctor .export .exporting .forget .groups .handoff .layout .parameters"
         " .pause .printing .record .run .search .selection .service .sessions .setup .status .verify"
     ),
     "config": "katod.config",
@@ -102,9 +102,9 @@ IMPURE = {
         " .opencode.sweep .opencode.tree .pi .zot"
     ),
     "command": ".target",
-    "write": ".moved .output .root .safe",
-    "store": ".integrity .ledger",
-    "record": ".backfill .catchup .delivery .export .history .naming .policy .restore .sample .session .stream",
+    "write": ".moved .output .remove .root .safe",
+    "store": ".integrity .ledger .tombstones",
+    "record": ".backfill .catchup .delivery .export .family .history .naming .policy .restore .sample .session .stream",
     "service": ".control .desktop .lock .manager .pause .program .sandbox .sd_notify .signals .signs",
     "setup": ".files .hook .plan",
     "search": ".outputs .sessions",

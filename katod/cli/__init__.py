@@ -34,6 +34,7 @@ _COMMANDS: Final = {
     "handoff": "Brief another agent about a session, within a budget.",
     "verify": "Check transcripts against the agents' session files.",
     "allow": "Let a project's `.katod.toml` take effect, as it is now.",
+    "forget": "Drop what katod knows of a session.",
     "config": "Write, show and check the configuration.",
     "completion": "Print a completion script for your shell.",
 }

@@ -116,10 +116,11 @@ def _answered(context: Context, answer: Path) -> str:
                 run_daemon(context.settings, context.config_path, context.state, context.log, signals=None)
             except AlreadyRunning:
                 continue  # a daemon has started in the meantime and will answer
-        elif time.monotonic() > deadline:
+            if answer.exists():
+                break
+        if time.monotonic() > deadline:
             raise KatodError("timed out waiting for the daemon; the request stays queued", hint="see `katod status`")
-        else:
-            time.sleep(0.02)
+        time.sleep(0.02)
     text = answer.read_text()
     answer.unlink(missing_ok=True)
     return text

@@ -20,6 +20,7 @@ from katod.service.signals import Signals
 # What the log calls otherwise.
 _SAID: Final = {
     "settings.rejected": "the configuration is wrong, the settings before it stay in effect",
+    "root.unreadable": "a directory cannot be read now, katod tries again",
     "source.unreadable": "a session cannot be read now, katod tries again",
     "watch.lost": "a directory cannot be watched, its changes are found within a minute",
 }
@@ -58,8 +59,9 @@ def _to_people(level: str, event: str, fields: dict[str, Any]) -> None:
     """Print a problem from the log as a line for people, unless it is shown as news."""
     if LEVELS.index(level) < LEVELS.index("warning") or event in _TOLD:
         return
-    path, problem = (str(fields.get(name, "")) for name in ("path", "problem"))
-    said = problem if path in problem else ": ".join(filter(None, (path or str(fields.get("output", "")), problem)))
+    output = f"recording {fields['output']}" if "output" in fields else ""
+    where, problem = fields.get("path") or fields.get("session") or output, str(fields.get("problem", ""))
+    said = problem if where and where in problem else ": ".join(filter(None, (where, problem)))
     what = _SAID.get(event, event.replace(".", " ").replace("_", " "))
     show([(Span(f"{_clock()} ", "dim"), Span(f"! {what}", "yellow"), Span(f": {said}"))], err=True)
 

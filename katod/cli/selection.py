@@ -74,6 +74,28 @@ def _bare(context: Context, *, to_stop: bool) -> SessionKey:
     raise SelectionError(f"{count} running, but not of this directory", hint="name it: `katod status` lists them")
 
 
+def select_known(context: Context, text: str) -> SessionKey:
+    """Return what `select` does, or a session that katod knows, or knew, although its files no longer exist."""
+    recorded = _recorded_as(context, text)
+    if recorded is not None:
+        return recorded
+    try:
+        return select(context, text).key
+    except SelectionError as error:
+        if not error.what.startswith("no session matches"):
+            raise
+        found = _best([Found(key) for key in _known(context) if _matches(key, text)], text)
+        if len(found) != 1:
+            raise
+        return found[0].key
+
+
+def _known(context: Context) -> list[SessionKey]:
+    """Return the sessions that the ledger has."""
+    with context.reading() as ledger:
+        return [row.key for row in ledger.sessions()] if ledger else []
+
+
 def select_recordings(context: Context, text: str) -> list[OutputRow]:
     """Return the recordings that a number, a file or a session selects, all for an empty string.
 

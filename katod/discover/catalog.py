@@ -16,9 +16,10 @@ from katod.agents.base import AgentSpec
 from katod.discover.roots import Root
 from katod.discover.sweep import stat_source, sweep, sweep_folder
 from katod.log import EventLog
-from katod.model import Cursor, Identity, NearMiss, Partial, Stat
+from katod.model import START, Cursor, Identity, NearMiss, Partial, SessionKey, Stat
 from katod.store.ledger import Ledger
-from katod.store.rows import NearMissRow, RootRow, SourceRow
+from katod.store.rows import NearMissRow, RootRow, SourceRow, TombstoneRow
+from katod.store.tombstones import Rest
 from katod.tail.reader import Batch
 
 # File times come from a coarser clock than `time.time_ns`: a file created just after a sweep began may look older.
@@ -106,7 +107,7 @@ class Coverage:
         """Record a sweep of a root that started at `began` (ns), and the places it could not read; return those."""
         for path, problem in problems.items():
             if self._problems.get(root.path, {}).get(path) != problem:
-                self._log.source_unreadable(path, problem)
+                self._log.root_unreadable(str(root.path), problem)
         self._problems[root.path] = problems
         closed = tuple(f"{path}#" if root.spec.is_container(path) else f"{path}/" for path in problems)
         known = self._times.get(str(root.path), 0)
@@ -157,6 +158,25 @@ class Catalog:
         sources = (source for source in self.sources.values() if not source.gone)
         return [s for s in sources if s.baseline is None or s.problem or s.cursor.offset < s.seen.size]
 
+    # -- what was forgotten ---------------------------------------------------------------------------
+
+    def bury(self, rests: Iterable[tuple[Source, Rest]]) -> list[TombstoneRow]:
+        """Return tombstones of sources whose sessions are about to be forgotten."""
+        now = time.time_ns()
+        return [self._ledger.tombstones.make(source, rest, now) for source, rest in rests]
+
+    def forget(self, sources: Iterable[Source], tombstones: Iterable[TombstoneRow]) -> None:
+        """Forget sources that the ledger no longer has."""
+        for source in list(sources):
+            self._unsaved.discard(source)
+            self._by_session.pop(source.session, None)
+            self.sources.pop(source.id, None)
+            self._by_path.pop(source.path, None)
+            if self._by_identity.get(source.identity) is source:  # a copy of its file has the same
+                del self._by_identity[source.identity]
+        for row in tombstones:
+            self._ledger.tombstones.add(row)
+
     # -- what is newer in memory than in the ledger ---------------------------------------------------
 
     def changed(self, source: Source) -> None:
@@ -169,7 +189,7 @@ class Catalog:
             source.problem = problem
             self.changed(source)
             if problem:
-                self._log.source_unreadable(source.path, problem)
+                self._log.source_unreadable(str(source.identity.key), problem)
 
     @property
     def unsaved(self) -> bool:
@@ -249,7 +269,7 @@ class Catalog:
         for path, source in self._by_path.items():
             if path.startswith(root.prefix) and path not in here and not source.gone and not path.startswith(closed):
                 source.gone = True
-                self._log.source_vanished(path)
+                self._log.source_vanished(str(source.identity.key))
         return changed
 
     def _notice(self, root: Root, path: str, seen: Stat) -> list[Source]:
@@ -260,8 +280,10 @@ class Catalog:
                 return []
             source = self._moved(path, identity)
             if source is None:
+                if self._is_as_forgotten(path, identity, seen):
+                    return []
                 source = self._add(root, path, identity, seen)
-                return [] if source.history and root.spec.is_contained(path) else [source]
+                return [] if source.history == seen.size and root.spec.is_contained(path) else [source]
         if source.seen == seen and not source.gone:
             return []
         source.seen, source.gone = seen, False
@@ -278,18 +300,59 @@ class Catalog:
         save_source(source, self._ledger)
         return source
 
+    def _is_as_forgotten(self, path: str, identity: Identity, seen: Stat) -> bool:
+        """Return whether a file is that of a forgotten session and unchanged since: then it stays forgotten."""
+        row = self._ledger.tombstones.of_source(path, identity)
+        return row is not None and row.seen[:2] == seen[:2]  # inodes differ after a move, and vary in databases
+
+    def _session_of(self, key: SessionKey) -> int:
+        """Return the session, which is created if it is new; one that was forgotten is never auto-recorded."""
+        session = self._ledger.find_session(key)
+        if session is None:
+            session = self._ledger.add_session(key)
+            if self._ledger.tombstones.of_session(key) is not None:
+                session.auto = "off"
+                self._ledger.save_session(session)
+        return session.id
+
     def _add(self, root: Root, path: str, identity: Identity, seen: Stat) -> Source:
+        source = self._new(root, path, identity, seen)
+        row = self._ledger.tombstones.of_source(path, identity)
+        if row is not None:
+            source.history, source.baseline, source.cursor = row.history, row.baseline, row.cursor
+            source.read_ns, source.since_ns = row.read_ns, 0
+        forgotten = self._ledger.tombstones.of_session(identity.key)
+        if forgotten is not None and not (row is not None and _has_grown(source, row.seen)):
+            _pass_over(source, forgotten.forgotten_ns)
+        self._ledger.add_source(source)
+        self._log.source_found(str(identity.key), source.history)
+        return self._keep(source)
+
+    def _new(self, root: Root, path: str, identity: Identity, seen: Stat) -> Source:
         swept = self._coverage.at(root, path)
         history = seen.size if _is_older(root.spec, path, seen, swept) else 0
-        session = self._ledger.find_session(identity.key) or self._ledger.add_session(identity.key)
-        source = Source(0, session.id, path, identity, seen, history, since_ns=0 if history else swept)
+        source = Source(
+            0, self._session_of(identity.key), path, identity, seen, history, since_ns=0 if history else swept
+        )
         if history and root.spec.is_contained(path):  # its rows are dated, so it need not be opened to be known
             source.baseline, source.cursor, source.after_ns = 0, Cursor(seen.size), seen.mtime_ns
         elif not history:
             source.baseline = 0
-        self._ledger.add_source(source)
-        self._log.source_found(path, history)
-        return self._keep(source)
+        return source
+
+
+def _has_grown(source: Source, before: Stat) -> bool:
+    """Return whether a file may be what it was with more at its end; the anchor of its cursor says so for sure."""
+    same = source.seen.ino == before.ino or source.spec.is_contained(source.path)
+    return same and source.seen.size >= before.size
+
+
+def _pass_over(source: Source, forgotten_ns: int) -> None:
+    """Take for history what was typed before its session was forgotten: the file was restored, or is another one."""
+    if source.spec.nature.has_times:
+        source.after_ns = forgotten_ns
+    elif source.baseline == 0 and source.cursor == START:  # a file that was not there: all of it may be old
+        source.history, source.baseline = source.seen.size, None
 
 
 def _is_older(spec: AgentSpec, path: str, seen: Stat, swept: int) -> bool:

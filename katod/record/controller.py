@@ -86,7 +86,7 @@ class Controller:
     def refuse(self, session: ActiveSession, word: str, time: str, reason: str) -> None:
         """Say of a command, or of its name, that it was refused: to `katod status`, the log and the desktop."""
         session.changes.refusals.append((time, word, reason))
-        self._log.command_refused(word, str(session.row.key), reason)
+        self._log.command_refused(word, str(session.row.key))
         self._tell(News.about("refused", session.metadata, f"::{word}: {reason}"))
 
     def note_near_misses(self, source: Source, misses: list[NearMiss]) -> None:
@@ -200,11 +200,11 @@ class Controller:
             live.release()
         ended.end, ended.end_time, ended.end_mark = at or "?", time, mark  # "?": after an event that is no longer known
         session.keep(output)
-        self._log.recording_ended(str(session.row.key), str(output.path))
+        self._log.recording_ended(str(session.row.key), output.id)
         self._tell(News.of(mark, output))
 
     def _announce(self, session: ActiveSession, output: OutputRow) -> None:
-        self._log.recording_started(str(session.row.key), str(output.path))
+        self._log.recording_started(str(session.row.key), output.id)
         self._tell(News.of("recording" if output.held is None else "waiting", output))
 
     # -- names that wait for words --------------------------------------------------------------------
@@ -227,9 +227,9 @@ class Controller:
         try:
             self.naming.in_project(metadata.cwd).rename(row, metadata)
         except (TargetRefused, OSError) as refusal:
-            self._log.command_refused("start", str(session.row.key), reason_of(refusal))
+            self.refuse(session, "start", session.metadata.time, reason_of(refusal))
         else:
-            self._log.output_named(str(row.path))
+            self._log.output_named(row.id)
             self._tell(News.of("named", row)._replace(path=row.path, title=metadata.title))
 
 

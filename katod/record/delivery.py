@@ -15,7 +15,7 @@ from katod.formats.registry import open_format
 from katod.log import EventLog
 from katod.model import Mark
 from katod.record.news import News, Tell, tell_nobody
-from katod.record.placed import adopt, known_of, place_of
+from katod.record.placed import adopt, known_of, place_of, without_names
 from katod.record.ranges import head_metadata
 from katod.record.session import LiveOutput
 from katod.store.ledger import Ledger
@@ -82,7 +82,7 @@ class Delivery:
         self._park(row, OutputError(_MISSING, path=row.path), _FIRST_RETRY)
 
     def _adopt_change(self, row: OutputRow, seen: Comparison) -> None:
-        self._log.output_edited(str(row.path), seen.change)
+        self._log.output_edited(row.id, seen.change)
         adopt(row, seen.known)
         row.made = seen.change != "gone"
         row.reverted |= seen.change == "reverted"
@@ -97,7 +97,7 @@ class Delivery:
                 output.row.marker = output.row.marker or self._marker(output.row.root)
                 save_asset(place_of(output.row), output.row.options.assets, name, content)
             except OutputError as error:
-                self._log.attachment_failed(str(error.path), error.what)
+                self._log.attachment_failed(output.row.id, without_names(error.what, output.row))
 
     def deliver(self, row: OutputRow) -> bool:
         """Append the intent of one output; on failure, park the output and return False."""
@@ -140,11 +140,11 @@ class Delivery:
             intent = self._recreate(row, intent)
         self._make(row)
         known, foreign = complete(place_of(row), known_of(row), intent, row.bounds)
-        self._log.output_recovered(str(row.path), foreign=foreign)
+        self._log.output_recovered(row.id, foreign=foreign)
         if foreign:
             self._foreign.add(row.id)
         if row.problem:
-            self._log.output_resumed(str(row.path))
+            self._log.output_resumed(row.id)
             if row.attempts >= _SERIOUS:
                 self._tell(News.of("unparked", row))
         self._wrote(row, known)
@@ -186,7 +186,7 @@ class Delivery:
         found = find_moved(place_of(row), known_of(row), row.intent or b"", directories)
         if found is None or self._ledger.output_at(found.path) is not None:
             return False
-        self._log.output_moved(str(row.path), str(found.path))
+        self._log.output_moved(row.id)
         row.root, row.path, row.marker = found.root, found.path, found.marker
         with self._ledger.transaction():
             self._ledger.save_output(row)
@@ -217,7 +217,7 @@ class Delivery:
             head = text.encode("utf-8", "replace")
             row.intent = intent = head + intent
             row.bounds = [len(head), *(len(head) + end for end in row.bounds)]
-            self._log.output_edited(str(row.path), "gone")
+            self._log.output_edited(row.id, "gone")
         adopt(row, Known())
         return intent
 
@@ -234,6 +234,11 @@ class Delivery:
         self._parked.pop(output_id, None)
         self._missed.pop(output_id, None)
         self._written.pop(output_id, None)
+
+    def forget_for_good(self, output_id: int) -> None:
+        """Forget an output that the ledger no longer has: its number may be given to another one."""
+        self.forget(output_id)
+        self._foreign.discard(output_id)
 
     def due(self, now: float) -> list[int]:
         """Return the parked outputs that are due to be retried."""
@@ -283,4 +288,4 @@ class Delivery:
         self._parked[row.id] = time.monotonic() + wait
         if row.attempts == _SERIOUS:
             self._tell(News.of("parked", row, row.problem))
-        self._log.output_parked(str(row.path), error.what, wait)
+        self._log.output_parked(row.id, without_names(error.what, row), wait)

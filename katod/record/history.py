@@ -1,23 +1,29 @@
-"""Which commands are history: typed before katod saw their file, or copied from such a file. They are ignored."""
+"""Which commands are history, and ignored: typed before katod saw their file, copied from such a file, or forgotten."""
 
 import os
+from collections.abc import Iterator
 from datetime import datetime
+from itertools import chain
 from typing import Final
 
 from katod import events as ev
 from katod.command.scan import find_command
 from katod.discover.catalog import Catalog, Source
-from katod.errors import SourceError
+from katod.discover.sweep import stat_source
+from katod.errors import SourceError, SourceGone
 from katod.events import Event
 from katod.log import EventLog
-from katod.model import Cursor
+from katod.model import START, Cursor, Stat
 from katod.record.stream import NeverSeen, SessionStream
 from katod.store.ledger import Ledger
+from katod.store.tombstones import Rest
 from katod.tail.reader import Batch, SourceFile
 
 _NS: Final = 1_000_000_000
 # Agents write a command a little later than it was typed.
 _LATE_NS: Final = 60 * _NS
+_CHUNK: Final = 4 * 1024 * 1024
+_ALL: Final = 1 << 62  # bytes: more than any file has
 
 
 def is_history(event: Event, source: Source, catalog: Catalog) -> bool:
@@ -80,3 +86,56 @@ def has_new_command(source: Source, batch: Batch, ledger: Ledger, log: EventLog)
 def _commands(source: Source, batch: Batch, log: EventLog) -> list[str]:
     stream = SessionStream(source.identity.key, NeverSeen(), log)
     return [event.dedup_key for event in stream.events(source, batch.lines) if event.kind == ev.USER_COMMAND]
+
+
+# -- sessions that are forgotten --------------------------------------------------------------------
+
+
+def rest_of(source: Source) -> Rest:
+    """Return what a source contains now; of one that was deleted or cannot be read, what the ledger knows of it."""
+    found = stat_source(source.spec, source.path)
+    if found is None:
+        return _rest_of_gone(source)
+    try:
+        with source.spec.open(source.path) as file:
+            return _rest_of(source, file, found[1])
+    except SourceGone:
+        return _rest_of_gone(source)
+    except SourceError:
+        return Rest(found[1], found[1].size, None, START, source.read_ns)  # its end is found when it can be read
+
+
+def _rest_of(source: Source, file: SourceFile, seen: Stat) -> Rest:
+    commands, cursor = _all_commands(source, file)
+    if file.is_document and not cursor.offset:
+        raise SourceError("still being written", path=source.path)
+    baseline = 0 if file.is_document else cursor.offset
+    return Rest(seen, seen.size, baseline, cursor, file.mtime_ns, commands)
+
+
+def _rest_of_gone(source: Source) -> Rest:
+    """Return the rest of a deleted source. Without times, all that comes back is history, as it may be longer."""
+    if source.spec.nature.has_times:
+        return Rest(source.seen, source.history, source.baseline, source.cursor, source.read_ns)
+    return Rest(source.seen, _ALL, None, START, source.read_ns)
+
+
+def _all_commands(source: Source, file: SourceFile) -> tuple[list[str], Cursor]:
+    """Return the dedup keys of all commands in a file, which is decoded only if it has any, and where it ends."""
+    has_any, cursor = False, START
+    for batch in _batches(file):
+        has_any, cursor = has_any or find_command(source.identity, batch)[0] is not None, batch.cursor
+    stream = SessionStream(source.identity.key, NeverSeen(), EventLog())
+    lines = (line for batch in _batches(file) for line in batch.lines) if has_any else ()
+    events = chain(stream.events(source, lines), stream.rest(source, None))
+    return [event.dedup_key for event in events if event.kind == ev.USER_COMMAND], cursor
+
+
+def _batches(file: SourceFile) -> Iterator[Batch]:
+    cursor = START
+    while True:
+        batch = file.read(cursor, _CHUNK)
+        yield batch
+        if not batch.more:
+            return
+        cursor = batch.cursor

@@ -1,5 +1,7 @@
 """Where an output is, and how katod left it."""
 
+import re
+
 from katod.errors import OutputError
 from katod.store.rows import OutputRow
 from katod.write.output import Known, Place, detect_change
@@ -26,3 +28,10 @@ def known_of(row: OutputRow) -> Known:
 def adopt(row: OutputRow, known: Known) -> None:
     """Take an output as it is now for as katod left it."""
     row.dev, row.ino, row.committed, row.tail = known
+
+
+def without_names(problem: str, row: OutputRow) -> str:
+    """Return a problem of an output without the names of its files and directories, which may have a title in them."""
+    names = {str(row.path), str(row.root), *row.parts, row.options.assets} - {""}
+    longest_first = "|".join(re.escape(name) for name in sorted(names, key=len, reverse=True))
+    return re.sub(rf"(?<![\w.-])(?:{longest_first})(?![\w.-])", "…", problem)

@@ -39,7 +39,8 @@ def _resync_unread(source: Source, file: SourceFile) -> None:
         source.cursor = Cursor(source.baseline, file.anchor(source.baseline))
         return
     source.cursor = Cursor()
-    source.after_ns = 0 if file.is_document else source.read_ns  # a document's commands are known by their ids
+    if not file.is_document:  # a document's commands are known by their ids
+        source.after_ns = max(source.after_ns, source.read_ns)
 
 
 def _resync_active(source: Source, file: SourceFile, session: ActiveSession, ledger: Ledger, log: EventLog) -> None:

@@ -246,6 +246,13 @@ class ActiveSessions:
             for source in session.sources:
                 source.forget_translation()
 
+    def forget(self, session_id: int) -> None:
+        """Forget a session that the ledger no longer has."""
+        self._active.pop(session_id, None)
+        self.failed.discard(session_id)
+        self.failed_between.discard(session_id)
+        self.to_resume.pop(session_id, None)
+
     def drop(self, session_id: int) -> ActiveSession | None:
         """Drop an active session whose step failed; its sources return to the ledger's state."""
         session = self._active.pop(session_id, None)

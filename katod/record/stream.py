@@ -102,7 +102,7 @@ class Translation:
     ) -> None:
         origin = Origin(source.identity, Path(source.path))
         self._adapter = AGENTS[source.identity.key.agent].adapter(origin, state)
-        self._path = source.path
+        self._key = str(source.identity.key)
         self._log = log
         self._metadata = metadata
         self._near_misses: list[NearMiss] = []
@@ -135,7 +135,7 @@ class Translation:
         for line in lines:
             for record in decode(line):
                 if record.value is None:
-                    self._log.record_malformed(self._path, record.offset, record.problem)
+                    self._log.record_malformed(self._key, record.offset, record.problem)
                 for event in self._adapt(record, line):
                     self.counts = self.counts.add(event)
                     if event.kind == ev.USER_MESSAGE:
@@ -156,7 +156,7 @@ class Translation:
         except MemoryError:
             raise
         except Exception as error:  # noqa: BLE001 - an adapter's failure affects only one record
-            self._log.record_unexpected(self._path, 0, type(error).__name__)
+            self._log.record_unexpected(self._key, 0, type(error).__name__)
             return []
         return [part for event in events for part in (self._split(event) if event.kind == ev.USER_MESSAGE else [event])]
 
@@ -166,7 +166,7 @@ class Translation:
         except MemoryError:
             raise  # a problem of the machine, not of the record
         except Exception as error:  # noqa: BLE001 - an adapter's failure affects only one record
-            self._log.record_unexpected(self._path, record.offset, type(error).__name__)
+            self._log.record_unexpected(self._key, record.offset, type(error).__name__)
             raw = line.data.decode("utf-8", "replace")
             return self._adapter.feed(Record(record.offset, None, record.part, raw, "unexpected shape"))
 

@@ -3,7 +3,9 @@
 import errno
 import os
 import re
+import time
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final, Literal, cast, get_args
@@ -15,20 +17,25 @@ from katod.model import Command, SessionKey, Word
 from katod.smallfile import read_small
 
 FOLDER: Final = "requests"
-# What is requested, but cannot be typed in a chat: to append what is missing of an output, and, for no session, to
-# pause and to resume.
-Errand = Literal["restore", "pause", "resume"]
+# What is requested, but cannot be typed in a chat: to append what is missing of an output, to forget a session, and,
+# for no session, to pause and to resume.
+Errand = Literal["restore", "forget", "pause", "resume"]
 RESTORE: Final = "restore"
+WITH_OUTPUTS: Final = "outputs"
 _WORDS: Final = (*get_args(Word), *get_args(Errand))
 _SUFFIX: Final = ".request"
 _ANSWER: Final = ".answer"
 _LARGEST: Final = 64 * 1024
+_STALE: Final = 60  # seconds, after which nobody waits for an answer
 _NUMBER: Final = re.compile(r"[0-9]{1,18}")
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One command for a session, and when it was requested. To restore an output, `name` is its number."""
+    """One command for a session, and when it was requested.
+
+    To restore an output, `name` is its number; to forget a session with its transcripts, it is WITH_OUTPUTS.
+    """
 
     session: tuple[str, str, str]
     word: Word | Errand
@@ -79,6 +86,14 @@ class Inbox:
                 self.answer(path, "not a valid request")
             else:
                 yield path, request
+
+    def clean(self) -> None:
+        """Remove answers, and parts of requests, that nobody waits for any more: they may name files."""
+        oldest = time.time() - _STALE
+        for path in (*self._folder.glob(f"*{_ANSWER}"), *self._folder.glob("*.part")):
+            with suppress(OSError):
+                if path.lstat().st_mtime < oldest:
+                    path.unlink()
 
     def answer(self, path: Path, refusal: str) -> None:
         """Answer a request (an empty refusal means done) and remove it; if that fails, the next poll tries again."""

@@ -10,6 +10,8 @@ from html import escape
 from queue import SimpleQueue
 from typing import Any, Final, Literal
 
+from katod.errors import safe_message
+
 Mode = Literal["auto"] | bool  # `auto`: where a desktop is there
 _SERVER: Final = "org.freedesktop.Notifications"
 _PATIENCE: Final = 2.0  # seconds
@@ -43,7 +45,7 @@ class Desktop:
                 _show(title, text)
             except Exception as error:  # noqa: BLE001 - libraries raise anything; notifications must not end katod
                 if mode is True and self._failed is not None:
-                    self._failed(f"{type(error).__name__}: {error}")
+                    self._failed(safe_message(error))  # any other may repeat what should have been shown
                     self._failed = None
 
 

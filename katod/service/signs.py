@@ -78,6 +78,13 @@ class Signs:
             _replace(self._folder / name, f"{head}{text}\n".encode("utf-8", "replace"))
 
 
+def remove(state: Path, keys: Iterable[SessionKey]) -> None:
+    """Remove the files of sessions that are forgotten, whoever wrote them. Raises OSError."""
+    for name in filter(None, map(_name, keys)):
+        for path in (state / FOLDER / name, state / FOLDER / f".{name}"):
+            path.unlink(missing_ok=True)
+
+
 def _name(key: SessionKey) -> str:
     """Return the name of a session's file, empty if none is shown: for a sub-agent, or an id that is no file name."""
     name = f"{key.agent}-{key.id}"

@@ -4,7 +4,7 @@ import os
 import sqlite3
 import stat
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
@@ -23,6 +23,9 @@ STRANGE: Final = "the ledger contains data that katod did not write"
 _VERSION_AT: Final = 60  # where SQLite keeps `user_version`
 _APPLICATION_AT: Final = 68  # and `application_id`
 _HEADER: Final = 100
+_CHUNK: Final = 1024 * 1024
+_PATIENCE: Final = 10  # seconds for other programs to end what they do with the ledger
+_PATIENCE_WITH_READERS: Final = 1
 _LOG_HEADER: Final = struct.Struct(">8I")
 _LOG_FRAME: Final = struct.Struct(">6I")
 _LOG_MAGIC: Final = (0x377F0682, 0x377F0683)
@@ -32,10 +35,12 @@ _DAMAGE: Final = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_
 
 def connect(path: Path) -> sqlite3.Connection:
     """Open the file for writing; every commit is on disk before it returns."""
-    connection = sqlite3.connect(path, isolation_level=None, timeout=10)
+    connection = sqlite3.connect(path, isolation_level=None, timeout=_PATIENCE)
     try:
         connection.execute("PRAGMA journal_mode=WAL")
         connection.execute("PRAGMA synchronous=FULL")
+        connection.execute("PRAGMA secure_delete=ON")  # what is deleted is overwritten, too
+        connection.execute("PRAGMA temp_store=MEMORY")  # `erase` copies everything: to no file elsewhere
     except BaseException:
         connection.close()
         raise
@@ -102,9 +107,13 @@ def create(path: Path, schema: str) -> sqlite3.Connection:
     return connection
 
 
-def create_tables(connection: sqlite3.Connection, schema: str) -> None:
-    """Create the tables of this version, unless they exist: a crash may leave a file without them."""
+def create_tables(connection: sqlite3.Connection, schema: str, added: str = "") -> None:
+    """Create the tables of this version, unless they exist: a crash may leave a file without them.
+
+    `added` creates those that a ledger of this version may lack.
+    """
     if _identity(connection) == (APPLICATION_ID, TABLES_VERSION):
+        connection.executescript(added)
         return
     stamp = f"PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {TABLES_VERSION};"
     connection.executescript(f"BEGIN; {schema} {stamp} COMMIT;")
@@ -244,6 +253,45 @@ def quarantined(directory: Path, name: str) -> list[Path]:
     """Return the quarantined ledgers, oldest first."""
     found = [(path, _number(path)) for suffix in _SUFFIXES for path in directory.glob(f"{name}{suffix}*")]
     return [path for path, number in sorted(found, key=lambda item: item[1]) if number]
+
+
+def erase(connection: sqlite3.Connection, *, rewrite: bool) -> bool:
+    """Leave nothing of deleted rows in the file or its log; return False while another program reads the ledger.
+
+    `rewrite` the file first: its pages may have copies of rows that were moved.
+    """
+    if rewrite:
+        connection.execute("VACUUM")
+    connection.execute(f"PRAGMA busy_timeout = {int(1000 * _PATIENCE_WITH_READERS)}")  # recordings wait meanwhile
+    try:
+        busy, _, _ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+    finally:
+        connection.execute(f"PRAGMA busy_timeout = {1000 * _PATIENCE}")
+    return not busy
+
+
+def containing(paths: Iterable[Path], words: Iterable[bytes]) -> list[Path]:
+    """Return those of these ledgers that contain one of some words, in the file or in its log. Raises OSError."""
+    wanted = list(filter(None, words))
+    return [path for path in paths if any(_contains(part, wanted) for part in (path, _wal_path(path)))]
+
+
+def _contains(path: Path, words: list[bytes]) -> bool:
+    if not path.is_file() or path.is_symlink():
+        return False
+    longest, rest = max(map(len, words), default=0), b""
+    with path.open("rb") as file:
+        while piece := file.read(_CHUNK):
+            if any(word in rest + piece for word in words):
+                return True
+            rest = piece[-longest:]
+    return False
+
+
+def delete_quarantined(path: Path) -> None:
+    """Delete a quarantined ledger with the files beside it. Raises OSError."""
+    for name in (_wal_path(path), path.with_name(f"{path.name}-shm"), path):
+        name.unlink(missing_ok=True)
 
 
 def _number(aside: Path) -> int:

@@ -7,6 +7,7 @@ has paths, offsets, hashes and ids, but no content. Queries never write.
 import sqlite3
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
+from functools import cached_property
 from hashlib import blake2b
 from pathlib import Path
 from typing import Final, TypeVar
@@ -15,8 +16,19 @@ from katod.errors import LedgerDamaged, LedgerError, LedgerUnreleased
 from katod.log import EventLog
 from katod.model import SessionKey
 from katod.store import integrity
-from katod.store.rows import NearMissRow, OutputRow, RefusalRow, RootRow, SampleRow, SeenRow, SessionRow, SourceRow
+from katod.store.rows import (
+    NearMissRow,
+    OutputRow,
+    RefusalRow,
+    RootRow,
+    SampleRow,
+    SeenRow,
+    SessionRow,
+    SourceRow,
+    TombstoneRow,
+)
 from katod.store.tables import (
+    ADDED,
     APPLIED,
     NEAR_MISSES,
     OUTPUTS,
@@ -29,8 +41,10 @@ from katod.store.tables import (
     SEEN,
     SESSIONS,
     SOURCES,
+    TOMBSTONES,
     encode_json,
 )
+from katod.store.tombstones import Tombstones
 
 LEDGER_NAME: Final = "ledger.db"
 MOST_REFUSALS: Final = 200
@@ -47,6 +61,7 @@ class Ledger:
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self.db = connection
+        self._rewritten = False  # whether there is no trace of deleted rows in the file; its log may have one
 
     @classmethod
     def open(cls, directory: Path, log: EventLog) -> "Ledger":
@@ -87,9 +102,10 @@ class Ledger:
         connection = integrity.connect(path)
         try:
             integrity.check_database(connection, path)
-            integrity.create_tables(connection, SCHEMA)
+            integrity.create_tables(connection, SCHEMA, ADDED)
             ledger = cls(connection)
             ledger.read_all()
+            _ = ledger.tombstones  # only a writer can be sure that there is such a table
         except BaseException:
             connection.close()
             raise
@@ -374,6 +390,48 @@ class Ledger:
     def add_project(self, name: str, path: str) -> None:
         """Assign a folder name to a project permanently; does nothing if it has one."""
         self.db.execute(PROJECTS.insert.replace("INSERT", "INSERT OR IGNORE", 1), (name, path))
+
+    # -- forgetting -----------------------------------------------------------------------------------
+
+    @cached_property
+    def tombstones(self) -> Tombstones:
+        """What stays of forgotten sessions."""
+        return Tombstones(map(TOMBSTONES.read, self.db.execute(TOMBSTONES.select)))
+
+    def forget(self, sessions: Iterable[SessionRow], tombstones: Iterable[TombstoneRow]) -> None:
+        """Delete everything about these sessions but the commands that were carried out, and add tombstones."""
+        for session in sessions:
+            outputs = "(SELECT id FROM outputs WHERE session = ?)"
+            sources = "(SELECT path FROM sources WHERE session = ?)"
+            self.db.execute(f"DELETE FROM ranges WHERE output IN {outputs}", (session.id,))
+            self.db.execute(f"DELETE FROM samples WHERE path IN {sources}", (session.id,))
+            for table in ("outputs", "sources", "seen"):
+                self.db.execute(f"DELETE FROM {table} WHERE session = ?", (session.id,))
+            for table in ("refusals", "near_misses"):
+                self.db.execute(f"DELETE FROM {table} WHERE session = ?", (encode_json(session.key),))
+            self.db.execute("DELETE FROM sessions WHERE id = ?", (session.id,))
+        insert = TOMBSTONES.insert.replace("INSERT", "INSERT OR REPLACE", 1)
+        self.db.executemany(insert, map(TOMBSTONES.values, tombstones))
+        self._forget_projects()
+        self._rewritten = False
+
+    def _forget_projects(self) -> None:
+        """Delete the folders of projects of which no session is known."""
+        used = {row.cwd for row in self.sessions()} | {row.head["metadata"].get("cwd", "") for row in self.outputs()}
+        paths = [path for (path,) in self.db.execute("SELECT path FROM projects") if path not in used]
+        self.db.executemany("DELETE FROM projects WHERE path = ?", ((path,) for path in paths))
+
+    def erase(self) -> bool:
+        """Leave nothing of what was deleted in the ledger's files; return False while another program reads them.
+
+        Raises LedgerError if that is not possible, as on a full disk.
+        """
+        try:
+            done = integrity.erase(self.db, rewrite=not self._rewritten)
+        except sqlite3.Error as error:
+            raise LedgerError(f"the ledger cannot be rewritten: {integrity.safe_database_message(error)}") from error
+        self._rewritten = True
+        return done
 
     def _insert(self, statement: str, values: list[object]) -> int:
         return self.db.execute(statement, values).lastrowid or 0

@@ -163,6 +163,25 @@ class AppliedRow(NamedTuple):
     dedup_key: Annotated[int, "PRIMARY KEY"]
 
 
+class TombstoneRow(NamedTuple):
+    """What stays of one source of a forgotten session, so that nothing old in it acts again.
+
+    `path`, `identity` and `session` are hashes, keyed with `salt`, a random value of this ledger: a path that can be
+    guessed cannot be looked up in a list of hashes. The other columns are those of a source.
+    """
+
+    path: Annotated[bytes, "PRIMARY KEY"]
+    identity: bytes
+    session: bytes
+    salt: bytes
+    seen: Stat
+    history: int
+    baseline: int | None
+    cursor: Cursor
+    read_ns: int
+    forgotten_ns: int  # when that was
+
+
 class ProjectRow(NamedTuple):
     """The folder name of a project in the output directory."""
 

@@ -26,6 +26,7 @@ from katod.store.rows import (
     SeenRow,
     SessionRow,
     SourceRow,
+    TombstoneRow,
 )
 
 R = TypeVar("R")
@@ -197,8 +198,9 @@ ROOTS: Final = Table("roots", RootRow)
 SEEN: Final = Table("seen", SeenRow, key="session, id, seq")
 APPLIED: Final = Table("applied", AppliedRow)
 PROJECTS: Final = Table("projects", ProjectRow)
+TOMBSTONES: Final = Table("tombstones", TombstoneRow)
 
-SCHEMA: Final = "".join(
-    table.create
-    for table in (SESSIONS, SOURCES, OUTPUTS, RANGES, REFUSALS, NEAR_MISSES, SAMPLES, ROOTS, SEEN, APPLIED, PROJECTS)
-)
+_FIRST: Final = (SESSIONS, SOURCES, OUTPUTS, RANGES, REFUSALS, NEAR_MISSES, SAMPLES, ROOTS, SEEN, APPLIED, PROJECTS)
+# Tables that a ledger of this version may lack, because they were added to it later.
+ADDED: Final = TOMBSTONES.create.replace("CREATE TABLE", "CREATE TABLE IF NOT EXISTS", 1)
+SCHEMA: Final = "".join([*(table.create for table in _FIRST), ADDED])

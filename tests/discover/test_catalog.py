@@ -103,10 +103,10 @@ def test_a_sub_agent_and_its_parent_are_two_sessions(parts):
 
 
 def test_what_is_found_is_logged_without_its_content(parts):
-    """The log has the path of a new source and the size of its history."""
+    """The log has the session of a new source and the size of its history, but not its path."""
     file = parts.world.claude().append("{}\n").age()
     parts.sweep()
-    assert parts.said("source.found") == [{"path": str(file.path), "baseline": 3}]
+    assert parts.said("source.found") == [{"session": f"claude:{file.session}", "baseline": 3}]
 
 
 # -- what changed ------------------------------------------------------------------------------------
@@ -155,7 +155,7 @@ def test_a_file_that_is_gone_is_kept_and_comes_back(parts):
     assert parts.sweep() == []
     assert source.gone
     parts.sweep()
-    assert parts.said("source.vanished") == [{"path": source.path}]
+    assert parts.said("source.vanished") == [{"session": str(source.identity.key)}]
     aside.rename(file.path)
     assert parts.sweep() == [source]
     assert (source.gone, source.history) == (False, 0)
@@ -249,12 +249,13 @@ def test_what_is_in_a_folder_that_cannot_be_read_is_not_gone(parts, closed):
     for _ in range(2):
         assert parts.sweep() == []
     assert not source.gone
-    assert parts.said("source.unreadable") == [{"path": str(file.path.parent), "problem": "Permission denied"}]
+    root = str(parts.world.home / ".claude")
+    assert parts.said("root.unreadable") == [{"path": root, "problem": "Permission denied"}]
     closed.clear()
     parts.sweep()
     closed.add(str(file.path.parent))
     parts.sweep()
-    assert len(parts.said("source.unreadable")) == 2
+    assert len(parts.said("root.unreadable")) == 2
 
 
 @pytest.mark.parametrize(("when", "history"), [("meanwhile", 0), ("before", 3)])

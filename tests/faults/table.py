@@ -82,6 +82,7 @@ FAULTS = {
     "file of a project": "nothing of it counts unless it was allowed as it is; it never shows more, or leads out of the project",
     "path swapped during a write": "nothing is written outside the allowed roots",
     "secrets": "redacted before they are written, in time linear in the text",
+    "session forgotten": "no word, title or path of it is left in state and log; nothing old in it acts again",
     "sessions that are not recorded": "none of their text appears in the ledger, logs, status or file names",
 }  # fmt: skip
 

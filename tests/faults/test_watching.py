@@ -183,7 +183,7 @@ def test_a_folder_that_may_be_read_later_is_swept(world, above, mode):
     speaks(session)
     folder.chmod(mode)
     with Live(world, *prefix) as live:
-        live.until_said("source.unreadable")
+        live.until_said("root.unreadable")
         assert problems(world, prefix) == {str(folder): "Permission denied"}
         folder.chmod(0o700)
         live.until_written("mark-00000001-000001.")

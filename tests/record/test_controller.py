@@ -209,14 +209,14 @@ def test_a_command_of_history_is_noted_and_does_nothing(chat):
 
 
 def test_a_refusal_is_kept_logged_and_notified(chat):
-    """A refusal is stored, logged and notified with the command and the reason, but without the typed line."""
+    """A refusal is stored and notified with the reason, but without the typed line; the log has no reason."""
     chat.parts.configure(exclude=[CWD])
     chat.controller.use(chat.parts.policy)
     chat.type("::start private")
     [(time, word, reason)] = chat.session.changes.refusals
     assert (time, word) == (chat.session.metadata.time, "start")
     assert "private" not in reason
-    assert [fields["problem"] for fields in chat.parts.said("command.refused")] == [reason]
+    assert chat.parts.said("command.refused") == [{"command": "start", "session": str(chat.session.row.key)}]
     assert [(news.kind, news.what) for news in chat.notes] == [("refused", f"::start: {reason}")]
     assert chat.parts.said("command.applied") == []
 

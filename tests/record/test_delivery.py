@@ -128,7 +128,7 @@ def test_an_output_that_cannot_be_written_is_parked_with_its_intent(desk):
     assert not desk.write("one\n")
     assert desk.delivery.is_parked(desk.row.id)
     assert (desk.row.intent, desk.row.problem) == (b"one\n", "cannot be written: No space left on device")
-    fields = {"output": str(desk.path), "problem": desk.row.problem, "retry_seconds": 1.0}
+    fields = {"output": desk.row.id, "problem": desk.row.problem, "retry_seconds": 1.0}
     assert desk.parts.said("output.parked") == [fields]
     assert desk.delivery.next_retry() == 1001.0
 
@@ -156,7 +156,7 @@ def test_an_output_that_can_be_written_again_is_parked_no_longer(desk):
     desk.mend()
     assert desk.delivery.retry(desk.row)
     assert (desk.row.problem, desk.row.attempts, desk.delivery.next_retry()) == ("", 0, None)
-    assert desk.parts.said("output.resumed") == [{"output": str(desk.path)}]
+    assert desk.parts.said("output.resumed") == [{"output": desk.row.id}]
     assert desk.path.read_text() == "one\n"
     desk.fail()
     desk.write("two\n")
@@ -192,7 +192,7 @@ def test_an_intent_that_was_written_in_part_is_completed(desk, there):
         file.write(there)
     assert desk.delivery.retry(desk.row)
     assert desk.path.read_text() == "one\ntwo\n"
-    assert desk.parts.said("output.recovered") == [{"output": str(desk.path), "foreign": False}]
+    assert desk.parts.said("output.recovered") == [{"output": desk.row.id, "foreign": False}]
     assert desk.parts.said("output.resumed") == []
     assert desk.printed() == ""
 
@@ -224,7 +224,7 @@ def test_an_intent_whose_file_went_away_begins_the_next_one(desk):
     _, _, intent, [head, *ends] = complete.call_args.args
     assert [intent[at : at + 1] for at in (head, ends[0])] == [b"t", b"t"]
     assert (len(intent), ends[-1]) == (len(text.encode()), len(text.encode()))
-    assert desk.parts.said("output.edited") == [{"output": str(desk.path), "change": "gone"}]
+    assert desk.parts.said("output.edited") == [{"output": desk.row.id, "change": "gone"}]
 
 
 def test_a_file_in_which_nothing_stood_yet_is_made_again_without_a_mark(desk):
@@ -254,7 +254,7 @@ def test_an_edited_output_is_adopted_with_a_mark(desk):
     assert "changed by hand" in desk.printed()
     assert (desk.row.committed, desk.row.made) == (13, True)
     assert desk.printed() == ""
-    assert desk.parts.said("output.edited") == [{"output": str(desk.path), "change": "reverted"}]
+    assert desk.parts.said("output.edited") == [{"output": desk.row.id, "change": "reverted"}]
 
 
 def test_a_deleted_output_is_begun_again(desk):
@@ -294,7 +294,7 @@ def test_an_output_that_cannot_be_opened_is_left_to_the_append(desk):
 
 
 def test_a_renamed_output_is_stored_with_its_new_path(desk):
-    """At the retry, the ledger knows the new path before anything is written there, and the log has both."""
+    """At the retry, the ledger knows the new path before anything is written there; the log has neither."""
     desk.write("one\n")
     path = desk.path.rename(desk.path.with_name("mine.md"))
     assert not desk.delivery.check(LiveOutput(desk.row))
@@ -302,7 +302,7 @@ def test_a_renamed_output_is_stored_with_its_new_path(desk):
     assert desk.delivery.next_look() == desk.delivery.next_retry() == 1001.0
     assert desk.delivery.retry(desk.row)
     assert (desk.stored().path, desk.stored().root) == (path, desk.parts.world.out)
-    assert desk.parts.said("output.moved") == [{"output": str(desk.path), "path": str(path)}]
+    assert desk.parts.said("output.moved") == [{"output": desk.row.id}]
     assert desk.delivery.next_look() is None
     assert desk.write("two\n")
     assert path.read_text() == "one\ntwo\n"
@@ -372,4 +372,4 @@ def test_an_attachment_that_cannot_be_saved_is_logged(desk):
     live = LiveOutput(desk.row)
     live.assets = [("image/png", "aGk=")]
     desk.delivery.save_assets(live)
-    assert [fields["problem"] for fields in desk.parts.said("attachment.failed")] == ["n.assets is not a directory"]
+    assert [fields["problem"] for fields in desk.parts.said("attachment.failed")] == ["… is not a directory"]

@@ -260,7 +260,7 @@ def test_an_adapter_that_raises_costs_its_record_only(stumbling):
     assert texts(found) == ["one", "two"]
     [raw] = [event for event in found if event.kind == ev.PROVIDER_RAW]
     assert raw.payload == {"rawType": "unexpected shape", "raw": rows[1].data.decode()}
-    fields = {"path": "/s.jsonl", "offset": rows[1].offset, "problem": "ValueError"}
+    fields = {"session": str(CLAUDE.identity.key), "offset": rows[1].offset, "problem": "ValueError"}
     assert logged == [("warning", "record.unexpected", fields)]
 
 
@@ -283,7 +283,7 @@ def test_an_adapter_that_raises_at_the_end_costs_what_it_held(monkeypatch):
     assert texts(reading.events(CLAUDE, lines(Claude().user("one")))) == ["one"]
     assert list(reading.rest(CLAUDE, None)) == []
     assert [event[1:] for event in logged] == [
-        ("record.unexpected", {"path": "/s.jsonl", "offset": 0, "problem": "KeyError"})
+        ("record.unexpected", {"session": str(CLAUDE.identity.key), "offset": 0, "problem": "KeyError"})
     ]
 
 

@@ -117,3 +117,15 @@ def test_the_bus_is_where_systemd_puts_it(monkeypatch):
     """A service may have been started without the variable."""
     monkeypatch.delenv("DBUS_SESSION_BUS_ADDRESS", raising=False)
     assert desktop._bus() == f"unix:path=/run/user/{os.getuid()}/bus"
+
+
+def test_a_failure_does_not_repeat_what_should_have_been_shown(monkeypatch):
+    """The log gets the reason: the message of a program that failed has all of its arguments."""
+
+    def fail(title, text):
+        raise subprocess.CalledProcessError(1, ["osascript", title, text])
+
+    said = []
+    monkeypatch.setattr(desktop, "_show", fail)
+    Desktop(said.append).show(True, "katod: recording", "shop, quagga.md")
+    assert until(lambda: said, "the failure") == ["CalledProcessError"]

@@ -3,6 +3,7 @@
 import os
 import sqlite3
 import stat
+from contextlib import closing
 
 import pytest
 
@@ -447,3 +448,84 @@ def test_a_ledger_is_read_whatever_its_directory_is_called(tmp_path, name):
     assert ledger is not None
     ledger.close()
     assert list(tmp_path.iterdir()) == [folder]
+
+
+# -- what is deleted ---------------------------------------------------------------------------------
+
+
+def test_what_is_deleted_is_overwritten(tmp_path):
+    """Deleted rows are overwritten at once, and nothing is copied to files elsewhere."""
+    connection = integrity.connect(tmp_path / "x.db")
+    assert connection.execute("PRAGMA secure_delete").fetchone()[0] == 1
+    assert connection.execute("PRAGMA temp_store").fetchone()[0] == 2
+    connection.close()
+
+
+def raw(folder):
+    return b"".join(path.read_bytes() for path in folder.iterdir())
+
+
+def test_erasing_leaves_nothing_of_what_was_deleted_before(tmp_path):
+    """Not even of rows that were deleted while nothing overwrote them: the file is rewritten, its log is emptied."""
+    connection = integrity.connect(tmp_path / "x.db")
+    connection.execute("PRAGMA secure_delete=OFF")
+    connection.execute("CREATE TABLE t (a TEXT)")
+    connection.execute("INSERT INTO t VALUES ('quagga')")
+    connection.execute("DELETE FROM t")
+    connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
+    assert b"quagga" in (tmp_path / "x.db").read_bytes()
+    assert integrity.erase(connection, rewrite=True)
+    assert b"quagga" not in raw(tmp_path)
+    connection.close()
+
+
+def test_a_reader_keeps_the_log(tmp_path, monkeypatch):
+    """While another program reads, the log cannot be emptied; afterwards it can."""
+    monkeypatch.setattr(integrity, "_PATIENCE_WITH_READERS", 0.01)
+    connection = integrity.connect(tmp_path / "x.db")
+    connection.execute("CREATE TABLE t (a TEXT)")
+    connection.execute("INSERT INTO t VALUES ('quagga')")
+    with closing(sqlite3.connect(tmp_path / "x.db", isolation_level=None)) as reader:
+        reader.execute("BEGIN")
+        reader.execute("SELECT * FROM t").fetchone()
+        connection.execute("DELETE FROM t")
+        assert not integrity.erase(connection, rewrite=False)
+        assert b"quagga" in raw(tmp_path)
+    assert integrity.erase(connection, rewrite=False)
+    assert b"quagga" not in raw(tmp_path)
+    assert connection.execute("PRAGMA busy_timeout").fetchone()[0] == 10_000
+    connection.close()
+
+
+def test_a_ledger_without_a_table_that_was_added_gets_it(tmp_path):
+    """Its content stays, and it is not quarantined."""
+    ledger = Ledger.open(tmp_path, EventLog())
+    ledger.add_session(SessionKey("claude", "s"))
+    ledger.db.execute("DROP TABLE tombstones")
+    ledger.close()
+    ledger = Ledger.open(tmp_path, EventLog())
+    assert [row.key.id for row in ledger.sessions()] == ["s"]
+    assert ledger.tombstones.of_session(SessionKey("claude", "s")) is None
+    ledger.close()
+
+
+def test_quarantined_ledgers_are_searched_whole(tmp_path, monkeypatch):
+    """A word is found in the file and in its log, also where two reads meet; all files of a ledger are deleted."""
+    monkeypatch.setattr(integrity, "_CHUNK", 4)
+    names = [tmp_path / f"ledger.db.damaged-{number}" for number in range(4)]
+    names[0].write_bytes(b"a quagga")
+    names[1].write_bytes(b"a quag")
+    (tmp_path / "ledger.db.damaged-1-wal").write_bytes(b"..quagga..")
+    names[2].write_bytes(b"quag-ga")
+    assert integrity.containing(names, [b"quagga", b""]) == names[:2]
+    integrity.delete_quarantined(names[1])
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["ledger.db.damaged-0", "ledger.db.damaged-2"]
+
+
+def test_a_damaged_tombstone_is_damage(tmp_path):
+    """It is found when the ledger is opened, not when a file is compared with it."""
+    ledger = Ledger.open(tmp_path, EventLog())
+    ledger.db.execute("INSERT INTO tombstones VALUES (x'01', x'02', x'03', x'04', 'not JSON', 0, 0, '[]', 0, 0)")
+    ledger.close()
+    Ledger.open(tmp_path, EventLog()).close()
+    assert [path.name for path in quarantined(tmp_path, LEDGER_NAME)] == ["ledger.db.damaged-1"]

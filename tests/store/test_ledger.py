@@ -52,7 +52,7 @@ LOOK_UPS = {
 }  # fmt: skip
 WRITERS = {
     "save_root", "add_session", "save_session", "add_near_misses", "save_sample", "add_source", "save_source", "add_output",
-    "save_output", "rename_output", "add_seen", "add_applied", "add_refusal", "add_project",
+    "save_output", "rename_output", "add_seen", "add_applied", "add_refusal", "add_project", "forget", "erase",
 }  # fmt: skip
 
 

@@ -10,6 +10,7 @@ from .protection import Protection, given, returning
 
 PROJECTS = "tests/record/test_projects.py::"
 PATHS, REDACT = "tests/faults/test_paths.py::", "tests/formats/test_redact.py::"
+FORGETTING = "tests/faults/test_forgetting.py::"
 
 
 def count_all(directory, home, _allowed):
@@ -90,16 +91,51 @@ def repeat_what_sqlite_says(original):
 
 
 def log_content(original):
-    """Log the content of a file instead of its path."""
+    """Log the content of a file that was found."""
 
-    def source_found(self, path, baseline):
+    def add(self, root, path, identity, seen):
         file = Path(path.partition("#")[0])
-        original(self, file.read_text(errors="replace") if file.exists() else path, baseline)
+        self._log.source_found(file.read_text(errors="replace") if file.exists() else path, 0)
+        return original(self, root, path, identity, seen)
 
-    return source_found
+    return add
+
+
+def forget_commands(original):
+    """Note none of the commands in a session that is forgotten."""
+    return lambda source, file: ([], original(source, file)[1])
+
+
+def know_at_once(_original):
+    """Take the file of a forgotten session for a new one."""
+    return lambda *_: False
 
 
 PROTECTIONS = [
+    Protection(
+        "an unchanged file of a forgotten session is passed over",
+        "katod.discover.catalog:Catalog._is_as_forgotten",
+        know_at_once,
+        (f"{FORGETTING}test_nothing_of_a_session_that_is_only_known_is_left",),
+    ),
+    Protection(
+        "what was typed before a session was forgotten is history",
+        "katod.discover.catalog:_pass_over",
+        returning(None),
+        (f"{FORGETTING}test_old_commands_that_katod_never_saw_do_not_act",),
+    ),
+    Protection(
+        "the commands of a forgotten session count as carried out",
+        "katod.record.history:_all_commands",
+        forget_commands,
+        (f"{FORGETTING}test_old_commands_do_not_act_in_a_document_that_changes",),
+    ),
+    Protection(
+        "the ledger is rewritten after a session was forgotten",
+        "katod.store.integrity:erase",
+        returning(True),
+        (f"{FORGETTING}test_a_reader_of_the_ledger_delays_only_the_end",),
+    ),
     Protection(
         "symbolic links are not followed",
         "katod.write.safe:_step",
@@ -244,8 +280,8 @@ PROTECTIONS = [
         ("tests/test_privacy.py::test_what_cannot_be_read_of_a_database_leaves_no_word",),
     ),
     Protection(
-        "the log contains file names, not file content",
-        "katod.log:EventLog.source_found",
+        "the log contains ids, not file content",
+        "katod.discover.catalog:Catalog._add",
         log_content,
         ("tests/test_privacy.py::test_an_unrecorded_session_leaves_no_word",),
     ),

@@ -1,0 +1,87 @@
+"""Forgetting a session: deleting its transcripts on request, then all that the ledger has of it but tombstones."""
+
+from contextlib import suppress
+from typing import NamedTuple
+
+from katod.discover.catalog import Catalog, Source
+from katod.errors import OutputError
+from katod.record.history import rest_of
+from katod.record.placed import place_of
+from katod.store.ledger import Ledger
+from katod.store.rows import OutputRow, SessionRow
+from katod.write.output import Place
+from katod.write.remove import remove_folder, remove_output
+
+
+class Remains(NamedTuple):
+    """What the ledger has of a family of sessions: paths of sources, and outputs."""
+
+    sessions: list[SessionRow]
+    sources: list[str]
+    outputs: list[OutputRow]
+    others: list[OutputRow]  # those of all other sessions
+
+    @classmethod
+    def of(cls, sessions: list[SessionRow], ledger: Ledger) -> "Remains":
+        """Return what is known of these sessions."""
+        numbers, outputs = {row.id for row in sessions}, ledger.outputs()
+        return cls(
+            sessions,
+            [source.path for number in sorted(numbers) for source in ledger.sources_of(number)],
+            [row for row in outputs if row.session in numbers],
+            [row for row in outputs if row.session not in numbers],
+        )
+
+    @property
+    def words(self) -> list[bytes]:
+        """What a file contains that knows of them: the ids of sessions, the paths of sources and outputs."""
+        names = {row.key.subagent or row.key.id for row in self.sessions} | {row.key.id for row in self.sessions}
+        paths = {*self.sources, *(str(row.path) for row in self.outputs)}
+        return [text.encode("utf-8", "surrogateescape") for text in names | paths]
+
+    def folders(self) -> list[Place]:
+        """Return the folders beside the transcripts, without those of attachments that other sessions have, too."""
+        shared = {row.path.parent / row.options.assets for row in self.others}
+        beside = {
+            place._replace(parts=(*place.parts[:-1], name))
+            for row in self.outputs
+            for name, place in ((row.options.assets, place_of(row)), (row.options.subagents_folder, place_of(row)))
+            if name
+        }
+        return sorted(place for place in beside if place.path not in shared)
+
+
+def undeletable(row: OutputRow) -> str:
+    """Return why a transcript cannot be deleted, an empty string if it can."""
+    try:
+        remove_output(place_of(row), really=False)
+    except OutputError as error:
+        return error.what
+    return ""
+
+
+def delete_transcripts(remains: Remains) -> None:
+    """Delete the transcripts that can be deleted, and the folders beside them."""
+    for row in remains.outputs:
+        if row.ino:  # otherwise katod never made the file
+            with suppress(OutputError):
+                remove_output(place_of(row))
+    for place in remains.folders():
+        with suppress(OutputError):
+            remove_folder(place)
+
+
+def bury(remains: Remains, ledger: Ledger, catalog: Catalog) -> list[Source]:
+    """Delete all that the ledger has of these sessions, in one transaction; return the sources that were forgotten.
+
+    Tombstones stay, and the ids of all commands: whatever comes back of the sources, nothing old in it acts.
+    """
+    sources = [source for row in remains.sessions for source in catalog.of_session(row.id)]
+    rests = [(source, rest_of(source)) for source in sources]
+    tombstones = catalog.bury(rests)
+    with ledger.transaction():
+        ledger.forget(remains.sessions, tombstones)
+        for _, rest in rests:
+            ledger.add_applied(rest.commands)
+    catalog.forget(sources, tombstones)
+    return sources

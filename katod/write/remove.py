@@ -1,0 +1,63 @@
+"""Deletes what katod wrote: outputs, and the folders beside them. No link is followed, and nothing else is deleted."""
+
+import os
+import re
+from contextlib import suppress
+from typing import Final
+
+from katod.errors import OutputError, TargetRefused
+from katod.write.output import Place
+from katod.write.root import require_root
+from katod.write.safe import open_parent, require_plain_file
+
+_ASSET: Final = re.compile(r"[0-9a-f]{16}(\.[0-9A-Za-z]{1,16})?")  # `formats.pictures.asset_name`
+_FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+def remove_output(place: Place, *, really: bool = True) -> None:
+    """Delete an output that katod made; nothing is done if it is gone. Unless `really`, only look whether that works.
+
+    Raises OutputError for anything but a regular file of this user with a single link, and if its disk is not mounted.
+    """
+    name = place.parts[-1]
+    try:
+        with open_parent(place.root, place.parts, make=False, marker=place.marker) as parent:
+            require_plain_file(os.stat(name, dir_fd=parent, follow_symlinks=False), name)
+            if really:
+                os.unlink(name, dir_fd=parent)
+                os.fsync(parent)
+    except FileNotFoundError:
+        require_root(place.path, place.root, place.marker)
+    except TargetRefused as error:
+        raise OutputError(error.what, path=place.path) from error
+    except OSError as error:
+        raise OutputError(f"cannot be deleted: {error.strerror}", path=place.path) from error
+
+
+def remove_folder(place: Place) -> None:
+    """Delete a folder beside an output, with the attachments in it; a folder with anything else in it stays.
+
+    Raises OutputError if that is not possible.
+    """
+    try:
+        with open_parent(place.root, place.parts, make=False, marker=place.marker) as parent:
+            folder = os.open(place.parts[-1], _FOLDER, dir_fd=parent)
+            try:
+                _remove_assets(folder)
+            finally:
+                os.close(folder)
+            os.rmdir(place.parts[-1], dir_fd=parent)
+            os.fsync(parent)
+    except FileNotFoundError:
+        pass
+    except TargetRefused as error:
+        raise OutputError(error.what, path=place.path) from error
+    except OSError as error:
+        raise OutputError(f"cannot be deleted: {error.strerror}", path=place.path) from error
+
+
+def _remove_assets(folder: int) -> None:
+    for name in filter(_ASSET.fullmatch, os.listdir(folder)):
+        with suppress(TargetRefused):
+            require_plain_file(os.stat(name, dir_fd=folder, follow_symlinks=False), name)
+            os.unlink(name, dir_fd=folder)

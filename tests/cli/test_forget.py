@@ -1,0 +1,109 @@
+"""`katod forget`: what it shows, what it asks, and what becomes of transcripts."""
+
+import os
+
+import click
+import pytest
+
+from tests.support.records import OTHER, SESSION, Claude, says, user
+
+PICTURE = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "aGk="}}
+
+
+@pytest.fixture
+def maker(world):
+    """Return a recorded session with a picture."""
+    maker = Claude(world)
+    text = {"type": "text", "text": "::start notes\nlook"}
+    maker.put(maker.user([text, PICTURE])).say(says("yes"))
+    world.once()
+    return maker
+
+
+@pytest.mark.usefixtures("maker")
+def test_without_a_terminal_it_has_to_be_sure(world):
+    """What would be dropped is shown; without --yes, and nobody to ask, nothing is."""
+    shown = world.cli("forget", "1", code=1)
+    assert f"katod forgets claude:{SESSION}" in shown
+    assert "notes.md stays" in shown
+    assert "there is no terminal to ask on" in world.said
+    assert len(world.outputs()) == 1
+
+
+@pytest.mark.usefixtures("maker")
+def test_transcripts_stay_unless_they_are_asked_for(world):
+    """They are named; with --outputs, the file and the folder with its attachments are deleted."""
+    assert len(world.files()) == 2
+    world.cli("forget", SESSION[:8], "--yes")
+    assert len(world.files()) == 2
+    assert world.outputs() == []
+
+
+@pytest.mark.parametrize("text", ["1", "notes", SESSION, f"claude:{SESSION[:6]}"])
+def test_transcripts_are_deleted_on_request(world, maker, text):
+    """The session is selected as everywhere, also by the file of its recording; an edited transcript goes, too."""
+    [path] = [path for path in world.files() if path.suffix == ".md"]
+    path.write_text(path.read_text() + "mine\n")
+    shown = world.cli("forget", str(path) if text == "notes" else text, "--outputs", "--yes")
+    assert f"recording 1 (ends now): {path} is deleted" in shown
+    assert list(path.parent.iterdir()) == []
+    assert world.outputs() == []
+
+
+def test_what_may_not_be_deleted_is_named(world, maker):
+    """A transcript that a link took the place of stays, and so does what the link leads to; the rest is forgotten."""
+    [path] = [path for path in world.files() if path.suffix == ".md"]
+    mine = path.rename(world.home / "mine.md")
+    path.symlink_to(mine)
+    shown = world.cli("forget", "1", "--outputs", "--yes", code=1)
+    assert f"{path} stays: notes.md is not a regular file" in shown
+    assert str(path) in world.said
+    assert mine.exists()
+    assert world.outputs() == []
+
+
+def test_attachments_that_another_recording_has_stay(world, maker):
+    """A Markdown and a JSONL transcript of one name share the folder of their attachments."""
+    other = Claude(world, OTHER)
+    text = {"type": "text", "text": "::start notes.jsonl\nlook"}
+    other.put(other.user([text, PICTURE])).say(says("yes"))
+    world.once()
+    world.cli("forget", "1", "--outputs", "--yes")
+    assert [path.name for path in world.files() if path.parent.name != "notes.assets"] == ["notes.jsonl"]
+    assert len(world.files()) == 2
+
+
+def test_a_session_that_katod_has_not_seen_is_buried(world):
+    """What was typed in it before never acts, although katod did not run meanwhile."""
+    maker = Claude(world).say(user("::start\nhello"), says("yes"))
+    world.cli("forget", SESSION[:8], "--yes")
+    maker.say(says("more"))
+    world.once()
+    assert world.files() == []
+    world.cli("forget", SESSION[:8], "--yes")
+
+
+def test_a_session_that_its_agent_deleted_is_found(world, maker):
+    """By its id, too; once it is forgotten, it is unknown."""
+    maker.path.unlink()
+    world.once()
+    world.cli("forget", SESSION[:8], "--yes")
+    world.cli("forget", SESSION[:8], "--yes", code=1)
+    assert "no session matches" in world.said
+
+
+def test_settings_that_are_wrong_change_nothing(world, maker):
+    """The request would stay."""
+    world.config.write_text("[output]\nno = 1\n")
+    world.cli("forget", "1", "--yes", code=1)
+    assert os.listdir(world.state / "requests") == []
+
+
+@pytest.mark.parametrize("agreed", [False, True])
+@pytest.mark.usefixtures("maker")
+def test_a_person_is_asked(world, monkeypatch, agreed):
+    """Anything but yes changes nothing."""
+    monkeypatch.setattr("katod.cli.forget._can_ask", lambda: True)
+    monkeypatch.setattr(click, "confirm", lambda _: agreed)
+    assert ("Nothing was changed." in world.cli("forget", "1")) is not agreed
+    assert len(world.outputs()) == (0 if agreed else 1)

@@ -1,0 +1,103 @@
+"""What katod wrote is deleted on request: never through links, and nothing else."""
+
+import os
+
+import pytest
+
+from katod.errors import OutputError
+from katod.write.output import Place
+from katod.write.remove import remove_folder, remove_output
+from katod.write.root import mark_root
+
+pytestmark = pytest.mark.usefixtures("no_descriptor_is_left")
+ASSET = "0123456789abcdef.png"
+
+
+@pytest.fixture
+def place(tmp_path):
+    root = tmp_path / "notes"
+    place = Place(root, ("shop", "n.md"), mark_root(root))
+    place.path.parent.mkdir()
+    place.path.write_text("words")
+    return place
+
+
+def folder_of(place):
+    beside = place._replace(parts=("shop", "n.assets"))
+    beside.path.mkdir()
+    (beside.path / ASSET).write_text("picture")
+    return beside
+
+
+def test_an_output_is_deleted_once(place):
+    """One that is gone already is no error; one that is only looked at stays."""
+    remove_output(place, really=False)
+    assert place.path.exists()
+    for _ in range(2):
+        remove_output(place)
+    assert not place.path.exists()
+
+
+def linked(place):
+    place.path.unlink()
+    place.path.symlink_to(place.root.parent / "mine")
+
+
+def hard_linked(place):
+    os.link(place.path, place.root.parent / "other")
+
+
+def in_a_linked_folder(place):
+    place.path.parent.rename(place.root.parent / "mine.d")
+    place.path.parent.symlink_to(place.root.parent / "mine.d")
+
+
+def is_a_folder(place):
+    place.path.unlink()
+    place.path.mkdir()
+
+
+def unmounted(place):
+    (place.root / place.marker).unlink()
+
+
+@pytest.mark.parametrize("change", [linked, hard_linked, in_a_linked_folder, is_a_folder, unmounted])
+def test_anything_else_stays(place, change):
+    """A link, a file with two names, a folder, and whatever is on a disk that is not mounted."""
+    (place.root.parent / "mine").write_text("mine")
+    change(place)
+    before = sorted(place.root.parent.rglob("*"))
+    for really in (False, True):
+        with pytest.raises(OutputError):
+            remove_output(place, really=really)
+    assert sorted(place.root.parent.rglob("*")) == before
+    assert (place.root.parent / "mine").read_text() == "mine"
+
+
+def test_a_folder_goes_with_its_attachments(place):
+    """One that is gone already is no error."""
+    beside = folder_of(place)
+    for _ in range(2):
+        remove_folder(beside)
+    assert not beside.path.exists()
+    assert place.path.exists()
+
+
+def test_other_files_in_a_folder_stay(place):
+    """Files that a person put there stay, links and what they lead to as well; attachments go."""
+    beside = folder_of(place)
+    (beside.path / "mine.txt").write_text("mine")
+    (beside.path / "fedcba9876543210.png").symlink_to(beside.path / "mine.txt")
+    with pytest.raises(OutputError, match="not empty"):
+        remove_folder(beside)
+    assert sorted(os.listdir(beside.path)) == ["fedcba9876543210.png", "mine.txt"]
+
+
+def test_a_linked_folder_stays(place):
+    """Nothing in the folder that a link leads to is deleted."""
+    beside = folder_of(place)
+    beside.path.rename(place.root.parent / "mine")
+    beside.path.symlink_to(place.root.parent / "mine")
+    with pytest.raises(OutputError):
+        remove_folder(beside)
+    assert os.listdir(place.root.parent / "mine") == [ASSET]
