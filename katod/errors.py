@@ -3,6 +3,7 @@
 KatodError
 ├── ConfigError          the configuration file is invalid or cannot be read
 ├── SelectionError       an argument matches no session, recording or file, or more than one
+│   └── NothingHere      there is no session in this directory
 ├── SourceError          a session file cannot be read
 │   ├── SourceGone       the session file no longer exists
 │   ├── SourceUnusable   its content cannot be read, however often it is tried
@@ -39,6 +40,10 @@ class ConfigError(KatodError):
 
 class SelectionError(KatodError):
     """An argument matches no session, recording or file, or more than one."""
+
+
+class NothingHere(SelectionError):
+    """There is no session in this directory, and no other one was chosen."""
 
 
 class SourceError(KatodError):

@@ -113,6 +113,7 @@ class AgentSpec:
     spills: bytes = b""  # what a line contains if a part of its text is in another file
     retention: Callable[[Path], Retention] = lambda _root: Retention()  # what it deletes in a root
     instructions: Callable[[], Instructions] | None = None  # None: it has no such file, or none that katod knows
+    resume: Callable[[str, str], tuple[str, ...]] | None = None  # what goes on with a session, given its id and path
     settings: Callable[[], Path] | None = None  # its JSON settings, if they have hooks and a status line as in `setup/`
 
     def is_container(self, path: str) -> bool:

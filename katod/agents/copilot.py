@@ -410,4 +410,5 @@ SPEC: Final = AgentSpec(
     identity_of=_identity,
     separate_subagents=False,
     instructions=lambda: Instructions(_roots()[0] / "copilot-instructions.md"),
+    resume=lambda session, _path: ("copilot", f"--resume={session}"),
 )

@@ -259,4 +259,5 @@ SPEC: Final = AgentSpec(
     folders=("projects",),
     suffixes=(".jsonl",),
     identity_of=_identity,
+    resume=lambda session, _path: ("cursor-agent", "--resume", session),
 )

@@ -448,4 +448,5 @@ SPEC: Final = AgentSpec(
     cuts_ids=True,
     retention=retention,
     instructions=lambda: Instructions(_roots()[0] / "GEMINI.md"),
+    resume=lambda session, _path: ("gemini", "--resume", session),
 )

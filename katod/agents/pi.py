@@ -258,4 +258,5 @@ SPEC: Final = AgentSpec(
     suffixes=(".jsonl",),
     identity_of=_identity,
     instructions=_instructions,
+    resume=lambda session, _path: ("pi", "--session", session),
 )

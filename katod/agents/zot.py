@@ -338,4 +338,5 @@ SPEC: Final = AgentSpec(
     identity_of=_identity,
     short_id=lambda session: session.rpartition("-")[2],  # ids begin with their time
     instructions=lambda: Instructions(_roots()[0] / "AGENTS.md"),
+    resume=lambda _session, path: ("zot", "--session", path),
 )

@@ -24,12 +24,15 @@ _COMMANDS: Final = {
     "stop": "Stop recording a session, like `::stop` in the chat.",
     "capture": "Record a session from its beginning, like `::capture` in the chat.",
     "pause": "Record nothing until `katod resume`.",
-    "resume": "Go on recording after `katod pause`.",
+    "resume": "End a pause, or print the agent's command for a session.",
     "status": "Show the daemon, the recordings and recent problems.",
     "doctor": "Say what is wrong, and what to do about it.",
     "sessions": "List the sessions on this machine, newest first.",
     "search": "Find what was said, newest first.",
     "record": "The commands of the chat, from the shell: start, stop and capture.",
+    "show": "Show a transcript in the pager, in colour.",
+    "open": "Open a transcript in your editor, or in the browser.",
+    "follow": "Print a session as it happens, until Ctrl-C.",
     "export": "Export a session, a session file, a recording, or everything.",
     "handoff": "Brief another agent about a session, within a budget.",
     "verify": "Check transcripts against the agents' session files.",
@@ -42,7 +45,7 @@ _COMPLETING: Final = "_KATOD_COMPLETE"  # set by the script of `katod completion
 
 
 # Commands that are in the module of another one.
-_ELSEWHERE: Final = {"start": "record", "stop": "record", "capture": "record", "resume": "pause"}
+_ELSEWHERE: Final = {"start": "record", "stop": "record", "capture": "record"}
 
 
 class _Group(Group):

@@ -4,6 +4,7 @@ from typing import Any
 
 import click
 
+from katod.cli.content import content_options
 from katod.cli.context import Context
 from katod.cli.groups import Choice
 from katod.cli.parameters import RECORDING, SESSION_OR_FILE, complete_files
@@ -42,17 +43,15 @@ from katod.model import SHORT_FORMATS, SUFFIXES
     type=Choice(["pr"]),
     help="pr: one collapsed block of Markdown, short enough for a pull request, without mentions or local links.",
 )
-@click.option("--thinking", is_flag=True, help="Include the agent's thinking.")
-@click.option("--tools", type=Choice(["none", "summary", "full"]), help="How to show tool calls.")
-@click.option("--no-redact", is_flag=True, help="Do not redact secrets.")
+@content_options
 @click.pass_obj
 def export(context: Context, /, what: str | None, **options: Any) -> None:
     """Export a session, a session file, a recording, or everything.
 
     SESSION is a session id, a unique prefix of one, `agent:prefix`, or `latest`; without one, it is the only session
-    that is being recorded, or the latest of this directory. The number or the file of a recording means what was
-    recorded there. FILE is an agent's session file or a JSONL file that katod wrote. Existing files are never
-    overwritten.
+    that is being recorded; else you choose on a terminal, and elsewhere it is the latest of this directory. The number
+    or the file of a recording means what was recorded there. FILE is an agent's session file or a JSONL file that katod
+    wrote. Existing files are never overwritten.
     """
     from katod.cli.exporting import export_chosen  # noqa: PLC0415 - a shell that completes an id must not wait for it
 

@@ -43,18 +43,18 @@ def export_chosen(
     purpose: str | None,
     thinking: bool,
     tools: Any,
-    no_redact: bool,
+    redact: bool,
 ) -> None:
     """Export what the options of `katod export` choose. Raises UsageError if they exclude each other."""
     if sum((what is not None, recording is not None, everything)) > 1:
         raise click.UsageError("give at most one of SESSION, FILE, --recording and --all")
     if recording is not None:
-        if any((format_name, thinking, tools, no_redact, purpose)):
+        if any((format_name, thinking, tools, not redact, purpose)):
             raise click.UsageError("--recording uses the recording's own settings: the only other option is -o")
         row, pieces = _recording(context, recording)
         _write(output, pieces, row.path.name)
         return
-    options = options_of(context, thinking=thinking, tools=tools, redact=not no_redact)
+    options = options_of(context, thinking=thinking, tools=tools, redact=redact)
     chosen = format_name or _by_suffix(Path(output), everything=everything)
     _check_purpose(purpose, chosen, everything=everything)
     if everything:

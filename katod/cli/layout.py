@@ -1,5 +1,6 @@
 """Text for people: styled lines, and tables that fit the terminal. Cells are cleaned of what would affect it."""
 
+import os
 import shutil
 import sys
 from collections.abc import Iterable, Sequence
@@ -40,6 +41,11 @@ def line(text: str, style: str = "") -> Line:
 def terminal_width() -> int | None:
     """Return the width of the terminal in cells, None if standard output is not one: then nothing is cut."""
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+
+
+def is_terminal() -> bool:
+    """Return whether a person can be asked: standard input and output are a terminal that can move its cursor."""
+    return sys.stdin.isatty() and sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
 
 
 def show(lines: Iterable[Line], *, err: bool = False) -> None:

@@ -67,7 +67,17 @@ class _Recording(click.types.StringParamType):
         ]
 
 
+class _Transcript(_Session):
+    """SESSION, RECORDING or a file."""
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> Items:
+        """Return recordings, by their numbers, and sessions, the newest first."""
+        recordings = RECORDING.shell_complete(ctx, param, incomplete) if incomplete else []
+        return recordings + super().shell_complete(ctx, param, incomplete)
+
+
 SESSION: Final = _Session()
+TRANSCRIPT: Final = _Transcript(files=True)
 SESSION_OR_FILE: Final = _Session(files=True)
 RECORDED: Final = _Recorded()
 RECORDING: Final = _Recording()

@@ -1,4 +1,4 @@
-"""`katod pause` and `katod resume`: nothing is recorded in between."""
+"""`katod pause`, and how it ends: nothing is recorded in between."""
 
 import click
 
@@ -26,13 +26,8 @@ def pause(context: Context) -> None:
     say("katod is paused: nothing is recorded until `katod resume`")
 
 
-@click.command()
-@click.pass_obj
-def resume(context: Context) -> None:
-    """Go on recording after `katod pause`."""
-    if not paused_since(context.state):
-        say("katod is not paused")
-        return
+def go_on(context: Context) -> None:
+    """End the pause. Raises KatodError if the daemon does not answer."""
     ask(context, None, "resume")
     if holder(context.state) is None:
         say(f"katod is no longer paused, but it is not running: `{how_to_start()}`")

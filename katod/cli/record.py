@@ -40,7 +40,8 @@ def record() -> None:
 def start(context: Context, session: str, name: str) -> None:
     """Record a session from now on, like `::start` in the chat.
 
-    Without SESSION, it is the latest session of this directory. NAME is the file, as in the chat.
+    Without SESSION, it is the latest session of this directory; where there is none, you choose on a terminal. NAME is
+    the file, as in the chat.
     """
     _ask(context, session, "start", name)
 
@@ -63,7 +64,8 @@ def stop(context: Context, session: str) -> None:
 def capture(context: Context, session: str, name: str) -> None:
     """Record a session from its beginning, like `::capture` in the chat.
 
-    Without SESSION, it is the latest session of this directory. NAME is the file, as in the chat.
+    Without SESSION, it is the latest session of this directory; where there is none, you choose on a terminal. NAME is
+    the file, as in the chat.
     """
     _ask(context, session, "capture", name)
 

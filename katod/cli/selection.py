@@ -2,14 +2,16 @@
 
 import os
 from collections.abc import Iterable
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 from typing import Final
 
 from katod.agents import AGENTS
 from katod.cli.context import Context
+from katod.cli.layout import is_terminal
 from katod.discover.found import Found
-from katod.errors import LedgerError, SelectionError
+from katod.errors import LedgerError, NothingHere, SelectionError
 from katod.model import SessionKey
 from katod.store.rows import OutputRow
 
@@ -23,8 +25,9 @@ def select(context: Context, text: str) -> Found:
     """Return the session that `text` selects.
 
     An id, a unique prefix, `agent:prefix`, the number or the file of a recording, `latest` (of this directory, else of
-    all), or an empty string: the only recording, else this directory's latest session.
-    Raises SelectionError if it selects none or more than one.
+    all), or an empty string: the only recording, else the one that the person chooses on a terminal, and elsewhere this
+    directory's latest session.
+    Raises SelectionError if it selects none or more than one, Abort if the person chooses none.
     """
     sessions = context.found()
     if text == LATEST:
@@ -34,7 +37,7 @@ def select(context: Context, text: str) -> Found:
         return sessions[key]
     if key is not None:
         raise SelectionError(f"the files of {key} no longer exist", hint="agents delete old sessions")
-    return _matching(context, sessions.values(), text) if text else _here(sessions.values())
+    return _matching(context, sessions.values(), text) if text else _chosen(context, sessions.values())
 
 
 def select_recorded(context: Context, text: str, *, to_stop: bool) -> SessionKey:
@@ -61,7 +64,8 @@ def select_recorded(context: Context, text: str, *, to_stop: bool) -> SessionKey
 def _bare(context: Context, *, to_stop: bool) -> SessionKey:
     """Return the session of a command without one."""
     if not to_stop:
-        return _here(context.found().values()).key
+        sessions = context.found().values()
+        return (_latest(sessions) or _chosen(context, sessions)).key
     running = recorded_sessions(context)
     if not running:
         raise SelectionError("nothing is being recorded")
@@ -131,6 +135,23 @@ def recording_named(context: Context, text: str) -> OutputRow | None:
         return next((row for row in ledger.outputs() if _is_recording(row, text)), None) if ledger and text else None
 
 
+def only_recording(context: Context) -> OutputRow | None:
+    """Return the recording that runs, None unless there is exactly one, or the ledger cannot be read."""
+    with suppress(LedgerError), context.reading() as ledger:
+        rows = [row for row in ledger.outputs() if row.open or row.paused] if ledger else []
+        return rows[0] if len(rows) == 1 else None
+    return None
+
+
+def outputs_of(context: Context, key: SessionKey) -> list[OutputRow]:
+    """Return the outputs of a session whose files exist, oldest first; none if the ledger cannot be read."""
+    with suppress(LedgerError), context.reading() as ledger:
+        session = ledger.find_session(key) if ledger else None
+        rows = ledger.outputs(session.id) if ledger and session else []
+        return [row for row in rows if row.held is None and row.path.is_file()]
+    return []
+
+
 def _recorded_as(context: Context, text: str, *, must_run: bool = False) -> SessionKey | None:
     """Return the session of the recording with this number or file, None if there is none.
 
@@ -167,12 +188,20 @@ def _newest(sessions: Iterable[Found]) -> Found:
     return max(main, key=lambda session: session.changed_ns)
 
 
-def _here(sessions: Iterable[Found]) -> Found:
-    """Return this directory's latest session. Raises SelectionError if it has none."""
-    found = _latest(sessions)
-    if found is None:
-        raise SelectionError("there is no session in this directory", hint="name one of `katod sessions`")
-    return found
+def _chosen(context: Context, sessions: Iterable[Found]) -> Found:
+    """Return the session that the person chooses on a terminal, this directory's latest one elsewhere.
+
+    Raises NothingHere if there is none, Abort if the person chooses none.
+    """
+    main = sorted((one for one in sessions if not one.key.subagent), key=lambda one: -one.changed_ns)
+    here = _latest(main)
+    if main and is_terminal():
+        from katod.cli.picker import pick  # noqa: PLC0415 - it loads prompt_toolkit, for terminals alone
+
+        return pick(context, main, here)
+    if here is None:
+        raise NothingHere("there is no session in this directory", hint="name one of `katod sessions`")
+    return here
 
 
 def _latest(sessions: Iterable[Found]) -> Found | None:

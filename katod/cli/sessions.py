@@ -2,7 +2,7 @@
 
 import re
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from itertools import islice, pairwise, takewhile
@@ -68,7 +68,7 @@ def sessions(
     wanted = Wanted(agent, project or "", since_seconds(since), everything)
     newest_first = sorted(known.values(), key=lambda found: -found.changed_ns)
     most = None if everything or as_json else _MOST
-    rows = list(islice(_listed(newest_first, wanted, _recorded(context)), None if most is None else most + 1))
+    rows = list(islice(_listed(newest_first, wanted, recorded_by_session(context)), None if most is None else most + 1))
     for folder, problem in context.problems.items():
         say(f"katod: {folder}: {problem}", err=True)
     if as_json:
@@ -116,7 +116,7 @@ def _listed(
             yield row
 
 
-def _recorded(context: Context) -> dict[SessionKey, Recorded]:
+def recorded_by_session(context: Context) -> dict[SessionKey, Recorded]:
     """Return the sessions that were recorded, none if the ledger cannot be read."""
     with suppress(LedgerError), context.reading() as ledger:
         rows = [row for row in ledger.outputs() if row.held is None] if ledger else []
@@ -227,14 +227,14 @@ def _print(rows: list[dict[str, Any]], short: dict[str, str]) -> None:
         for row in rows:
             say("\t".join([zone.stamp(row["last"], ""), *_cells(row, short), *row["outputs"][-1:]]))
         return
-    lines = _table(rows, short, zone, width)
+    lines = session_table(rows, short, zone, width)
     home = str(Path.home())
     show([lines[0]])
     for row, shown in zip(rows, lines[1:], strict=True):
         show([shown, *(line(f"{_INDENT}{in_home(path, home)}", "dim") for path in row["outputs"][-1:])])
 
 
-def _table(rows: list[dict[str, Any]], short: dict[str, str], zone: When, width: int) -> list[Line]:
+def session_table(rows: Sequence[Mapping[str, Any]], short: dict[str, str], zone: When, width: int) -> list[Line]:
     """Return the header, and a line for each session."""
     now, cells = time.time(), [[Span(name, "dim") for name in _HEADER]]
     for row in rows:
@@ -245,7 +245,7 @@ def _table(rows: list[dict[str, Any]], short: dict[str, str], zone: When, width:
     return table(cells, width=width, flexible=(_TITLE,))
 
 
-def _cells(row: dict[str, Any], short: dict[str, str]) -> tuple[str, ...]:
+def _cells(row: Mapping[str, Any], short: dict[str, str]) -> tuple[str, ...]:
     where = Path(row["project"]).name if row.get("project") else ""
     ids = short[row["session"]] + (f"/{short[row['subagent']]}" if row.get("subagent") else "")
     return row["agent"], ids, one_text(where), one_text(row.get("title", ""))

@@ -12,6 +12,7 @@ from katod.agents import AGENTS
 from katod.errors import SourceError
 from katod.events import Event
 from katod.formats.pictures import linked
+from katod.formats.protocol import Format
 from katod.formats.registry import open_format
 from katod.log import EventLog
 from katod.metadata import Replay, SessionMetadata
@@ -68,21 +69,33 @@ def render_all(
 
     `save` is called with the media type and the base64 of each attachment that the text links to.
     """
-    printer, rest = open_format(format_name, options), iter(events)
+    printer = open_format(format_name, options)
+    is_empty = True
+    for text in render_begun(events, printer, save):
+        is_empty = False
+        yield text
+    if not is_empty:
+        yield printer.pause() + printer.end()
+
+
+def render_begun(
+    events: Replay, printer: Format, save: Callable[[str, str], None] = lambda _media, _data: None
+) -> Iterator[str]:
+    """Yield the head and the text of a conversation that goes on after these events; nothing if there are none yet."""
+    rest = iter(events)
     waiting, metadata = _look_ahead(rest)
     if metadata is None:
         return
-    yield printer.head(metadata, _begun(waiting))
+    yield printer.head(metadata, begun(waiting))
     early = SessionMetadata(metadata.key)
     for event, now in chain(((event, early) for event in early.observed(waiting)), rest):
         text = printer.event(event, now)
         for media, data in linked(event, text):
             save(media, data)
         yield text
-    yield printer.pause() + printer.end()
 
 
-def _begun(events: list[Event]) -> str:
+def begun(events: list[Event]) -> str:
     """Return when a conversation began: at its first message, as what clients note before it may be much older."""
     times = [event.time for event in events if event.time and event.kind in _MESSAGES]
     return next((event.time for event in events if event.time), "") if not times else times[0]

@@ -7,19 +7,16 @@ one; if it repeats nothing, reading resumes at its end.
 
 from typing import Final
 
-from katod import events as ev
 from katod.agents.base import fingerprint
 from katod.discover.catalog import Source
 from katod.log import EventLog
 from katod.model import Cursor
 from katod.record.session import ActiveSession
-from katod.record.stream import NeverSeen, SessionStream
+from katod.record.stream import DISTINCTIVE, NeverSeen, SessionStream
 from katod.store.ledger import Ledger, id_hash
 from katod.tail.reader import SourceFile
 
 _CHUNK: Final = 4 * 1024 * 1024
-# Kinds with content, or an id, of their own: turns, for example, all begin alike.
-_DISTINCTIVE: Final = frozenset({ev.USER_MESSAGE, ev.USER_COMMAND, ev.ASSISTANT_MESSAGE, ev.TOOL_CALL, ev.TOOL_RESULT})
 
 
 def resync(source: Source, file: SourceFile, session: ActiveSession | None, ledger: Ledger, log: EventLog) -> None:
@@ -64,7 +61,7 @@ def _repeated(source: Source, file: SourceFile, ledger: Ledger, log: EventLog) -
     while True:
         batch = file.read(cursor, _CHUNK)
         for line in batch.lines:
-            words = [fingerprint(event) for event in stream.events(source, [line]) if event.kind in _DISTINCTIVE]
+            words = [fingerprint(event) for event in stream.events(source, [line]) if event.kind in DISTINCTIVE]
             last = _following([known.get(id_hash(word), []) for word in words], at)
             if words and last is not None:
                 at, found = last, line.end

@@ -6,7 +6,7 @@ already seen (the `Seen` policies) and in what they do with an event.
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from katod import events as ev
 from katod.agents import AGENTS
@@ -21,6 +21,9 @@ from katod.model import Identity, Line, NearMiss, Record, SessionKey
 from katod.store.ledger import Ledger, id_hash
 from katod.store.rows import SeenRow, SessionRow
 from katod.tail.decode import decode
+
+# Kinds with content, or an id, of their own: turns, for example, all begin alike.
+DISTINCTIVE: Final = frozenset({ev.USER_MESSAGE, ev.USER_COMMAND, ev.ASSISTANT_MESSAGE, ev.TOOL_CALL, ev.TOOL_RESULT})
 
 
 class Readable(Protocol):
@@ -208,6 +211,68 @@ class SeenHere:
             return False
         self._hashes.add(hashed)
         return True
+
+
+class SeenByFollower:
+    """Admits what a process that follows a session has not seen yet, whatever happens to its sources: for `follow`.
+
+    With native ids, each id once. Without them everything is admitted, until a source is read again from its beginning:
+    then its events are compared with the known ones in their order, by their content, for as long as they repeat them.
+    """
+
+    def __init__(self, *, native_ids: bool) -> None:
+        self._native_ids = native_ids
+        self._places: dict[int, list[int]] = {}
+        self._count = 0
+        self._again: dict[Any, _Again] = {}
+
+    def admit(self, event: Event, source: Any) -> bool:
+        """Return whether the event is new."""
+        hashed = hash(event.id if self._native_ids else fingerprint(event))
+        places = self._places.get(hashed, [])
+        if self._native_ids:
+            is_known = bool(places)
+        else:
+            again = self._again.get(source)
+            is_known = again is not None and again.repeats(places, distinctive=event.kind in DISTINCTIVE)
+        if not is_known:
+            self._places.setdefault(hashed, []).append(self._count)
+            self._count += 1
+        return not is_known
+
+    def restart(self, source: Any) -> None:
+        """Note that a source is read from its beginning again."""
+        self._again[source] = _Again(self._count)
+
+    def settle(self, source: Any) -> None:
+        """Note that a source was read to its end; what follows is new, unless it was still repeating known events."""
+        if (again := self._again.get(source)) is not None and again.is_over:
+            del self._again[source]
+
+
+class _Again:
+    """How far a source that is read again repeats the events known before, of which there are `limit`."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._at = -1
+        self._has_new = False
+
+    def repeats(self, places: list[int], *, distinctive: bool) -> bool:
+        """Return whether an event that was seen at these places repeats one of them."""
+        place = next((place for place in places if self._at < place < self._limit), None)
+        if place is None:
+            self._has_new |= distinctive
+            return False
+        if distinctive or place == self._at + 1:
+            self._at = place
+            self._has_new = False
+        return True
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it has repeated all of them, or went on with something new."""
+        return self._has_new or self._at >= self._limit - 1
 
 
 class SeenInLedger:

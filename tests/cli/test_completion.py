@@ -140,6 +140,7 @@ def test_recordings_are_completed_by_their_numbers(world, capsysbinary, monkeypa
     assert offered(capsysbinary, monkeypatch, "katod verify ") == expected
     assert offered(capsysbinary, monkeypatch, "katod export --recording ") == expected
     assert offered(capsysbinary, monkeypatch, "katod verify 1") == expected[1:]
+    assert offered(capsysbinary, monkeypatch, "katod show 1") == [expected[1], ("file", "1", "")]
     assert offered(capsysbinary, monkeypatch, "katod record stop ") == [("plain", ONE, "claude, one.md")]
 
 

@@ -4,11 +4,11 @@ import os
 
 import pytest
 
-from katod.cli import selection
+from katod.cli import picker, selection
 from katod.cli.context import Context
-from katod.cli.selection import select, select_recorded, select_recordings
-from katod.errors import SelectionError
-from tests.support.records import Claude, Codex
+from katod.cli.selection import only_recording, outputs_of, select, select_recorded, select_recordings
+from katod.errors import NothingHere, SelectionError
+from tests.support.records import OTHER, Claude, Codex
 
 ONE, TWO = "6f1c2c1e-8a53-4c3e-9b5e-0a1d5f8f2c11", "6f1c9999-8a53-4c3e-9b5e-0a1d5f8f2c11"
 
@@ -183,3 +183,61 @@ def test_a_bare_stop_leaves_the_recording_of_another_directory(recorded, world, 
 def test_a_name_in_place_of_a_session_is_explained(recorded, world):
     """A person who thinks of `::start mine` learns what to type."""
     assert b"katod start latest mine" in world.katod("start", "mine", check=False).stderr
+
+
+# -- on a terminal -----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def asked(monkeypatch):
+    """Return what the person was asked: the sessions and the marked one. They choose the last."""
+    questions = []
+
+    def pick(_context, sessions, marked):
+        questions.append(([one.key.agent for one in sessions], marked and marked.key.agent))
+        return sessions[-1]
+
+    monkeypatch.setattr(selection, "is_terminal", lambda: True)
+    monkeypatch.setattr(picker, "pick", pick)
+    return questions
+
+
+def test_a_person_is_asked_which_session(context, asked, world, monkeypatch):
+    """Among all, newest first, without sub-agents; this directory's latest one is marked."""
+    assert select(context, "").key.agent == "codex"
+    monkeypatch.chdir(world.home)
+    here = world.claude(OTHER)
+    here.append(Claude(session=OTHER, cwd=str(world.home)).user("here"))
+    os.utime(here.path, (10, 10))
+    assert select(context, "").key.id == OTHER
+    assert asked == [(["claude", "claude", "codex"], None), (["claude", "claude", "codex", "claude"], "claude")]
+
+
+def test_nobody_is_asked_for_what_is_clear(recorded, asked, world, monkeypatch):
+    """The only recording is meant, `latest`, and to start, this directory's latest session."""
+    assert select(recorded, "").key.id == ONE
+    assert select(recorded, "latest").key.agent == "codex"
+    monkeypatch.chdir(world.project)
+    assert select_recorded(recorded, "", to_stop=False).id == ONE
+    assert asked == []
+    monkeypatch.chdir("/")
+    assert select_recorded(recorded, "", to_stop=False).id == ONE
+    assert asked == [(["codex", "claude"], None)]
+
+
+def test_without_any_session_there_is_nothing_to_ask(world, asked):
+    """The error says that there is none here."""
+    with pytest.raises(NothingHere, match="no session in this directory"):
+        select(Context(None), "")
+    assert asked == []
+
+
+def test_a_file_of_a_recording_is_found_for_its_session(recorded, world):
+    """And the only recording that runs, as long as there is one."""
+    key = select(recorded, "1").key
+    assert [row.id for row in outputs_of(recorded, key)] == [1]
+    assert only_recording(recorded).id == 1
+    world.cli("stop", "1")
+    assert only_recording(recorded) is None
+    (world.out / "app" / "notes.md").unlink()
+    assert outputs_of(recorded, key) == []

@@ -223,7 +223,7 @@ def test_both_say_what_they_did(talk):
     assert "nothing is recorded until `katod resume`" in shown
     assert "‖  1" in shown
     assert "no longer paused, but it is not running" in talk.world.cli("resume")
-    assert "not paused" in talk.world.cli("resume")
+    assert "claude --resume" in talk.world.cli("resume")  # which is another matter
     assert "paused" not in talk.world.status()["daemon"]
 
 

@@ -8,10 +8,19 @@ from hypothesis import strategies as st
 
 from katod import events as ev
 from katod.agents.claude.adapter import ClaudeAdapter
+from katod.events import Event, SessionRef
 from katod.log import EventLog
 from katod.model import Identity, Line, SessionKey
 from katod.record.export import Stretch
-from katod.record.stream import NeverSeen, SeenHere, SeenInLedger, SeenWhenScanned, SessionStream, set_title
+from katod.record.stream import (
+    NeverSeen,
+    SeenByFollower,
+    SeenHere,
+    SeenInLedger,
+    SeenWhenScanned,
+    SessionStream,
+    set_title,
+)
 from katod.store.rows import SourceRow
 from tests.support.parts import lines, memory_ledger
 from tests.support.records import SESSION, THREAD, Claude, Codex, CodexLegacy, calls, line, result, says, user
@@ -139,6 +148,50 @@ def test_a_backfill_of_a_document_leaves_what_is_new():
 
 
 # -- metadata ----------------------------------------------------------------------------------------
+
+
+def said(text, kind=ev.ASSISTANT_MESSAGE):
+    return Event(text, kind, SessionRef("codex", THREAD), {"text": text}, {})
+
+
+TURN = said("over", ev.TURN_END)
+
+
+def test_a_follower_skips_what_a_source_repeats_until_it_goes_on():
+    """Without ids: in the known order, also what has nothing of its own; after the last known event, all is new."""
+    seen = SeenByFollower(native_ids=False)
+    known = [said("a"), TURN, said("b"), TURN]
+    assert [seen.admit(event, CODEX) for event in (*known, said("a"))] == [True] * 5
+    seen.restart(CODEX)
+    assert [seen.admit(event, CODEX) for event in known] == [False] * 4
+    seen.settle(CODEX)  # it may still be being written
+    assert [seen.admit(event, CODEX) for event in (said("a"), TURN)] == [False, True]
+    seen.settle(CODEX)
+    assert seen.admit(said("a"), CODEX)
+    seen.admit(TURN, CODEX)
+    seen.restart(CODEX)
+    assert [seen.admit(event, CODEX) for event in (*known, said("a"), TURN, said("a"), TURN)] == [False] * 8
+    seen.settle(CODEX)  # it repeated all of them
+    assert seen.admit(TURN, CODEX)
+
+
+def test_a_follower_takes_what_follows_something_new_for_new():
+    """A source that was cut and went on differently repeats nothing any more, even if words recur."""
+    seen = SeenByFollower(native_ids=False)
+    for word in "abc":
+        seen.admit(said(word), CODEX)
+    seen.restart(CODEX)
+    assert [seen.admit(said(word), CODEX) for word in ("a", "new", "b", "newer")] == [False, True, False, True]
+    seen.settle(CODEX)
+    assert seen.admit(said("c"), CODEX)
+
+
+def test_a_follower_takes_each_id_once():
+    """With ids, nothing else matters."""
+    seen = SeenByFollower(native_ids=True)
+    assert [seen.admit(said(word), CLAUDE) for word in "aab"] == [True, False, True]
+    seen.restart(CLAUDE)
+    assert not seen.admit(said("b"), CLAUDE)
 
 
 def test_an_event_is_part_of_the_metadata_while_it_is_out():

@@ -22,7 +22,7 @@ from tests.examples import mostly
 from tests.oracle.corpus import corpus_folder, corpus_sources, fixture_sources
 from tests.support.records import MAKERS, OF_EACH_NATURE, calls, result, says, user
 
-_NEEDLES = 300
+_NEEDLES = int(os.environ.get("KATOD_NEEDLES", "60"))
 _MOST_HITS = 500
 _LARGEST = 4_000_000  # bytes of a session of which everything is read
 

@@ -46,4 +46,5 @@ SPEC: Final = AgentSpec(
     retention=retention,
     instructions=lambda: Instructions(_roots()[0] / "CLAUDE.md"),
     settings=lambda: _roots()[0] / "settings.json",
+    resume=lambda session, _path: ("claude", "--resume", session),
 )

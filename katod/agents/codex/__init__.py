@@ -40,4 +40,5 @@ SPEC: Final = AgentSpec(
     suffixes=(".jsonl", ".jsonl.zst"),
     identity_of=_identity,
     instructions=_instructions,
+    resume=lambda session, _path: ("codex", "resume", session),
 )

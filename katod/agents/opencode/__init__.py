@@ -71,4 +71,5 @@ SPEC: Final = AgentSpec(
     container=Container(_DATABASE, (f"{_DATABASE}-wal",), sweep.sessions_in, sweep.sessions_holding),
     stat_of=tree.changed,
     instructions=_instructions,
+    resume=lambda session, _path: ("opencode", "--session", session),
 )

@@ -1,0 +1,131 @@
+"""`katod follow`: a session as it happens."""
+
+import os
+import select
+import sys
+import time
+from collections.abc import Callable
+from contextlib import closing, suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final
+
+import click
+
+from katod.cli.content import content_options
+from katod.cli.context import Context
+from katod.cli.groups import Choice
+from katod.cli.layout import in_home, terminal_width
+from katod.cli.parameters import SESSION
+from katod.cli.printing import cleaned, say
+from katod.cli.selection import select as selected
+from katod.discover.found import Found
+from katod.errors import NothingHere
+from katod.model import SHORT_FORMATS, SUFFIXES
+
+_LOOK_EVERY: Final = 1.0  # seconds, for the first session of a directory
+
+
+@click.command()
+@click.argument("session", type=SESSION, default="")
+@click.option(
+    "-f",
+    "--format",
+    "format_name",
+    type=Choice(list(SUFFIXES), SHORT_FORMATS),
+    help="markdown or jsonl. Default: on a terminal, Markdown in colour; in a pipe, jsonl.",
+)
+@click.option("--all", "everything", is_flag=True, help="Begin with the first message, not with your last one.")
+@content_options
+@click.pass_obj
+def follow(context: Context, /, session: str, format_name: str | None, everything: bool, **content: Any) -> None:
+    """Print a session as it happens, until Ctrl-C.
+
+    Begins with the last message that you typed. The session need not be recorded, and katod need not run; nothing is
+    kept. Without SESSION, it is the only one that is being recorded, or the latest of this directory, or the next one
+    that begins here; on a terminal, you choose.
+    """
+    if format_name == "html":
+        raise click.UsageError("a page of HTML cannot go on: choose markdown or jsonl, or use `katod open --web`")
+    with suppress(KeyboardInterrupt):
+        found = _select(context, session)
+        _follow(context, found, format_name, content, everything=everything)
+
+
+def _follow(
+    context: Context, found: Found, format_name: str | None, content: dict[str, Any], *, everything: bool
+) -> None:
+    from katod.cli.exporting import options_of  # noqa: PLC0415 - loads all formats, as these do
+    from katod.discover.live import SessionWatch  # noqa: PLC0415 - loads the watcher
+    from katod.formats.registry import open_format  # noqa: PLC0415
+    from katod.record.follow import follow as looks  # noqa: PLC0415
+    from katod.record.follow import printed  # noqa: PLC0415
+
+    is_terminal = terminal_width() is not None
+    options = replace(options_of(context, **content), attachments="name")
+    printer = open_format(format_name or ("markdown" if is_terminal else "jsonl"), options)
+    show = _shower(in_colour=is_terminal and format_name is None)
+    with closing(
+        SessionWatch(found.key, context.roots(), context.log, watch=context.settings.watch.use_events)
+    ) as watch:
+        try:
+            for text in printed(looks(found.key, watch.files, watch.wait, context.log), printer, whole=everything):
+                if not _print(show(text)):
+                    return
+        finally:
+            _print(show(printer.pause()))  # calls that had no result yet
+
+
+def _shower(*, in_colour: bool) -> Callable[[str], str]:
+    """Return what makes of a text what is printed."""
+    if not in_colour:
+        return cleaned if sys.stdout.isatty() else str
+    from katod.cli.rendering import Screen  # noqa: PLC0415 - loads the renderer
+
+    screen = Screen(terminal_width() or 0)
+    return lambda text: "".join([*screen.take(text), *screen.flush()])
+
+
+def _print(text: str) -> bool:
+    """Print text at once; return whether anybody still reads."""
+    try:
+        if text:
+            click.echo(text, nl=False)
+        return not _is_closed()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is left is lost, without a word
+        return False
+
+
+def _is_closed() -> bool:
+    """Return whether nobody reads the pipe any more, which a write would only tell at the next event."""
+    with suppress(OSError, ValueError):  # standard output is no file
+        poll = select.poll()
+        poll.register(sys.stdout.fileno(), 0)
+        return any(event & (select.POLLERR | select.POLLHUP) for _, event in poll.poll(0))
+    return False
+
+
+def _select(context: Context, /, session: str) -> Found:
+    """Return the session that is meant; without one in this directory, the next that begins here."""
+    try:
+        return selected(context, session)
+    except NothingHere:
+        here = Path.cwd().resolve()
+        say(f"katod: waiting for the first session in {in_home(str(here), str(Path.home()))}", err=True)
+        return _first(context, here)
+
+
+def _first(context: Context, here: Path) -> Found:
+    from katod.cli.sessions import peek  # noqa: PLC0415 - it loads the adapters' translation
+
+    known = {key: found.changed_ns for key, found in context.found().items()}
+    while True:
+        time.sleep(_LOOK_EVERY)
+        for key, found in context.found().items():
+            if key.subagent or known.get(key) == found.changed_ns:
+                continue
+            known[key] = found.changed_ns
+            cwd = peek(found)[0].cwd
+            if cwd and Path(cwd).resolve() == here:
+                return found

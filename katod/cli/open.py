@@ -1,0 +1,39 @@
+"""`katod open`: a transcript in the editor, or in the browser."""
+
+from typing import Any
+
+import click
+
+from katod.cli.content import content_options
+from katod.cli.context import Context
+from katod.cli.parameters import TRANSCRIPT
+from katod.model import SUFFIXES
+
+
+@click.command()
+@click.argument("what", type=TRANSCRIPT, default="", metavar="[SESSION|RECORDING]")
+@click.option("--web", is_flag=True, help="Open it in the browser, as a page of HTML.")
+@content_options
+@click.pass_obj
+def open(context: Context, /, what: str, web: bool, **content: Any) -> None:  # noqa: A001 - the name of the command
+    """Open a transcript in your editor, or in the browser.
+
+    RECORDING is the number or the file of a recording; SESSION means its latest transcript, if it has one: that file
+    itself is opened. A session that is not recorded, and every page of HTML, is opened as a private temporary file,
+    because katod keeps nothing of such sessions: save it elsewhere to keep it. It is removed when the editor ends, at
+    the latest by the next `katod open`. Without either, it is the only recording that runs; else you choose on a
+    terminal, and elsewhere it is the latest session of this directory.
+
+    The editor is `$VISUAL` or `$EDITOR`, else what the desktop opens such files with.
+    """
+    from katod.cli.opening import clear, opened_in, temporary  # noqa: PLC0415 - loads what starts programs
+    from katod.cli.transcripts import DEFAULT, transcript  # noqa: PLC0415 - loads all formats
+
+    clear()
+    chosen = transcript(context, what, recorded=content == DEFAULT)
+    if (own := chosen.own(content, web=web)) is not None:
+        opened_in(own, web=own.suffix == SUFFIXES["html"])
+        return
+    format_name = "html" if web else "markdown"
+    name, pieces = chosen.rendered(context, format_name, content)
+    temporary(f"{name}{SUFFIXES[format_name]}", pieces, lambda path: opened_in(path, web=web))

@@ -1,0 +1,98 @@
+"""Markdown cut into sections as it comes, so that the first can be shown before the last is written. Pure.
+
+A section ends before a heading, at a blank line once it is long, and anywhere once it is very long; a block of code is
+then closed, and opened again in the next section.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+_LONG: Final = 8 * 1024  # characters
+_VERY_LONG: Final = 32 * 1024
+_LONGEST_LINE: Final = 8 * 1024
+_MATTER: Final = "---\n"
+_MATTER_END: Final = re.compile(r"\n---[ \t]*\n")
+_MOST_MATTER: Final = 8 * 1024  # characters
+_HEADING: Final = re.compile(r"#{1,6}[ \t]")
+_FENCE: Final = re.compile(r" {0,3}(`{3,}|~{3,})([^`\n]*)")
+
+
+class Sections:
+    """Cuts text that arrives in pieces of any size."""
+
+    def __init__(self) -> None:
+        self._rest = ""
+        self._lines: list[str] = []
+        self._size = 0
+        self._fence: re.Match[str] | None = None  # the opening of the block of code that is not closed yet
+
+    def take(self, piece: str) -> Iterator[str]:
+        """Yield the sections that are complete with one more piece of text."""
+        *lines, self._rest = (self._rest + piece).split("\n")
+        for line in lines:
+            yield from self._take_line(f"{line}\n")
+        while len(self._rest) > _LONGEST_LINE:
+            line, self._rest = self._rest[:_LONGEST_LINE], self._rest[_LONGEST_LINE:]
+            yield from self._take_line(f"{line}\n")
+
+    def flush(self) -> Iterator[str]:
+        """Yield what is left."""
+        rest, self._rest = self._rest, ""
+        if rest:
+            yield from self._take_line(f"{rest}\n")
+        yield from self._cut()
+
+    def _take_line(self, line: str) -> Iterator[str]:
+        for at in range(0, len(line), _LONGEST_LINE):
+            part = line[at : at + _LONGEST_LINE]
+            yield from self._take_short(part if part.endswith("\n") else f"{part}\n")
+
+    def _take_short(self, line: str) -> Iterator[str]:
+        if self._fence is None and _HEADING.match(line):
+            yield from self._cut()
+        self._lines.append(line)
+        self._size += len(line)
+        self._note_fence(line)
+        is_gap = self._fence is None and not line.strip()
+        if self._size > _VERY_LONG or (is_gap and self._size > _LONG):
+            yield from self._cut()
+
+    def _note_fence(self, line: str) -> None:
+        found = _FENCE.match(line)
+        if found is None:
+            return
+        if self._fence is None:
+            self._fence = found
+        elif found[1].startswith(self._fence[1]) and not found[2].strip():
+            self._fence = None
+
+    def _cut(self) -> Iterator[str]:
+        text = "".join(self._lines)
+        self._lines, self._size = [], 0
+        if self._fence is not None and text.strip():
+            text += f"{self._fence[1]}\n"
+            self._lines = [f"{self._fence[0]}\n"]
+        if text.strip():
+            yield text
+
+
+def without_matter(pieces: Iterable[str]) -> Iterator[str]:
+    """Yield text without the front matter at its beginning."""
+    text, rest = "", iter(pieces)
+    for piece in rest:
+        text += piece
+        if (begin := _after_matter(text)) is not None:
+            text = text[begin:]
+            break
+    yield text
+    yield from rest
+
+
+def _after_matter(text: str) -> int | None:
+    """Return where the text after the front matter begins, None if more of it has to be seen."""
+    if not text.startswith(_MATTER):
+        return None if _MATTER.startswith(text) else 0
+    if found := _MATTER_END.search(text, len(_MATTER) - 1, _MOST_MATTER):
+        return found.end()
+    return 0 if len(text) > _MOST_MATTER else None

@@ -1,0 +1,55 @@
+"""`katod show`: a transcript in the terminal."""
+
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+
+from katod.cli.content import content_options
+from katod.cli.context import Context
+from katod.cli.layout import terminal_width
+from katod.cli.parameters import TRANSCRIPT
+from katod.cli.printing import cleaned
+
+
+@click.command()
+@click.argument("what", type=TRANSCRIPT, default="", metavar="[SESSION|RECORDING]")
+@content_options
+@click.pass_context
+def show(ctx: click.Context, /, what: str, **content: Any) -> None:
+    """Show a transcript in the pager, in colour.
+
+    RECORDING is the number or the file of a recording: its transcript is shown as it is now, with your edits. SESSION
+    is shown as a whole, as `katod export` prints it, recorded or not; nothing is kept. Without either, it is the only
+    recording that runs; else you choose on a terminal, and elsewhere it is the latest session of this directory. With
+    --thinking, --tools or --no-redact, a recording is made again from its session, without your edits.
+
+    In a pipe, it is plain Markdown. The pager is `$PAGER`, by default `less`; if that is set but empty, there is none.
+    """
+    from katod.cli.transcripts import transcript  # noqa: PLC0415 - loads all formats
+
+    context: Context = ctx.obj
+    pieces = transcript(context, what).markdown(context, content)
+    width = terminal_width()
+    if width is None:
+        for piece in pieces:
+            click.echo(cleaned(piece), nl=False)
+        return
+    from katod.cli.rendering import render  # noqa: PLC0415 - loads the renderer
+
+    _page(render(pieces, width), has_colour=ctx.color is not False)
+
+
+def _page(texts: Iterator[str], *, has_colour: bool) -> None:
+    """Show text that is made while it is read."""
+    pager = os.environ.get("PAGER")
+    if (pager is not None and not pager.strip()) or not sys.stdin.isatty():
+        for text in texts:
+            click.echo(text, nl=False)
+        return
+    # `click` asks `less` whether it shows colours; of other pagers it would assume that they do not.
+    is_less = Path((pager or "less").split()[0]).name == "less"
+    click.echo_via_pager(texts, color=None if is_less and has_colour else has_colour)

@@ -1,0 +1,77 @@
+"""What `katod show` and `katod open` read: the file of a recording as it is, or a session as an export of it."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from katod.cli.context import Context
+from katod.cli.exporting import events_of, options_of
+from katod.cli.selection import only_recording, outputs_of, recording_named, select
+from katod.errors import SelectionError
+from katod.model import SUFFIXES
+from katod.record.export import render_all
+from katod.store.rows import OutputRow
+
+_PIECE: Final = 64 * 1024  # characters
+MARKDOWN: Final = SUFFIXES["markdown"]
+# The content that was configured, which a transcript has.
+DEFAULT: Final[dict[str, Any]] = {"thinking": False, "tools": None, "redact": True}
+
+
+class Transcript(NamedTuple):
+    """What is read: `source` is what `events_of` takes (empty: nothing); `file` is a file of its own, if it has one."""
+
+    source: str
+    file: Path | None = None
+
+    def markdown(self, context: Context, content: dict[str, Any]) -> Iterator[str]:
+        """Yield it as Markdown, piece by piece: its file as it is, unless other content is wanted."""
+        own = self.own(content)
+        return _read(own) if own and own.suffix == MARKDOWN else self.rendered(context, "markdown", content)[1]
+
+    def own(self, content: dict[str, Any], *, web: bool = False) -> Path | None:
+        """Return its file, if that is what is wanted; in the browser, only a page is."""
+        is_wanted = content == DEFAULT or not self.source
+        is_page = self.file is not None and self.file.suffix == SUFFIXES["html"]
+        return self.file if is_wanted and (is_page or not web) else None
+
+    def rendered(self, context: Context, format_name: str, content: dict[str, Any]) -> tuple[str, Iterator[str]]:
+        """Return the name of the session, or of the recording, and its text in a format. Raises SelectionError."""
+        if not self.source:
+            raise SelectionError("is not a transcript that katod knows", path=self.file)
+        name, events = events_of(context, self.source)
+        options = replace(options_of(context, **content), attachments="name")
+        return name, render_all(events, format_name, options)
+
+
+def transcript(context: Context, what: str, *, recorded: bool = False) -> Transcript:
+    """Return what a number, a file or a session means; with `recorded`, a session means its latest transcript, if any.
+
+    An empty string is the only recording that runs, else what `select` returns. Raises SelectionError.
+    """
+    row = recording_named(context, what) if what else only_recording(context)
+    if row is not None:
+        return _of_row(row)
+    if what and (given := Path(what).expanduser()).exists():
+        return Transcript("", given) if given.suffix == MARKDOWN else Transcript(what)
+    found = select(context, what)
+    rows = outputs_of(context, found.key) if recorded else []
+    return _of_row(rows[-1]) if rows else Transcript(str(found.key))
+
+
+def _of_row(row: OutputRow) -> Transcript:
+    """Return a recording's file; none if it is not made yet. Raises SelectionError if it is gone."""
+    if row.held is not None:
+        return Transcript(str(row.id))
+    if not row.path.is_file():
+        hint = f"`katod export --recording {row.id}` prints it again"
+        raise SelectionError("no longer exists, or cannot be read", path=row.path, hint=hint)
+    is_lines = row.path.suffix == SUFFIXES["jsonl"]
+    return Transcript(str(row.path if is_lines else row.id), row.path)
+
+
+def _read(path: Path) -> Iterator[str]:
+    with path.open(encoding="utf-8", errors="replace") as file:
+        while piece := file.read(_PIECE):
+            yield piece

@@ -1,0 +1,170 @@
+"""A session as it happens: what is new in its sources, each event once, without a ledger and without a file.
+
+Nothing is kept but what this process has in memory. Whatever happens to the sources (they grow, are rewritten,
+compacted, replaced or deleted, or the session goes on in another one), an event that was yielded is not yielded again.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
+
+from katod import events as ev
+from katod.agents import AGENTS
+from katod.discover.live import Signature, signature
+from katod.errors import SourceChanged, SourceError
+from katod.events import Event
+from katod.formats.protocol import Format
+from katod.log import EventLog
+from katod.metadata import Replay, SessionMetadata
+from katod.model import START, Cursor, Identity, Partial, SessionKey
+from katod.record.export import begun, render_begun
+from katod.record.stream import SeenByFollower, SessionStream
+from katod.tail.reader import SourceFile
+
+_READ_BYTES: Final = 512 * 1024
+_TYPED: Final = frozenset({ev.USER_MESSAGE, ev.USER_COMMAND})
+
+
+@dataclass(slots=True, eq=False)
+class _Source:
+    """One source of the session, and how far it was read."""
+
+    path: str
+    identity: Identity
+    cursor: Cursor = START
+    partial: Partial | None = None
+    read_at: Signature | None = None  # what it was when it was last read to its end
+
+
+class Follower:
+    """A position in a session that moves to the end of its sources with every look."""
+
+    def __init__(self, key: SessionKey, log: EventLog) -> None:
+        self._seen = SeenByFollower(native_ids=AGENTS[key.agent].nature.has_native_ids)
+        self._stream = SessionStream(key, self._seen, log)
+        self._sources: dict[str, _Source] = {}
+
+    def look(self, files: Iterable[tuple[str, Identity]]) -> Replay:
+        """Yield the events that are new in these files and those of earlier looks, with the metadata at that point.
+
+        A file that cannot be read is passed over, and read when that has changed.
+        """
+        for path, identity in files:
+            self._take_up(path, identity)
+        for source in list(self._sources.values()):
+            yield from self._look_into(source)
+
+    def _take_up(self, path: str, identity: Identity) -> None:
+        """Note a file that may be new, or one that is known and was moved."""
+        if path in self._sources:
+            return
+        for source in list(self._sources.values()):
+            if source.identity == identity and signature(source.path, identity) is None:
+                del self._sources[source.path]
+                source.path = path
+                self._sources[path] = source
+                return
+        self._sources[path] = _Source(path, identity)
+
+    def _look_into(self, source: _Source) -> Iterator[tuple[Event, SessionMetadata]]:
+        now = signature(source.path, source.identity)
+        if now is None or now == source.read_at:
+            return
+        try:
+            with AGENTS[source.identity.key.agent].open(source.path) as file:
+                self._verify(source, file)
+                for event in self._read(source, file):
+                    yield event, self._stream.metadata
+        except SourceError:
+            return
+        self._seen.settle(source)
+        source.read_at = now
+
+    def _verify(self, source: _Source, file: SourceFile) -> None:
+        """Begin at the beginning of a source if what was read of it has changed."""
+        try:
+            file.verify_anchor(source.cursor)
+        except SourceChanged:
+            self._stream.restart(source)
+            self._seen.restart(source)
+            source.cursor, source.partial = START, None
+
+    def _read(self, source: _Source, file: SourceFile) -> Iterator[Event]:
+        more = True
+        while more:
+            batch = file.read(source.cursor, _READ_BYTES, source.partial)
+            yield from self._stream.events(source, batch.lines, refold=file.is_document)
+            source.cursor, source.partial = batch.cursor, batch.partial
+            more = batch.more and bool(batch.lines)
+
+
+def follow(
+    key: SessionKey, files: Callable[[], Iterable[tuple[str, Identity]]], wait: Callable[[], None], log: EventLog
+) -> Iterator[Replay]:
+    """Yield, for ever, what is new in a session: first all of it, then one look after another, which may be empty.
+
+    `files` returns the files that are the session's now, older ones first; `wait` returns when it is time to look.
+    """
+    follower = Follower(key, log)
+    while True:
+        yield follower.look(files())
+        wait()
+
+
+class Turn(NamedTuple):
+    """The last turn of a session: its events, the metadata before them, and those after them."""
+
+    events: list[Event]
+    before: SessionMetadata
+    after: SessionMetadata
+
+    def replay(self) -> Replay:
+        """Yield the events, each with the metadata at that point."""
+        for event in self.before.observed(self.events):
+            yield event, self.before
+
+
+def last_turn(events: Replay) -> Turn | None:
+    """Return what was said since the last message that a person typed, or all of it; None if there is nothing yet."""
+    kept: list[Event] = []
+    before = after = None
+    for event, metadata in events:
+        is_typed = event.typed and event.kind in _TYPED
+        if before is None or (is_typed and not _is_part_of(event, kept[-1])):
+            kept, before = [], _copy(metadata)
+        kept.append(event)
+        after = metadata
+    return None if before is None or after is None else Turn(kept, before, after)
+
+
+def _is_part_of(event: Event, other: Event) -> bool:
+    """Return whether two events are parts of one message."""
+    return other.kind in _TYPED and _record(event) == _record(other)
+
+
+def _record(event: Event) -> tuple[Any, ...]:
+    return event.source.get("offset"), event.source.get("providerEventId"), event.time
+
+
+def _copy(metadata: SessionMetadata) -> SessionMetadata:
+    state = metadata.state()
+    return SessionMetadata(metadata.key, state | {"calls": dict(state.get("calls", {}))})
+
+
+def printed(looks: Iterable[Replay], printer: Format, *, whole: bool) -> Iterator[str]:
+    """Yield the text of each event, and an empty one after each look: from the last turn on, or from the beginning."""
+    is_begun = False
+    for events in looks:
+        if is_begun:
+            yield from (printer.event(event, metadata) for event, metadata in events)
+        else:
+            for text in render_begun(events, printer) if whole else _render_turn(last_turn(events), printer):
+                is_begun = True
+                yield text
+        yield ""
+
+
+def _render_turn(turn: Turn | None, printer: Format) -> Iterator[str]:
+    if turn is not None:
+        yield printer.head(turn.after, begun(turn.events))
+        yield from (printer.event(event, metadata) for event, metadata in turn.replay())

@@ -1,0 +1,91 @@
+"""`katod resume`: the end of a pause, or the agent's own command."""
+
+import shlex
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from katod.agents import AGENTS
+from tests.examples import mostly
+from tests.looping import each
+from tests.support.records import MAKERS, OTHER, SESSION, Claude, Codex, Gemini, says, user
+
+
+@pytest.fixture
+def shop(world):
+    """Return the directory of a session of Claude Code."""
+    shop = world.home / "my shop"
+    shop.mkdir()
+    world.claude().append(Claude(cwd=str(shop)).user("words"))
+    return shop
+
+
+def test_the_command_can_be_pasted(world, shop):
+    """It goes to the session's directory first, and a shell takes it as it is meant."""
+    command = world.cli("resume", SESSION).strip()
+    assert command == f"cd ~/'my shop' && claude --resume {SESSION}"
+    said = subprocess.run(
+        ["sh", "-c", command.replace("claude", 'echo "$PWD"')],
+        env=world.environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert said.stdout == f"{shop} --resume {SESSION}\n"
+
+
+def test_it_goes_nowhere_if_that_is_not_needed(world, shop, monkeypatch):
+    """In the session's directory; for one that no longer exists, a note says so."""
+    monkeypatch.chdir(shop)
+    assert world.cli("resume") == f"claude --resume {SESSION}\n"
+    monkeypatch.chdir(world.home)
+    shop.rmdir()
+    assert world.cli("resume", SESSION) == f"claude --resume {SESSION}\n"
+    assert "no longer exists" in world.said
+
+
+@pytest.mark.parametrize("make", mostly([Gemini, Codex], MAKERS), ids=lambda make: make.__name__)
+def test_every_agent_has_a_command(world, make):
+    """With the whole id, even where the file's name has only a part of it."""
+    maker = make(world).say(user("words"), says("answer"), user("more"))
+    words = shlex.split(world.cli("resume", "latest").rpartition("&& ")[2])
+    whole = {"opencode": f"ses_{maker.session[:8]}", "zot": str(maker.path)}.get(maker.agent, maker.session)
+    assert AGENTS[maker.agent].resume is not None
+    assert words[-1].rpartition("=")[2].replace("~", str(world.home)) == whole
+
+
+def test_a_sub_agent_has_the_command_of_its_parent(world):
+    """Whether it is a file beside the session, or a session of its own that names its parent."""
+    world.claude().append(Claude().user("words"))
+    agent = Claude(world, SESSION, subagent="abc")
+    agent.append(agent.user("look", isSidechain=True, agentId="abc"))
+    assert world.cli("resume", "abc").endswith(f"claude --resume {SESSION}\n")
+    thread = world.codex(OTHER)
+    thread.append(
+        thread.meta(thread_source="subagent", parent_thread_id=SESSION),
+        thread.user("look"),
+    )
+    assert world.cli("resume", OTHER).endswith(f"codex resume {SESSION}\n")
+
+
+@each("name", ["--dangerously-skip-permissions", "a\nb"])
+def test_an_id_that_would_be_more_than_an_id_is_refused(world, name):
+    """A session file is not trusted with what is pasted into a shell."""
+    source = Gemini(world)
+    source.path.write_bytes(b"")
+    source.append({"sessionId": name, "projectHash": "0", "kind": "main"}, *source.records(user("words")))
+    world.cli("resume", "gemini:", code=1)
+    assert "not one that can be typed" in world.said
+
+
+def test_while_katod_is_paused_it_ends_the_pause(world, shop):
+    """Without SESSION; with one, or when it is not paused, it changes nothing."""
+    world.cli("pause")
+    assert "claude --resume" in world.cli("resume", SESSION)
+    assert world.status()["daemon"]["paused"]
+    assert "katod is no longer paused" in world.cli("resume")
+    assert "paused" not in world.status()["daemon"]
+    world.cli("resume", code=1)  # no session is in this directory, and there is no terminal to ask on
+    assert "no session in this directory" in world.said
+    assert Path.cwd() != shop

@@ -1,0 +1,61 @@
+"""Markdown in sections, as it arrives."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from katod.cli.sections import Sections, without_matter
+from tests.examples import texts
+from tests.looping import each
+
+
+def cut(*pieces):
+    """Return the sections of a text that arrives in pieces."""
+    sections = Sections()
+    return [section for piece in pieces for section in sections.take(piece)] + list(sections.flush())
+
+
+@given(text=texts(), at=st.integers(0, 50))
+def test_nothing_is_lost_however_the_text_arrives(text, at):
+    """The sections are the text, whose lines all end; pieces make no difference."""
+    whole = cut(text)
+    assert cut(text[:at], text[at:]) == whole
+    assert "".join(whole).split() == text.split()
+
+
+def test_a_section_ends_before_a_heading():
+    """Not before what looks like one in a block of code."""
+    assert cut("a\n# b\n\n```sh\n# c\n```\n## d") == ["a\n", "# b\n\n```sh\n# c\n```\n", "## d\n"]
+    assert cut("~~~~\n```\n# a\n~~~\n# b\n~~~~\n# c\n") == ["~~~~\n```\n# a\n~~~\n# b\n~~~~\n", "# c\n"]
+
+
+def test_a_section_is_complete_before_the_next_one_is():
+    """The first heading is there as soon as the second one begins."""
+    assert list(Sections().take("# a\n\nb\n# c\n")) == ["# a\n\nb\n"]
+
+
+def test_a_long_section_ends_at_a_blank_line_and_a_very_long_one_anywhere():
+    """A block of code is closed, and opened again in the next section."""
+    words = "word " * 200 + "\n\n"
+    assert [len(section) < 10_000 for section in cut(words * 50)] == [True] * len(cut(words * 50))
+    sections = cut("```js\n" + "x = 1;\n" * 20_000 + "```\n")
+    assert len(sections) > 3
+    assert all(section.startswith("```js\n") and section.endswith("```\n") for section in sections)
+    assert sum(section.count("x = 1;") for section in sections) == 20_000
+    assert max(map(len, cut("x" * 1_000_000))) < 50_000
+
+
+@each(
+    "text, expected",
+    [
+        ("---\ntitle: x\n---\n# a", "# a"),
+        ("--", "--"),
+        ("---\nnever closed", "---\nnever closed"),
+        ("# a\n---\nb\n---\n", "# a\n---\nb\n---\n"),
+        ("---\n" + "x" * 10_000 + "\n---\n", "---\n" + "x" * 10_000 + "\n---\n"),
+        ("", ""),
+    ],
+)
+def test_front_matter_is_left_out(text, expected):
+    """Only at the beginning, only if it ends soon, and however the text arrives."""
+    assert "".join(without_matter([text])) == expected
+    assert "".join(without_matter(text)) == expected
