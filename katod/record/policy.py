@@ -1,13 +1,13 @@
 """What the settings decide about recordings: which sessions, with which options, in which time zone."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 
 from katod import __version__
 from katod.config import Settings, local_zone
-from katod.formats.redact import RULES_VERSION
-from katod.model import Options
+from katod.formats.versions import RULES_VERSION
+from katod.model import Options, Tools
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,3 +63,13 @@ class Policy:
             recording.subagents, recorder=f"katod {__version__}", max_result=content.max_result,
             usage=content.usage, subagent_reports=content.subagent_reports, rules=RULES_VERSION,
         )  # fmt: skip
+
+    def export_options(self, *, thinking: bool, tools: Tools | None, redact: bool) -> Options:
+        """Return the options of an export: the configured ones, unless others are given."""
+        base = self.options()
+        return replace(
+            base,
+            thinking=thinking or base.thinking,
+            tools=tools or base.tools,
+            redact=redact and base.redact,
+        )
