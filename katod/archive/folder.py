@@ -1,9 +1,10 @@
 """The folder on the disk: its lock, its manifest, and its files."""
 
+import errno
 import fcntl
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import count
 from pathlib import Path
 from typing import Final
@@ -12,7 +13,7 @@ from katod.archive.manifest import MANIFEST, Entry, Manifest, entry_line, header
 from katod.archive.plan import Look
 from katod.errors import AlreadyRunning, KatodError, OutputError, TargetRefused
 from katod.write.safe import make_root, open_file
-from katod.write.whole import Draft, Stamp, digest_at, drafted, stamp_at
+from katod.write.whole import Draft, Stamp, digest_at, drafted, remove_draft, stamp_at
 
 _DRAFT: Final = ".katod-export.tmp"
 _ASIDE: Final = ".katod-export.damaged-{}.jsonl"
@@ -22,13 +23,29 @@ _FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 class ExportFolder:
     """A locked folder of exports. Nothing in it changes until something has to be written."""
 
-    def __init__(self, root: Path, fd: int) -> None:
+    def __init__(self, root: Path, fd: int, manifest_fd: int) -> None:
         self.root = root
-        self.aside = ""  # what a damaged manifest was renamed to
+        self.manifest = Manifest()
+        self.aside = ""  # where a damaged manifest was copied to
         self._has_changed = False
         self._fd = fd
-        self._manifest_fd = _locked(root, fd)
-        self.manifest = self._read()
+        self._manifest_fd = manifest_fd
+
+    def read(self) -> None:
+        """Read the manifest, and remove what a killed run left behind. A damaged manifest is kept under another name.
+
+        Raises OutputError or OSError.
+        """
+        data = os.pread(self._manifest_fd, os.fstat(self._manifest_fd).st_size, 0)
+        try:
+            remove_draft(self._fd, _DRAFT)
+            self.manifest = Manifest.read(data)
+        except KatodError as error:
+            raise OutputError(error.what, path=self.root / MANIFEST, hint=error.hint) from error
+        if self.manifest.damaged:
+            self._set_aside(data)
+        elif self.manifest.size < len(data):  # a line without its end, which a killed run was writing
+            os.ftruncate(self._manifest_fd, self.manifest.size)
 
     def look(self, entry: Entry) -> Look:
         """Compare a file with what katod wrote; it is read only if its stamp differs. Raises KatodError or OSError."""
@@ -85,7 +102,7 @@ class ExportFolder:
         self.manifest.projects[path] = folder
 
     def compact(self) -> None:
-        """Rewrite the manifest with only the lines that count, if it changed: the last thing to do. Raises OSError."""
+        """Rewrite the manifest with only the lines that count, if it changed. Raises KatodError or OSError."""
         if not self._has_changed:
             return
         with self.draft() as draft:
@@ -94,40 +111,35 @@ class ExportFolder:
                 draft.write(line)
             draft.complete()
             draft.publish(self.root, (MANIFEST,), self.stamp(MANIFEST))
+            locked = os.dup(draft.fd)
+        os.close(self._manifest_fd)
+        self._manifest_fd = locked
+        self._has_changed = False
 
     def close(self) -> None:
         """Release the lock."""
         os.close(self._manifest_fd)
 
-    def _read(self) -> Manifest:
-        """Return the manifest without an incomplete last line; a damaged one is kept under another name."""
-        data = _all_of(self._manifest_fd)
-        try:
-            manifest = Manifest.read(data)
-        except KatodError as error:
-            raise OutputError(error.what, path=self.root / MANIFEST, hint=error.hint) from error
-        if manifest.damaged:
-            self._set_aside()
-            self._has_changed = True
-        elif manifest.size < len(data):
-            os.ftruncate(self._manifest_fd, manifest.size)
-        return manifest
-
-    def _set_aside(self) -> None:
-        """Rename a damaged manifest, and begin another one with what could be read."""
+    def _set_aside(self, data: bytes) -> None:
+        """Copy a damaged manifest to a file of its own, and go on with what could be read."""
         names = (_ASIDE.format(number) for number in count(1))
         self.aside = next(name for name in names if self.stamp(name) is None)
-        os.rename(MANIFEST, self.aside, src_dir_fd=self._fd, dst_dir_fd=self._fd)
-        os.close(self._manifest_fd)
-        self._manifest_fd = _locked(self.root, self._fd)
+        with self.draft() as draft:
+            draft.write(data)
+            draft.complete()
+            draft.publish(self.root, (self.aside,), None)
+        self._has_changed = True
+        self.compact()
 
     def _append(self, line: bytes, *, sync: bool = False) -> None:
-        """Append a line. Raises OSError."""
-        if not self._has_changed:
-            self._has_changed = True
-            if not os.fstat(self._manifest_fd).st_size:
-                line = header() + line
-        os.write(self._manifest_fd, line)
+        """Append a line, or nothing of it. Raises OSError."""
+        end = os.fstat(self._manifest_fd).st_size
+        data = line if end else header() + line
+        self._has_changed = True
+        written = os.pwrite(self._manifest_fd, data, end)
+        if written < len(data):
+            os.ftruncate(self._manifest_fd, end)
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self.root / MANIFEST))
         if sync:
             os.fsync(self._manifest_fd)
 
@@ -141,8 +153,9 @@ def opened(root: Path) -> Iterator[ExportFolder]:
     except OSError as error:
         raise OutputError(f"cannot be used: {error.strerror}", path=root) from error
     try:
-        folder = ExportFolder(root, fd)
+        folder = ExportFolder(root, fd, _locked(root, fd))
         try:
+            folder.read()
             yield folder
         finally:
             folder.close()
@@ -158,31 +171,32 @@ def _locked(root: Path, folder: int) -> int:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             os.close(fd)
-            hint = "wait until it is done"
-            raise AlreadyRunning("another `katod export --all` writes to this folder", path=root, hint=hint) from None
+            what = "another `katod export --all` is writing to this directory"
+            raise AlreadyRunning(what, path=root, hint="wait until it is done") from None
         except OSError:
-            return fd  # no locks here
-        if stamp_at(folder, MANIFEST) is not None and os.path.samestat(os.fstat(fd), os.stat(MANIFEST, dir_fd=folder)):
+            return fd  # this file system has no locks
+        if _has_name(fd, folder):
             return fd
-        os.close(fd)  # another run replaced it meanwhile
+        os.close(fd)  # another run has replaced it since
+
+
+def _has_name(fd: int, folder: int) -> bool:
+    try:
+        return os.path.samestat(os.fstat(fd), os.stat(MANIFEST, dir_fd=folder, follow_symlinks=False))
+    except FileNotFoundError:
+        return False
 
 
 def _open_manifest(root: Path, folder: int) -> int:
     try:
-        try:
-            return open_file(folder, MANIFEST, create=False)
-        except FileNotFoundError:
-            return open_file(folder, MANIFEST, create=True)
-    except FileExistsError:
-        return open_file(folder, MANIFEST, create=False)
+        for create in (False, True, False):
+            with suppress(FileExistsError if create else FileNotFoundError):
+                return open_file(folder, MANIFEST, create=create)
     except TargetRefused as error:
         raise OutputError(error.what, path=root / MANIFEST, hint="remove it") from error
     except OSError as error:
         raise OutputError(f"cannot be opened: {error.strerror}", path=root / MANIFEST) from error
-
-
-def _all_of(fd: int) -> bytes:
-    return os.pread(fd, os.fstat(fd).st_size, 0)
+    raise OutputError("disappears again and again", path=root / MANIFEST)
 
 
 def is_inside(path: Path, folder: Path) -> bool:

@@ -47,10 +47,8 @@ class ExportNaming:
     def _wanted(self, metadata: SessionMetadata) -> Target:
         """Return the name that a session would have alone: a sub-agent's is beside its parent's."""
         key = metadata.key
-        parent = (
-            self._folder.manifest.entries.get((SessionKey(key.agent, key.id), self._form)) if key.subagent else None
-        )
-        if parent is not None and parent.name:
+        parent = self._folder.manifest.entries.get((SessionKey(key.agent, key.id), self._form))
+        if key.subagent and parent is not None and parent.name:
             at = Target(self._folder.root, parent.parts, self._form)
             options = beside(at, self._policy.options())
             return self._outside(target_of_subagent(at, options.subagents_folder, key.subagent))

@@ -31,6 +31,18 @@ class Task(NamedTuple):
     entry: Entry | None = None  # what was noted of it
     look: Look = Look("gone", None)
 
+    @property
+    def name(self) -> str:
+        """The name that its file keeps, empty for a new one."""
+        return self.entry.name if self.entry is not None and self.step != "anew" else ""
+
+    @property
+    def present(self) -> str:
+        """The hash of the file that has this name, empty if there is none."""
+        if self.entry is None or self.look.state == "gone":
+            return ""
+        return self.entry.before if self.look.state == "older" else self.entry.digest
+
 
 def decide(entry: Entry, sources: Sources, made: str, state: State) -> Step:
     """Return what is to do for a session of which a file was made.

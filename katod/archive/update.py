@@ -91,10 +91,9 @@ def _task(folder: ExportFolder, found: Found, form: str, made: str) -> Task:
     if entry is None or not entry.name:
         is_known = entry is not None and is_current(entry, sources, made)
         return Task(found, slot, sources, made, "keep" if is_known else "write", entry)
-    look = folder.look(entry)
-    return Task(
-        found, slot, sources, made, decide(entry, sources, made, look.state), folder.manifest.entries.get(slot), look
-    )
+    look = folder.look(entry)  # which may correct the entry
+    step = decide(entry, sources, made, look.state)
+    return Task(found, slot, sources, made, step, folder.manifest.entries[slot], look)
 
 
 def _sources(found: Found) -> Sources:

@@ -38,8 +38,8 @@ class Writer:
         talk = self._begin(task)
         if talk is None:
             return self._nothing(task)
-        if task.entry is not None and task.entry.name and task.step != "anew":
-            return self._publish(task, talk, Target(self._folder.root, task.entry.parts, self._form))
+        if task.name:
+            return self._publish(task, talk, Target(self._folder.root, tuple(task.name.split("/")), self._form))
         target = self._naming.target(talk.begun.metadata)
         there = self._folder.stamp(target.name)
         if there is None:
@@ -71,17 +71,16 @@ class Writer:
 
     def _publish(self, task: Task, talk: Talk, target: Target) -> Outcome:
         """Write a draft, and give it the name of the target."""
-        before, there = task.entry, task.look.stamp if target.name == (task.entry or Entry(task.slot)).name else None
+        there, present = (task.look.stamp, task.present) if task.name else (None, "")
         with self._folder.draft() as draft:
             for data in self._text(talk, target, saving=True):
                 draft.write(data)
             if self._is_empty(task, talk):
                 return self._nothing(task)
-            if there and before and task.look.state == "same" and draft.digest == before.digest:
-                self._folder.note(before._replace(made=task.made, sources=task.sources))
+            if there is not None and draft.digest == present:
+                self._folder.note(self._entry(task, target, there, present))
                 return "unchanged"
-            known = (before.before if task.look.state == "older" else before.digest) if there and before else ""
-            entry = self._entry(task, target, draft.complete(), draft.digest)._replace(before=known)
+            entry = self._entry(task, target, draft.complete(), draft.digest)._replace(before=present)
             self._folder.publish(draft, entry, there)
         self._naming.take(target)
         return "updated" if there else "wrote"
