@@ -106,7 +106,8 @@ class ExportFolder:
         if not self._has_changed:
             return
         with self.draft() as draft:
-            fcntl.flock(draft.fd, fcntl.LOCK_EX | fcntl.LOCK_NB)  # it is locked before it has the name
+            with suppress(OSError):  # this file system has no locks
+                fcntl.flock(draft.fd, fcntl.LOCK_EX | fcntl.LOCK_NB)  # before it has the name
             for line in self.manifest.lines():
                 draft.write(line)
             draft.complete()

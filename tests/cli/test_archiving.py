@@ -3,6 +3,7 @@
 import base64
 import builtins
 import errno
+import json
 import os
 import shutil
 import stat
@@ -449,3 +450,18 @@ def test_without_sessions(world, folder, export):
     """It says so."""
     shutil.rmtree(world.home / ".claude", ignore_errors=True)
     assert export() == "no sessions found"
+
+
+@pytest.mark.parametrize("text", ["\\ud800", "a\\u0000b", "\\u202egpj", "../../x", "/", "~", "CON", "-rf", "x" * 3000])
+def test_titles_and_projects_lead_nowhere_else(world, folder, export, text):
+    """What agents write in their files becomes part of a name only as an output's would."""
+    one = world.session(1)
+    one.cwd = "CWD"
+    for said in (user("TITLE"), says("answer")):
+        for record in one.records(said):
+            one.append(json.dumps(record).replace("CWD", f"/srv/{text}").replace("TITLE", text) + "\n")
+    before = {path for path in world.home.rglob("*") if folder not in path.parents}
+    assert export() == "wrote 1"
+    assert export() == "unchanged 1"
+    assert {path for path in world.home.rglob("*") if folder not in path.parents} - before <= {folder}
+    assert len(files(folder)) == 1
