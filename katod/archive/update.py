@@ -12,7 +12,7 @@ from katod.archive.folder import ExportFolder
 from katod.archive.manifest import Sources
 from katod.archive.plan import Outcome, Task, decide, is_current
 from katod.discover.found import Found
-from katod.errors import KatodError, SourceGone
+from katod.errors import KatodError, OutputError, SourceGone
 from katod.formats.versions import VERSIONS
 from katod.log import EventLog
 from katod.model import Options
@@ -31,19 +31,17 @@ class Result:
     failures: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
-    def fail(self, found: Found, error: Exception) -> None:
-        """Note that a session could not be exported. Raises the error if no other one could be, either."""
-        cause = error if isinstance(error, OSError) else error.__cause__
-        if isinstance(cause, OSError) and cause.errno in _DISK:
-            raise error
+    def fail(self, found: Found, error: KatodError | OSError) -> None:
+        """Note that a session could not be exported. Raises OutputError if no other one could be, either."""
+        _require_disk(error)
         self.counts["failed"] += 1
-        self.failures.append(f"{found.key}: {error}")
+        self.failures.append(f"{found.key}: {_line(error)}")
 
 
 def bring_up_to_date(
     folder: ExportFolder, sessions: Iterable[Found], policy: Policy, form: str, options: Options, progress: Progress
 ) -> Result:
-    """Export what is new or has changed, in one format. Raises KatodError or OSError if nothing more can be written.
+    """Export what is new or has changed, in one format. Raises OutputError if nothing more can be written.
 
     It may end at any moment, and goes on where it was the next time.
     """
@@ -61,8 +59,25 @@ def bring_up_to_date(
             except (KatodError, OSError) as error:
                 result.fail(task.found, error)
         result.notes += writer.notes
-    folder.compact()
+    try:
+        folder.compact()
+    except OSError as error:
+        raise OutputError(f"cannot be written: {error.strerror}", path=folder.root) from error
     return result
+
+
+def _line(error: KatodError | OSError) -> str:
+    if isinstance(error, OSError):
+        return f"{error.filename}: {error.strerror}" if error.filename else str(error)
+    return f"{error} ({error.hint})" if error.hint else str(error)
+
+
+def _require_disk(error: KatodError | OSError) -> None:
+    """Raise OutputError for an error that all other sessions would meet, too."""
+    cause = error if isinstance(error, OSError) else error.__cause__
+    if isinstance(cause, OSError) and cause.errno in _DISK:
+        what = f"nothing more can be exported: {cause.strerror}"
+        raise OutputError(what, hint="run it again when the disk can be written: it goes on where it was") from error
 
 
 def _tasks(folder: ExportFolder, sessions: Iterable[Found], form: str, options: Options, result: Result) -> list[Task]:

@@ -13,6 +13,8 @@ import pytest
 from katod.archive.folder import opened
 from katod.archive.manifest import MANIFEST
 from katod.write import whole
+from tests.support.live import until
+from tests.support.pane import Pane
 from tests.support.records import Claude, Codex, OpenCode
 from tests.support.records.base import says, user
 
@@ -402,7 +404,7 @@ def test_a_full_disk_ends_the_run(world, folder, export, two, monkeypatch):
 
     monkeypatch.setattr(whole.Draft, "complete", full)
     export(code=1)
-    assert "No space left on device" in world.said
+    assert "nothing more can be exported: No space left on device" in world.said
     assert files(folder) == {}
     monkeypatch.undo()
     world.cli("export", "--all", "-o", str(folder))
@@ -465,3 +467,15 @@ def test_titles_and_projects_lead_nowhere_else(world, folder, export, text):
     assert export() == "unchanged 1"
     assert {path for path in world.home.rglob("*") if folder not in path.parents} - before <= {folder}
     assert len(files(folder)) == 1
+
+
+@pytest.mark.slow
+def test_a_bar_shows_the_progress_on_a_terminal(world, folder, two):
+    """It counts what has to be written; there is none in a pipe, and none if nothing has changed."""
+    for said, has_bar in (("wrote 2", True), ("unchanged 2", False)):
+        with Pane(world, "export", "--all", "-o", str(folder)) as pane:
+            until(lambda pane=pane, said=said: said in pane.raw, "the summary")
+        assert ("exporting" in pane.raw) == has_bar
+    two[0].say(user("more"))
+    done = world.katod("export", "--all", "-o", str(folder))
+    assert (done.stdout, done.stderr) == (b"updated 1, unchanged 1\n", b"")
