@@ -4,6 +4,7 @@ It is a file of lines that only grows while katod exports: the last line about a
 after a kill at any moment, except for a last line without its newline.
 """
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
@@ -16,6 +17,9 @@ from katod.model import SessionKey
 MANIFEST: Final = ".katod-export.jsonl"
 VERSION: Final = 1
 _HEADER: Final = "katodExport"
+# What an entry consists of, in the order of its fields. There may be ten thousand of them: this is the fast way.
+_TYPES: Final = (str, str, str, str, str, list, str, int, int, str, str)
+_SAFE: Final = re.compile(r"[^./\0][^/\0]*(?:/[^./\0][^/\0]*)*")
 # The files of a session as they were when it was read: path, size, mtime (ns), and two numbers that a copy changes.
 Sources = list[list[str | int]]
 # Which line of the list counts: a session may be there once for each format.
@@ -116,16 +120,14 @@ def entry_line(entry: Entry) -> bytes:
 
 
 def _entry(row: dict[str, Any]) -> Entry:
-    agent, session, subagent = row["session"]
-    texts = (agent, session, subagent, row["format"], row["made"])
-    slot = (SessionKey(*(_of_type(text, str) for text in texts[:3])), _of_type(texts[3], str))
-    entry = Entry(slot, _of_type(texts[4], str), _of_type(row["sources"], list))
-    if "file" not in row:
-        return entry
-    return entry._replace(
-        name=_safe_name(row["file"]), size=_of_type(row["size"], int), mtime_ns=_of_type(row["mtime"], int),
-        digest=_of_type(row["hash"], str), before=_of_type(row.get("before", ""), str), edited="edited" in row,
-    )  # fmt: skip
+    key = SessionKey._make(row["session"])
+    file = (row["file"], row["size"], row["mtime"], row["hash"]) if "file" in row else ("", 0, 0, "")
+    values = (row["made"], row["sources"], *file, row.get("before", ""))
+    if tuple(map(type, (*key, row["format"], *values))) != _TYPES:
+        raise TypeError
+    if "file" in row:
+        _safe_name(file[0])
+    return Entry._make(((key, row["format"]), *values, "edited" in row))
 
 
 def _of_type(value: Any, kind: type) -> Any:
@@ -137,6 +139,6 @@ def _of_type(value: Any, kind: type) -> Any:
 def _safe_name(name: Any) -> str:
     """Return a name below the folder. Raises ValueError for one that leads elsewhere, or to a hidden file."""
     text: str = _of_type(name, str)
-    if "\0" in text or any(not part or part.startswith(".") for part in text.split("/")):
+    if not _SAFE.fullmatch(text):
         raise ValueError
     return text
