@@ -16,7 +16,7 @@ KatodError
 │   └── LedgerUnreleased the ledger was written by a version of katod that was never released
 ├── ServiceError         the service manager is not there, or refuses
 ├── SetupError           a file of an agent cannot be changed safely
-└── AlreadyRunning       another katod uses this state directory
+└── AlreadyRunning       another katod uses this state directory, or this directory of exports
 
 A message says what happened and to which file; `hint` says what to do about it.
 """
@@ -95,7 +95,7 @@ class SetupError(KatodError):
 
 
 class AlreadyRunning(KatodError):
-    """Another katod holds the lock of the state directory."""
+    """Another katod holds the lock of the state directory, or of a directory of exports."""
 
 
 def safe_message(error: Exception) -> str:

@@ -243,6 +243,11 @@ class Target:
         """The whole path."""
         return self.root.joinpath(*self.parts)
 
+    @property
+    def name(self) -> str:
+        """The path below the root."""
+        return "/".join(self.parts)
+
 
 @dataclass(slots=True)
 class Range:

@@ -22,7 +22,7 @@ ARROWS = {
     "config": "agents errors log model smallfile",
     "project": "command config errors model smallfile write",
     # what is stored between the stages
-    "store": "errors log model",
+    "store": "errors log model slug",
     # the stages, from bytes to outputs
     "tail": "errors model",
     "agents": "errors events model smallfile tail",
@@ -38,12 +38,14 @@ ARROWS = {
     "pipeline": "command discover errors events log model record store tail",
     "schedule": "backoff discover",
     "service": "errors log model smallfile store",
+    # what katod keeps beside outputs: exports of everything
+    "archive": "agents command discover errors formats log metadata model record slug write",
     # what katod adds to the agents' own files
     "setup": "agents command errors service write",
     "daemon": "agents config discover errors log model pipeline record schedule service store",
     "doctor": "agents config discover errors log model project record service store write",
     "cli": (
-        "agents config daemon discover doctor errors events formats log metadata model project record search service setup"
+        "agents archive config daemon discover doctor errors events formats log metadata model project record search service setup"
         " slug smallfile store"
     ),
     "__main__": "cli",
@@ -86,7 +88,7 @@ OUTSIDE_CALLS = {
 # The modules that do; all others, including new ones, must be pure.
 IMPURE = {
     "cli": (
-        "katod.cli .allow .completion .config .content .context .demo .doctor .export .exporting .follow .forget .groups .handoff .layout"
+        "katod.cli .allow .archiving .completion .config .content .context .demo .doctor .export .exporting .follow .forget .groups .handoff .layout"
         " .open .opening .parameters .pause .picker .printing .record .rendering .resume .run .search .selection .service .sessions .setup"
         " .show .status .transcripts .verify"
     ),
@@ -104,7 +106,8 @@ IMPURE = {
         " .opencode.sweep .opencode.tree .pi .zot"
     ),
     "command": ".target",
-    "write": ".moved .output .remove .root .safe",
+    "archive": ".folder .naming",
+    "write": ".moved .output .remove .root .safe .whole",
     "store": ".integrity .ledger .tombstones",
     "record": ".backfill .catchup .delivery .export .follow .family .history .naming .policy .restore .sample .session .stream",
     "service": ".control .desktop .lock .manager .pause .program .sandbox .sd_notify .signals .signs",

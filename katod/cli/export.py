@@ -1,4 +1,4 @@
-"""`katod export`: its options. What it does is in `exporting`, which loads all formats."""
+"""`katod export`: its options. What it does is in `exporting`, which loads all formats, and in `archiving`."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ from katod.model import SHORT_FORMATS, SUFFIXES
     help="Render a recording again, with its own settings. RECORDING is its number, file or session.",
 )
 @click.option(
-    "--all", "everything", is_flag=True, help="Export every session, each to its own file in the directory of -o."
+    "--all", "everything", is_flag=True, help="Bring the directory of -o up to date: a file for every session."
 )
 @click.option(
     "-f",
@@ -45,14 +45,26 @@ from katod.model import SHORT_FORMATS, SUFFIXES
 )
 @content_options
 @click.pass_obj
-def export(context: Context, /, what: str | None, **options: Any) -> None:
+def export(context: Context, /, what: str | None, everything: bool, **options: Any) -> None:
     """Export a session, a session file, a recording, or everything.
 
     SESSION is a session id, a unique prefix of one, `agent:prefix`, or `latest`; without one, it is the only session
     that is being recorded; else you choose on a terminal, and elsewhere it is the latest of this directory. The number
     or the file of a recording means what was recorded there. FILE is an agent's session file or a JSONL file that katod
     wrote. Existing files are never overwritten.
+
+    With --all, sessions that are new or have grown since the last time are written, under names like those of
+    recordings. Files that you changed are left alone, and no file is ever deleted. A list in the directory,
+    `.katod-export.jsonl`, says what was written from what.
     """
+    if sum((what is not None, options["recording"] is not None, everything)) > 1:
+        raise click.UsageError("give at most one of SESSION, FILE, --recording and --all")
+    if everything:
+        from katod.cli.archiving import export_everything  # noqa: PLC0415 - loads no format until it writes something
+
+        del options["recording"]
+        export_everything(context, **options)
+        return
     from katod.cli.exporting import export_chosen  # noqa: PLC0415 - a shell that completes an id must not wait for it
 
     export_chosen(context, what, **options)

@@ -1,32 +1,35 @@
-"""What `katod export` does: a session, a file, a recording or everything, in any format. Needs no daemon."""
+"""What `katod export` does: a session, a file or a recording, in any format. Needs no daemon."""
 
 import os
 import sys
-from collections.abc import Iterable, Iterator
-from contextlib import suppress
+from collections.abc import Iterator
 from dataclasses import replace
-from functools import partial
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import click
 
-from katod import events as ev
 from katod.agents import AGENTS, sniff
 from katod.agents.base import AgentSpec
-from katod.agents.fields import decoded
 from katod.cli.context import Context
 from katod.cli.printing import say
 from katod.cli.selection import recording_named, select, select_recordings
 from katod.discover.found import Found
-from katod.errors import KatodError, SelectionError, SourceError
-from katod.formats.pictures import asset_name
+from katod.errors import SelectionError
 from katod.formats.pullrequest import pull_request
 from katod.formats.turns import gathered
 from katod.metadata import Replay
 from katod.model import FORMAT_OF, SUFFIXES, Options, SessionKey
-from katod.record.export import Stretch, read_katod, render_all, render_recording, replay
+from katod.record.export import (
+    Stretch,
+    Tally,
+    picture_folder,
+    picture_saver,
+    read_katod,
+    render_all,
+    render_recording,
+    replay,
+)
 from katod.record.policy import Policy
 from katod.record.ranges import recorded
 from katod.store.rows import OutputRow
@@ -37,7 +40,6 @@ def export_chosen(
     what: str | None,
     *,
     recording: str | None,
-    everything: bool,
     format_name: str | None,
     output: str,
     purpose: str | None,
@@ -46,8 +48,6 @@ def export_chosen(
     redact: bool,
 ) -> None:
     """Export what the options of `katod export` choose. Raises UsageError if they exclude each other."""
-    if sum((what is not None, recording is not None, everything)) > 1:
-        raise click.UsageError("give at most one of SESSION, FILE, --recording and --all")
     if recording is not None:
         if any((format_name, thinking, tools, not redact, purpose)):
             raise click.UsageError("--recording uses the recording's own settings: the only other option is -o")
@@ -55,11 +55,9 @@ def export_chosen(
         _write(output, pieces, row.path.name)
         return
     options = options_of(context, thinking=thinking, tools=tools, redact=redact)
-    chosen = format_name or _by_suffix(Path(output), everything=everything)
-    _check_purpose(purpose, chosen, everything=everything)
-    if everything:
-        _all(context, Path(output), chosen, options)
-        return
+    chosen = format_name or _by_suffix(Path(output))
+    if purpose == "pr" and chosen != "markdown":
+        raise click.UsageError("--for pr gives Markdown: leave out -f and other extensions")
     _one(context, what or "", output, chosen, options, for_pull_request=purpose == "pr")
 
 
@@ -76,14 +74,9 @@ def _one(
     _write(output, pieces, file_name)
 
 
-def _check_purpose(purpose: str | None, chosen: str, *, everything: bool) -> None:
-    if purpose == "pr" and (everything or chosen != "markdown"):
-        raise click.UsageError("--for pr gives one session as Markdown: leave out --all, -f and other extensions")
-
-
-def _by_suffix(output: Path, *, everything: bool) -> str:
+def _by_suffix(output: Path) -> str:
     """Return the format that the output's name implies. Raises UsageError for an unknown file extension."""
-    if everything or not output.suffix or output.is_dir():
+    if not output.suffix or output.is_dir():
         return "markdown"
     if output.suffix not in FORMAT_OF:
         known = ", ".join(FORMAT_OF)
@@ -109,13 +102,10 @@ def events_of(context: Context, what: str) -> tuple[str, Replay]:
 
 def _noticed(events: Replay, what: str) -> Replay:
     """Yield events; if no message is among them, but records of unknown shape are, say so in the end."""
-    spoken = unknown = 0
-    for event, metadata in events:
-        spoken += event.kind in (ev.USER_MESSAGE, ev.ASSISTANT_MESSAGE)
-        unknown += event.kind == ev.PROVIDER_RAW
-        yield event, metadata
-    if unknown and not spoken:
-        say(f"katod: {what}: no message was found, and {unknown:,} records are not understood", err=True)
+    tally = Tally()
+    yield from tally.over(events)
+    if tally.problem:
+        say(f"katod: {what}: {tally.problem}", err=True)
 
 
 def _session(context: Context, found: Found) -> Replay:
@@ -168,66 +158,22 @@ def _sources_of(context: Context, row: OutputRow) -> tuple[SessionKey, list[Stre
         return ledger.session(row.session).key, [Stretch(s.path, s.identity, row.limit(s)) for s in sources]
 
 
-def _all(context: Context, folder: Path, format_name: str, options: Options) -> None:
-    if str(folder) == "-":
-        raise click.UsageError("--all needs a directory: add -o DIRECTORY")
-    suffix = SUFFIXES[format_name]
-    failed = written = 0
-    sessions = sorted(context.found().values(), key=lambda found: found.key)
-    for found in _progress(sessions):
-        target = folder / found.key.agent / f"{_file_name(found.key)}{suffix}"
-        try:
-            pieces = _rendered(_session(context, found), format_name, options, target)
-            _write(str(target), pieces, target.name, announce=False)
-            written += 1
-        except SelectionError:
-            continue  # exported before: existing files are never overwritten
-        except SourceError as error:
-            failed += 1
-            say(f"katod: {error}", err=True)
-    say(f"wrote {written}, skipped {len(sessions) - written - failed} that already existed")
-    if failed:
-        raise KatodError(f"{failed} of {len(sessions)} sessions could not be exported")
-
-
 def _file_name(key: SessionKey) -> str:
     return f"{key.id}-agent-{key.subagent}" if key.subagent else key.id
 
 
-def _progress(sessions: list[Found]) -> Iterable[Found]:
-    if not sys.stderr.isatty():
-        return sessions
-    from rich.console import Console  # noqa: PLC0415 - only needed on a terminal
-    from rich.progress import track  # noqa: PLC0415
-
-    return track(sessions, "exporting", console=Console(stderr=True))
-
-
 def options_of(context: Context, *, thinking: bool = False, tools: Any = None, redact: bool = True) -> Options:
     """Return the options of an export: the configured ones, unless others are given."""
-    base = Policy.of(context.settings, ()).options()
-    return replace(
-        base,
-        thinking=thinking or base.thinking,
-        tools=tools or base.tools,
-        redact=redact and base.redact,
-    )
+    return Policy.of(context.settings, ()).export_options(thinking=thinking, tools=tools, redact=redact)
 
 
 def _rendered(events: Replay, format_name: str, options: Options, target: Path | None) -> Iterator[str]:
     """Yield the text of an export. Pictures are saved beside a file; a stream only has their names."""
-    if target is None or options.attachments != "save" or format_name != "markdown":
+    folder = picture_folder(target.name, format_name, options) if target else ""
+    if target is None or not folder:
         return render_all(events, format_name, replace(options, attachments="name"))
-    folder = target.with_name(f"{target.stem}.assets")
-
-    def save(media: str, data: str) -> None:
-        content = decoded(data)
-        name = asset_name({"sha256": sha256(content).hexdigest(), "mediaType": media})
-        folder.mkdir(mode=0o700, exist_ok=True)
-        with suppress(FileExistsError), open(folder / name, "xb", opener=partial(os.open, mode=0o600)) as file:
-            file.write(content)  # under its hash: one that exists is the same
-
-    return render_all(events, format_name, replace(options, assets=folder.name), save)
+    save = picture_saver(target.parent.absolute(), (target.name,), folder)
+    return render_all(events, format_name, replace(options, assets=folder), save)
 
 
 def _target(output: str, name: str) -> Path | None:
@@ -238,7 +184,7 @@ def _target(output: str, name: str) -> Path | None:
     return target / name if target.is_dir() or output.endswith("/") else target
 
 
-def _write(output: str, pieces: Iterator[str], name: str, *, announce: bool = True) -> None:
+def _write(output: str, pieces: Iterator[str], name: str) -> None:
     """Write to standard output, to `name` in a folder, or to a new file, readable only by its owner."""
     target = _target(output, name)
     if target is None:
@@ -259,5 +205,4 @@ def _write(output: str, pieces: Iterator[str], name: str, *, announce: bool = Tr
     except BaseException:
         target.unlink(missing_ok=True)  # half an export would block the next one
         raise
-    if announce:
-        say(f"wrote {target}")
+    say(f"wrote {target}")

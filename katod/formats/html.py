@@ -31,6 +31,7 @@ from katod.formats.mdtext import clean
 from katod.formats.pictures import PICTURES
 from katod.formats.style import STYLE
 from katod.formats.transcript import Transcript
+from katod.formats.versions import VERSIONS
 from katod.metadata import SessionMetadata
 from katod.model import Mark, Options
 
@@ -44,7 +45,7 @@ class Html:
     """Prints the content of a conversation as a page; the list of prompts comes last, and is shown beside it."""
 
     name: ClassVar[str] = "html"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = VERSIONS["html"]
 
     def __init__(self, options: Options, state: dict[str, Any] | None = None) -> None:
         state = state or {}

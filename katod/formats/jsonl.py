@@ -7,6 +7,7 @@ import orjson
 from katod import events as ev
 from katod.events import Event, to_json
 from katod.formats.redact import may_contain_secret, redact_json
+from katod.formats.versions import VERSIONS
 from katod.metadata import SessionMetadata
 from katod.model import Mark, Options
 
@@ -18,7 +19,7 @@ class Jsonl:
     """Writes every event in full, without a head or marks."""
 
     name: ClassVar[str] = "jsonl"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = VERSIONS["jsonl"]
 
     def __init__(self, options: Options, _: dict[str, Any] | None = None) -> None:
         self._redact = options.redact

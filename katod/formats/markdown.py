@@ -30,6 +30,7 @@ from katod.formats.content import (
 from katod.formats.mdtext import body, clean, code, fenced, html, inline, quoted, typed
 from katod.formats.ownlines import SIGN, literal, poses
 from katod.formats.transcript import Transcript
+from katod.formats.versions import VERSIONS
 from katod.metadata import SessionMetadata
 from katod.model import Mark, Options
 
@@ -40,7 +41,7 @@ class Markdown:
     """Prints the content of a conversation as Markdown."""
 
     name: ClassVar[str] = "markdown"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = VERSIONS["markdown"]
 
     def __init__(self, options: Options, state: dict[str, Any] | None = None) -> None:
         state = state or {}

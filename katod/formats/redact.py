@@ -23,9 +23,6 @@ from katod.formats.redact_forms import formed_secrets
 from katod.formats.redact_names import Span, named_secrets, vendor_secrets
 from katod.formats.redact_rules import RULES, Rule, any_of
 
-# Rises when a rule is added or changed. A recording remembers the version it started with, so that `katod verify` can
-# say why an older part of it differs.
-RULES_VERSION: Final = 2
 # The beginning of every replacement.
 REDACTED: Final = "[REDACTED:"
 

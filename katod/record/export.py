@@ -1,6 +1,7 @@
 """Whole sessions read from the beginning: exports, recordings rendered again, states after an upgrade."""
 
 from collections.abc import Callable, Iterable, Iterator
+from hashlib import sha256
 from itertools import chain
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -9,9 +10,10 @@ import orjson
 
 from katod import events as ev
 from katod.agents import AGENTS
+from katod.agents.fields import decoded
 from katod.errors import SourceError
 from katod.events import Event
-from katod.formats.pictures import linked
+from katod.formats.pictures import asset_name, linked
 from katod.formats.protocol import Format
 from katod.formats.registry import open_format
 from katod.log import EventLog
@@ -20,6 +22,7 @@ from katod.model import Cursor, Identity, Options, SessionKey
 from katod.record.ranges import RangePrinter
 from katod.record.stream import NeverSeen, SeenHere, SessionStream, set_title
 from katod.store.rows import OutputRow, SourceRow
+from katod.write.output import Place, save_asset
 
 _READ_BYTES: Final = 512 * 1024
 _LOOK_AHEAD: Final = 400
@@ -62,6 +65,59 @@ def _events(stream: SessionStream, stretch: Stretch) -> Iterator[Event]:
             yield from stream.rest(stretch, file.rest(cursor.offset))
 
 
+class Begun(NamedTuple):
+    """A conversation of which the first events were read: its metadata has title and model, if those come soon."""
+
+    first: list[Event]
+    metadata: SessionMetadata
+    rest: Iterator[tuple[Event, SessionMetadata]]
+
+    @property
+    def time(self) -> str:
+        """When it began."""
+        return began(self.first)
+
+
+def began(events: list[Event]) -> str:
+    """Return when a conversation began: at its first message, as what clients note before it may be much older."""
+    times = [event.time for event in events if event.time and event.kind in _MESSAGES]
+    return next((event.time for event in events if event.time), "") if not times else times[0]
+
+
+def look_ahead(events: Replay) -> Begun | None:
+    """Read the first events of a conversation; None if there are none."""
+    first: list[Event] = []
+    metadata: SessionMetadata | None = None
+    rest = iter(events)
+    for event, now in rest:
+        first.append(event)
+        metadata = now
+        if (now.title and now.model) or len(first) >= _LOOK_AHEAD:
+            break
+    return Begun(first, metadata, rest) if metadata is not None else None
+
+
+class Tally:
+    """Counts what is said in a conversation while its events pass."""
+
+    def __init__(self) -> None:
+        self.spoken = 0
+        self.unknown = 0
+
+    def over(self, events: Replay) -> Iterator[tuple[Event, SessionMetadata]]:
+        """Yield the events."""
+        for event, metadata in events:
+            self.spoken += event.kind in _MESSAGES
+            self.unknown += event.kind == ev.PROVIDER_RAW
+            yield event, metadata
+
+    @property
+    def problem(self) -> str:
+        """What to tell a person if no message was found, but records of unknown shape were; else empty."""
+        unread = self.unknown and not self.spoken
+        return f"no message was found, and {self.unknown:,} records are not understood" if unread else ""
+
+
 def render_all(
     events: Replay, format_name: str, options: Options, save: Callable[[str, str], None] = lambda _media, _data: None
 ) -> Iterator[str]:
@@ -69,48 +125,44 @@ def render_all(
 
     `save` is called with the media type and the base64 of each attachment that the text links to.
     """
+    if (begun := look_ahead(events)) is not None:
+        yield from render(begun, format_name, options, save)
+
+
+def render(begun: Begun, format_name: str, options: Options, save: Callable[[str, str], None]) -> Iterator[str]:
+    """Yield the text of a conversation that has begun, as `render_all` does."""
     printer = open_format(format_name, options)
-    is_empty = True
-    for text in render_begun(events, printer, save):
-        is_empty = False
-        yield text
-    if not is_empty:
-        yield printer.pause() + printer.end()
+    yield from render_begun(begun, printer, save)
+    yield printer.pause() + printer.end()
 
 
 def render_begun(
-    events: Replay, printer: Format, save: Callable[[str, str], None] = lambda _media, _data: None
+    begun: Begun, printer: Format, save: Callable[[str, str], None] = lambda _media, _data: None
 ) -> Iterator[str]:
-    """Yield the head and the text of a conversation that goes on after these events; nothing if there are none yet."""
-    rest = iter(events)
-    waiting, metadata = _look_ahead(rest)
-    if metadata is None:
-        return
-    yield printer.head(metadata, begun(waiting))
-    early = SessionMetadata(metadata.key)
-    for event, now in chain(((event, early) for event in early.observed(waiting)), rest):
+    """Yield the head and the text of a conversation that goes on after these events."""
+    yield printer.head(begun.metadata, begun.time)
+    early = SessionMetadata(begun.metadata.key)
+    for event, now in chain(((event, early) for event in early.observed(begun.first)), begun.rest):
         text = printer.event(event, now)
         for media, data in linked(event, text):
             save(media, data)
         yield text
 
 
-def begun(events: list[Event]) -> str:
-    """Return when a conversation began: at its first message, as what clients note before it may be much older."""
-    times = [event.time for event in events if event.time and event.kind in _MESSAGES]
-    return next((event.time for event in events if event.time), "") if not times else times[0]
+def picture_folder(name: str, format_name: str, options: Options) -> str:
+    """Return the name of the folder beside a file in which the pictures of its export are saved; empty if none are."""
+    return f"{Path(name).stem}.assets" if options.attachments == "save" and format_name == "markdown" else ""
 
 
-def _look_ahead(events: Iterator[tuple[Event, SessionMetadata]]) -> tuple[list[Event], SessionMetadata | None]:
-    """Return the first events, and the metadata after them: it has title and model, if those come soon."""
-    waiting: list[Event] = []
-    metadata: SessionMetadata | None = None
-    for event, now in events:
-        waiting.append(event)
-        metadata = now
-        if (now.title and now.model) or len(waiting) >= _LOOK_AHEAD:
-            break
-    return waiting, metadata
+def picture_saver(root: Path, parts: tuple[str, ...], folder: str) -> Callable[[str, str], None]:
+    """Return what saves a picture in a folder beside a file, under its hash. It raises OutputError."""
+    place = Place(root, parts)
+
+    def save(media: str, data: str) -> None:
+        content = decoded(data)
+        save_asset(place, folder, asset_name({"sha256": sha256(content).hexdigest(), "mediaType": media}), content)
+
+    return save
 
 
 def render_recording(output: OutputRow, key: SessionKey, stretches: Iterable[Stretch], log: EventLog) -> Iterator[str]:

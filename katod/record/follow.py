@@ -17,7 +17,7 @@ from katod.formats.protocol import Format
 from katod.log import EventLog
 from katod.metadata import Replay, SessionMetadata
 from katod.model import START, Cursor, Identity, Partial, SessionKey
-from katod.record.export import begun, render_begun
+from katod.record.export import began, look_ahead, render_begun
 from katod.record.stream import SeenByFollower, SessionStream
 from katod.tail.reader import SourceFile
 
@@ -158,13 +158,18 @@ def printed(looks: Iterable[Replay], printer: Format, *, whole: bool) -> Iterato
         if is_begun:
             yield from (printer.event(event, metadata) for event, metadata in events)
         else:
-            for text in render_begun(events, printer) if whole else _render_turn(last_turn(events), printer):
+            for text in _render_whole(events, printer) if whole else _render_turn(last_turn(events), printer):
                 is_begun = True
                 yield text
         yield ""
 
 
+def _render_whole(events: Replay, printer: Format) -> Iterator[str]:
+    begun = look_ahead(events)
+    return render_begun(begun, printer) if begun is not None else iter(())
+
+
 def _render_turn(turn: Turn | None, printer: Format) -> Iterator[str]:
     if turn is not None:
-        yield printer.head(turn.after, begun(turn.events))
+        yield printer.head(turn.after, began(turn.events))
         yield from (printer.event(event, metadata) for event, metadata in turn.replay())

@@ -62,7 +62,7 @@ class OutputNaming:
     def generated(self, metadata: SessionMetadata, form: str = "") -> Target:
         """Return the first free target of the template, for a format other than the configured one if it is given."""
         template, scope = self.policy.settings.output.filename, self.scope(metadata)
-        fields, scope = self._fields(metadata), replace(scope, format=form or scope.format)
+        fields, scope = name_fields(metadata, self.policy.zone), replace(scope, format=form or scope.format)
         try:
             return self._free(generated(template, fields, scope))
         except TargetRefused as refusal:
@@ -77,10 +77,8 @@ class OutputNaming:
 
     def of_subagent(self, parent: OutputRow, subagent: str) -> Target:
         """Return where a sub-agent of a recorded session is recorded: beside its parent's output."""
-        name = f"agent-{slug(subagent, 100)}{parent.path.suffix}"
-        return self._free(
-            Target(parent.root, (*parent.parts[:-1], parent.options.subagents_folder, name), parent.format)
-        )
+        at = Target(parent.root, parent.parts, parent.format)
+        return self._free(target_of_subagent(at, parent.options.subagents_folder, subagent))
 
     def titled(self, metadata: SessionMetadata, words: str) -> SessionMetadata | None:
         """Return the metadata with the title of a new output: the first of these words. None if there are none.
@@ -134,7 +132,7 @@ class OutputNaming:
         """Store a new output with its options and head fixed, and the folder of its project permanently."""
         if metadata.cwd:
             self._ledger.add_project(self._folder(metadata.cwd), metadata.cwd)
-        options = _beside(target, self.policy.options())
+        options = beside(target, self.policy.options())
         shown = {name: value for name, value in metadata.state().items() if name in _IN_HEAD}
         head = {"key": list(metadata.key), "metadata": shown}
         version = FORMATS[target.format].version
@@ -146,7 +144,7 @@ class OutputNaming:
         """Give an output of which nothing was written a path and a title of its own. Raises TargetRefused."""
         target = self.generated(metadata, row.format)
         row.root, row.path = target.root, target.path
-        row.options = _beside(target, row.options)
+        row.options = beside(target, row.options)
         row.head = row.head | {"metadata": row.head["metadata"] | {"title": metadata.title}}
         self._ledger.rename_output(row)
 
@@ -155,15 +153,22 @@ class OutputNaming:
             return "no-project"
         return self._ledger.project_folder(slug(Path(cwd).name) or "project", cwd)
 
-    def _fields(self, metadata: SessionMetadata) -> dict[str, str]:
-        zone = When(self.policy.zone)
-        day = zone.day(metadata.started) or "undated"
-        key = metadata.key
-        short = key.subagent or key.id
-        return {
-            "date": day, "title": slug(metadata.best_title.replace(day, "")) or "untitled", "session": slug(short, 200),
-            "session8": slug(AGENTS[key.agent].short_id(short))[:8], "agent": key.agent,
-        }  # fmt: skip
+
+def name_fields(metadata: SessionMetadata, zone: str) -> dict[str, str]:
+    """Return what the template of file names may contain, except for the project."""
+    day = When(zone).day(metadata.started) or "undated"
+    key = metadata.key
+    short = key.subagent or key.id
+    return {
+        "date": day, "title": slug(metadata.best_title.replace(day, "")) or "untitled", "session": slug(short, 200),
+        "session8": slug(AGENTS[key.agent].short_id(short))[:8], "agent": key.agent,
+    }  # fmt: skip
+
+
+def target_of_subagent(parent: Target, folder: str, subagent: str) -> Target:
+    """Return the target for a sub-agent, in a folder beside that of its parent."""
+    name = f"agent-{slug(subagent, 100)}{parent.path.suffix}"
+    return Target(parent.root, (*parent.parts[:-1], folder, name), parent.format)
 
 
 def _with_title(metadata: SessionMetadata, title: str) -> SessionMetadata:
@@ -172,7 +177,7 @@ def _with_title(metadata: SessionMetadata, title: str) -> SessionMetadata:
     return titled
 
 
-def _beside(target: Target, options: Options) -> Options:
+def beside(target: Target, options: Options) -> Options:
     """Return the options with the folders of an output, which are called like it."""
     stem = target.parts[-1].rpartition(".")[0]
     return replace(options, assets=f"{stem}.assets", subagents_folder=f"{stem}.agents")

@@ -12,8 +12,8 @@ from katod.command.target import check_folder
 from katod.config import Settings, local_zone
 from katod.discover.roots import Root
 from katod.errors import TargetRefused
-from katod.formats.redact import RULES_VERSION
-from katod.model import Options
+from katod.formats.versions import RULES_VERSION
+from katod.model import Options, Tools
 from katod.project.allowed import Allowed, in_effect
 from katod.project.form import NAME, ProjectFile
 from katod.write.safe import examine
@@ -132,6 +132,16 @@ class Policy:
             recording.subagents, recorder=f"katod {__version__}", max_result=content.max_result,
             usage=content.usage, subagent_reports=content.subagent_reports, rules=RULES_VERSION,
         )  # fmt: skip
+
+    def export_options(self, *, thinking: bool, tools: Tools | None, redact: bool) -> Options:
+        """Return the options of an export: the configured ones, unless others are given."""
+        base = self.options()
+        return replace(
+            base,
+            thinking=thinking or base.thinking,
+            tools=tools or base.tools,
+            redact=redact and base.redact,
+        )
 
 
 def refused_directory(refusal: TargetRefused) -> str:

@@ -15,6 +15,7 @@ from typing import Final, TypeVar
 from katod.errors import LedgerDamaged, LedgerError, LedgerUnreleased
 from katod.log import EventLog
 from katod.model import SessionKey
+from katod.slug import distinct
 from katod.store import integrity
 from katod.store.rows import (
     NearMissRow,
@@ -385,7 +386,7 @@ class Ledger:
         if row:
             return str(row[0])
         taken = self.db.execute("SELECT 1 FROM projects WHERE name = ?", (name,)).fetchone()
-        return f"{name}-{blake2b(path.encode(), digest_size=2).hexdigest()}" if taken else name
+        return distinct(name, path) if taken else name
 
     def add_project(self, name: str, path: str) -> None:
         """Assign a folder name to a project permanently; does nothing if it has one."""

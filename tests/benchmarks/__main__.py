@@ -12,10 +12,10 @@ from types import FrameType
 from typing import Final
 
 from katod import __version__
-from tests.benchmarks import commands, database, idle, latency, memory, throughput
+from tests.benchmarks import archive, commands, database, idle, latency, memory, throughput
 from tests.benchmarks.report import Report
 
-PARTS: Final = ("throughput", "latency", "idle", "commands", "database", "memory")
+PARTS: Final = ("throughput", "latency", "idle", "commands", "database", "memory", "archive")
 
 
 def main() -> int:
@@ -51,8 +51,10 @@ def _measure(part: str, report: Report, folder: Path, options: argparse.Namespac
         commands.measure(report, folder / part, options.sessions, 3 if quick else 9)
     elif part == "database":
         database.measure(report, folder / part, options.database_mb, options.seconds, 20 if quick else 100)
-    else:
+    elif part == "memory":
         memory.measure(report, folder / part, options.big_mb)
+    else:
+        archive.measure(report, folder / part, options.archive_mb, 3 if quick else 9)
 
 
 def _made(folder: Path) -> Path:
@@ -68,6 +70,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--sessions", type=int, help="how many session files the daemon has (10000; quick: 2000)")
     parser.add_argument("--big-mb", type=int, help="the size of the exported session in MB (1000; quick: 60)")
     parser.add_argument("--database-mb", type=int, help="the size of the database in MB (2000; quick: 100)")
+    parser.add_argument("--archive-mb", type=int, help="the size of all exported sessions in MB (1000; quick: 25)")
     parser.add_argument("--only", nargs="+", choices=PARTS, default=PARTS, help="only these parts")
     options = parser.parse_args()
     for name, full, quick in (
@@ -75,6 +78,7 @@ def _options() -> argparse.Namespace:
         ("sessions", 10_000, 2000),
         ("big_mb", 1000, 60),
         ("database_mb", 2000, 100),
+        ("archive_mb", 1000, 25),
     ):
         if getattr(options, name) is None:
             setattr(options, name, quick if options.quick else full)

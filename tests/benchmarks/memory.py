@@ -42,7 +42,7 @@ def _export(report: Report, environment: dict[str, str], path: Path, agent: str,
         stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, cwd=path.parent, env=environment,
     )  # fmt: skip
     try:
-        peak = _peak(process)
+        peak = peak_of(process)
     finally:
         process.kill()
         process.wait()
@@ -53,7 +53,7 @@ def _export(report: Report, environment: dict[str, str], path: Path, agent: str,
     report.line(f"{agent}, {size:,.0f} MB to {suffix}", figure, (peak if made else float("nan"), PEAK))
 
 
-def _peak(process: subprocess.Popen[bytes]) -> float:
+def peak_of(process: subprocess.Popen[bytes]) -> float:
     """Return the process's peak memory in MB. Its high-water mark only rises, so polling is enough."""
     peak, deadline = 0.0, time.monotonic() + _LONGEST
     while process.poll() is None and time.monotonic() < deadline:

@@ -30,6 +30,8 @@ FAULTS = {
     "killed at random, repeatedly": "every event once and in order; every note of a person is kept",
     "power loss": "what the disk kept is completed; only NUL bytes of a lost write are cut",
     "any operations, in any order": "every event once; a person's text stays",
+    "killed while it exports everything": "the next run leaves the directory as if nothing had happened",
+    "export changed by a person": "it is left alone and named, whenever it was changed",
     "asked to stop at any moment": "the current step is finished, exit code 0, nothing left open",
     "settings changed before the restart": "a running recording keeps the settings it started with",
     "upgraded during a recording": "state is rebuilt, nothing is written twice",

@@ -6,7 +6,7 @@ from .protection import Protection, returning
 
 EDITORS, FOLDERS = "tests/faults/test_editors.py::", "tests/faults/test_folders.py::"
 DISK, NOTES, POWER = "tests/faults/test_disk.py::", "tests/faults/test_notes.py::", "tests/faults/test_power.py::"
-UPGRADE = "tests/record/test_upgrade.py::"
+UPGRADE, EXPORTS = "tests/record/test_upgrade.py::", "tests/faults/test_exports.py::"
 
 
 def drop_intent(original):
@@ -48,6 +48,27 @@ def overlook_missing(original):
         return found._replace(change="same", known=known) if found.change == "gone" else found
 
     return detect_change
+
+
+def note_afterwards(original):
+    """Note an export when it has its name."""
+
+    def publish(self, draft, entry, expected):
+        draft.publish(self.root, entry.parts, expected)
+        self.note(entry)
+
+    return publish
+
+
+def replace_anything(original):
+    """Give an export its name, whatever has it now."""
+
+    def publish(self, root, parts, expected):
+        path = root.joinpath(*parts)
+        status = path.stat() if path.exists() else None
+        return original(self, root, parts, status and (status.st_size, status.st_mtime_ns))
+
+    return publish
 
 
 def ignore_markers(original):
@@ -103,6 +124,24 @@ def prove_nothing(original):
 
 
 PROTECTIONS = [
+    Protection(
+        "an export is noted before it has its name",
+        "katod.archive.folder:ExportFolder.publish",
+        note_afterwards,
+        (
+            f"{EXPORTS}test_a_kill_beside_a_rename_leaves_nothing_torn",
+            f"{EXPORTS}test_a_kill_at_any_call_leaves_nothing_torn",
+        ),
+    ),
+    Protection(
+        "only what katod wrote is replaced by an export",
+        "katod.write.whole:Draft.publish",
+        replace_anything,
+        (
+            f"{EXPORTS}test_a_change_between_the_look_and_the_rename_stays",
+            f"{EXPORTS}test_a_file_that_appears_meanwhile_stays",
+        ),
+    ),
     Protection(
         "the intent is completed after a crash",
         "katod.record.delivery:Delivery.retry",

@@ -1,0 +1,219 @@
+"""The folder on the disk: its lock, its manifest, and its files."""
+
+import errno
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from itertools import count
+from pathlib import Path
+from typing import Final
+
+from katod.archive.manifest import MANIFEST, Entry, Manifest, entry_line, header, project_line
+from katod.archive.plan import Look
+from katod.errors import AlreadyRunning, KatodError, OutputError, TargetRefused
+from katod.write.safe import make_root, open_file
+from katod.write.whole import Draft, Stamp, digest_at, drafted, remove_draft, stamp_at
+
+_DRAFT: Final = ".katod-export.tmp"
+_ASIDE: Final = ".katod-export.damaged-{}.jsonl"
+_FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+
+
+class ExportFolder:
+    """A locked folder of exports. Nothing in it changes until something has to be written."""
+
+    def __init__(self, root: Path, fd: int, manifest_fd: int) -> None:
+        self.root = root
+        self.manifest = Manifest()
+        self.aside = ""  # where a damaged manifest was copied to
+        self._has_changed = False
+        self._fd = fd
+        self._manifest_fd = manifest_fd
+
+    def read(self) -> None:
+        """Read the manifest, and remove what a killed run left behind. A damaged manifest is kept under another name.
+
+        Raises OutputError or OSError.
+        """
+        data = os.pread(self._manifest_fd, os.fstat(self._manifest_fd).st_size, 0)
+        try:
+            remove_draft(self._fd, _DRAFT)
+            self.manifest = Manifest.read(data)
+        except KatodError as error:
+            raise OutputError(error.what, path=self.root / MANIFEST, hint=error.hint) from error
+        if self.manifest.damaged:
+            self._set_aside(data)
+        elif self.manifest.size < len(data):  # a line without its end, which a killed run was writing
+            os.ftruncate(self._manifest_fd, self.manifest.size)
+
+    def look(self, entry: Entry) -> Look:
+        """Compare a file with what katod wrote; it is read only if its stamp differs. Raises KatodError or OSError."""
+        there = self.stamp(entry.name)
+        if there is None:
+            return Look("gone", None)
+        if there == (entry.size, entry.mtime_ns):
+            return Look("edited" if entry.edited else "same", there)
+        digest = self.digest(entry.parts)
+        if digest and digest == entry.before:
+            return Look("older", there)
+        is_edited = digest != entry.digest
+        self.note(entry._replace(size=there.size, mtime_ns=there.mtime_ns, edited=is_edited))
+        return Look("edited" if is_edited else "same", there)
+
+    def stamp(self, name: str) -> Stamp | None:
+        """Return the stamp of what has a name, None if nothing has."""
+        return stamp_at(self._fd, name)
+
+    def digest(self, parts: tuple[str, ...]) -> str:
+        """Return the hash of a file; empty for what is no regular file. Raises KatodError."""
+        try:
+            return digest_at(self.root, parts)
+        except TargetRefused:
+            return ""  # a link
+        except OSError as error:
+            raise OutputError(f"cannot be read: {error.strerror}", path=self.root.joinpath(*parts)) from error
+
+    @contextmanager
+    def draft(self) -> Iterator[Draft]:
+        """Yield an empty draft, which is removed unless it is published."""
+        with drafted(self._fd, _DRAFT) as draft:
+            yield draft
+
+    def publish(self, draft: Draft, entry: Entry, expected: Stamp | None) -> None:
+        """Note an entry, then give the draft its name. Raises KatodError or OSError; the entry is then taken back."""
+        before = self.manifest.entries.get(entry.slot, Entry(entry.slot))
+        self._append(entry_line(entry), sync=True)  # first: whichever file is there after a kill, it is known
+        try:
+            draft.publish(self.root, entry.parts, expected)
+        except (KatodError, OSError):
+            self.note(before._replace(before=entry.digest))  # it may have its name nevertheless
+            raise
+        self.manifest.entries[entry.slot] = entry._replace(before="")
+
+    def note(self, entry: Entry) -> None:
+        """Append an entry to the manifest. Raises OSError."""
+        self._append(entry_line(entry))
+        self.manifest.entries[entry.slot] = entry
+
+    def add_project(self, path: str, folder: str) -> None:
+        """Append the folder of a project to the manifest. Raises OSError."""
+        self._append(project_line(path, folder))
+        self.manifest.projects[path] = folder
+
+    def compact(self) -> None:
+        """Rewrite the manifest with only the lines that count, if it changed. Raises KatodError or OSError."""
+        if not self._has_changed:
+            return
+        with self.draft() as draft:
+            with suppress(OSError):  # this file system has no locks
+                fcntl.flock(draft.fd, fcntl.LOCK_EX | fcntl.LOCK_NB)  # before it has the name
+            for line in self.manifest.lines():
+                draft.write(line)
+            draft.complete()
+            draft.publish(self.root, (MANIFEST,), self.stamp(MANIFEST))
+            locked = os.dup(draft.fd)
+        os.close(self._manifest_fd)
+        self._manifest_fd = locked
+        self._has_changed = False
+
+    def close(self) -> None:
+        """Release the lock."""
+        os.close(self._manifest_fd)
+
+    def _set_aside(self, data: bytes) -> None:
+        """Copy a damaged manifest to a file of its own, and go on with what could be read."""
+        names = (_ASIDE.format(number) for number in count(1))
+        self.aside = next(name for name in names if self.stamp(name) is None)
+        with self.draft() as draft:
+            draft.write(data)
+            draft.complete()
+            draft.publish(self.root, (self.aside,), None)
+        self._has_changed = True
+        self.compact()
+
+    def _append(self, line: bytes, *, sync: bool = False) -> None:
+        """Append a line, or nothing of it. Raises OSError."""
+        end = os.fstat(self._manifest_fd).st_size
+        data = line if end else header() + line
+        self._has_changed = True
+        written = os.pwrite(self._manifest_fd, data, end)
+        if written < len(data):
+            os.ftruncate(self._manifest_fd, end)
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self.root / MANIFEST))
+        if sync:
+            os.fsync(self._manifest_fd)
+
+
+@contextmanager
+def opened(root: Path) -> Iterator[ExportFolder]:
+    """Create a folder of exports if necessary, and lock it. Raises AlreadyRunning or OutputError."""
+    try:
+        make_root(root)
+        fd = os.open(root, _FOLDER)
+    except OSError as error:
+        raise OutputError(f"cannot be used: {error.strerror}", path=root) from error
+    try:
+        folder = ExportFolder(root, fd, _locked(root, fd))
+        try:
+            folder.read()
+            yield folder
+        finally:
+            folder.close()
+    finally:
+        os.close(fd)
+
+
+def _locked(root: Path, folder: int) -> int:
+    """Open the manifest, empty if there is none, and lock it. Raises AlreadyRunning or OutputError."""
+    while True:
+        fd = _open_manifest(root, folder)
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(fd)
+            what = "another `katod export --all` is writing to this directory"
+            raise AlreadyRunning(what, path=root, hint="wait until it is done") from None
+        except OSError:
+            return fd  # this file system has no locks
+        if _has_name(fd, folder):
+            return fd
+        os.close(fd)  # another run has replaced it since
+
+
+def _has_name(fd: int, folder: int) -> bool:
+    try:
+        return os.path.samestat(os.fstat(fd), os.stat(MANIFEST, dir_fd=folder, follow_symlinks=False))
+    except FileNotFoundError:
+        return False
+
+
+def _open_manifest(root: Path, folder: int) -> int:
+    try:
+        for create in (False, True, False):
+            with suppress(FileExistsError if create else FileNotFoundError):
+                return open_file(folder, MANIFEST, create=create)
+    except TargetRefused as error:
+        raise OutputError(error.what, path=root / MANIFEST, hint="remove it") from error
+    except OSError as error:
+        raise OutputError(f"cannot be opened: {error.strerror}", path=root / MANIFEST) from error
+    raise OutputError("disappears again and again", path=root / MANIFEST)
+
+
+def is_inside(path: Path, folder: Path) -> bool:
+    """Return whether a path is a folder or in it, whichever way they are named."""
+    real, there = path.resolve(), folder.resolve()
+    if real.is_relative_to(there):
+        return True
+    return there.exists() and any(above.exists() and above.samefile(there) for above in (real, *real.parents))
+
+
+def require_allowed(folder: Path, outputs: Path, protected: tuple[Path, ...]) -> None:
+    """Raise TargetRefused for a folder that is or is in the output directory or one of the protected ones."""
+    if is_inside(folder, outputs):
+        what = "is in the output directory, where your recordings are"
+    elif any(is_inside(folder, place) for place in protected):
+        what = "is in an agent's directory or katod's state directory"
+    else:
+        return
+    raise TargetRefused(what, path=folder, hint="choose another folder")

@@ -1,0 +1,144 @@
+"""The list in a folder of exports: which file was made of which session, and from what. Pure.
+
+It is a file of lines that only grows while katod exports: the last line about a session counts. So it is complete
+after a kill at any moment, except for a last line without its newline.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, Final, NamedTuple
+
+import orjson
+
+from katod.errors import KatodError
+from katod.model import SessionKey
+
+MANIFEST: Final = ".katod-export.jsonl"
+VERSION: Final = 1
+_HEADER: Final = "katodExport"
+# What an entry consists of, in the order of its fields. There may be ten thousand of them: this is the fast way.
+_TYPES: Final = (str, str, str, str, str, list, str, int, int, str, str)
+_SAFE: Final = re.compile(r"[^./\0][^/\0]*(?:/[^./\0][^/\0]*)*")
+# The files of a session as they were when it was read: path, size, mtime (ns), and two numbers that a copy changes.
+Sources = list[list[str | int]]
+# Which line of the list counts: a session may be there once for each format.
+Slot = tuple[SessionKey, str]
+
+
+class Entry(NamedTuple):
+    """What was made of one session in one format. Without a name, nothing was: nothing is said in it.
+
+    `before` is the hash of the file that was about to be replaced: after a kill, one of the two is there. `edited`
+    means that a person changed the file: size and time are then those of the changed file, the hash is katod's.
+    """
+
+    slot: Slot
+    made: str = ""  # a short hash of options and versions
+    sources: Sources | tuple[()] = ()
+    name: str = ""  # below the folder
+    size: int = 0
+    mtime_ns: int = 0
+    digest: str = ""
+    before: str = ""
+    edited: bool = False
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """The parts of its name."""
+        return tuple(self.name.split("/"))
+
+
+@dataclass(slots=True)
+class Manifest:
+    """The entries, the folders of projects by their paths, and the number of damaged lines."""
+
+    entries: dict[Slot, Entry] = field(default_factory=dict)
+    projects: dict[str, str] = field(default_factory=dict)
+    damaged: int = 0
+    size: int = 0  # of its complete lines, in bytes
+
+    @classmethod
+    def read(cls, data: bytes) -> "Manifest":
+        """Return the manifest in the content of its file. Raises KatodError if it is of a later version."""
+        lines, _, _ = data.rpartition(b"\n")
+        manifest = cls(size=len(lines) + 1 if lines else 0)
+        rows = lines.split(b"\n") if lines else []
+        if not lines and not header().startswith(data):  # not even the beginning of katod's first line
+            manifest.damaged = 1
+        for number, line in enumerate(rows):
+            try:
+                manifest._take(orjson.loads(line), is_first=number == 0)
+            except (ValueError, TypeError, KeyError):
+                manifest.damaged += 1
+        return manifest
+
+    def lines(self) -> Iterator[bytes]:
+        """Yield its lines, of which each counts."""
+        yield header()
+        yield from (project_line(path, folder) for path, folder in self.projects.items())
+        yield from map(entry_line, self.entries.values())
+
+    def names(self) -> set[str]:
+        """Return the names of all files."""
+        return {entry.name for entry in self.entries.values()}
+
+    def _take(self, row: dict[str, Any], *, is_first: bool) -> None:
+        """Take up a line. Raises ValueError, TypeError or KeyError for one that katod did not write."""
+        if is_first:
+            if _of_type(row[_HEADER], int) > VERSION:
+                raise KatodError("was written by a later version of katod", hint="use that version, or another folder")
+        elif "project" in row:
+            self.projects[_of_type(row["project"], str)] = _safe_name(row["folder"])
+        else:
+            entry = _entry(row)
+            self.entries[entry.slot] = entry
+
+
+def header() -> bytes:
+    """Return the first line."""
+    return orjson.dumps({_HEADER: VERSION}) + b"\n"
+
+
+def project_line(path: str, folder: str) -> bytes:
+    """Return the line about the folder of a project."""
+    return orjson.dumps({"project": path, "folder": folder}) + b"\n"
+
+
+def entry_line(entry: Entry) -> bytes:
+    """Return the line about a session."""
+    (agent, session, subagent), form = entry.slot
+    row: dict[str, Any] = {"session": [agent, session, subagent], "format": form}
+    row |= {"made": entry.made, "sources": entry.sources}
+    if entry.name:
+        row |= {"file": entry.name, "size": entry.size, "mtime": entry.mtime_ns, "hash": entry.digest}
+    if entry.before:
+        row["before"] = entry.before
+    if entry.edited:
+        row["edited"] = True
+    return orjson.dumps(row) + b"\n"
+
+
+def _entry(row: dict[str, Any]) -> Entry:
+    key = SessionKey._make(row["session"])
+    file = (row["file"], row["size"], row["mtime"], row["hash"]) if "file" in row else ("", 0, 0, "")
+    values = (row["made"], row["sources"], *file, row.get("before", ""))
+    if tuple(map(type, (*key, row["format"], *values))) != _TYPES:
+        raise TypeError
+    if "file" in row:
+        _safe_name(file[0])
+    return Entry._make(((key, row["format"]), *values, "edited" in row))
+
+
+def _of_type(value: Any, kind: type) -> Any:
+    if type(value) is not kind:
+        raise TypeError
+    return value
+
+
+def _safe_name(name: Any) -> str:
+    """Return a name below the folder. Raises ValueError for one that leads elsewhere, or to a hidden file."""
+    text: str = _of_type(name, str)
+    if not _SAFE.fullmatch(text):
+        raise ValueError
+    return text

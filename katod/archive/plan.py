@@ -1,0 +1,63 @@
+"""What is to do for each session, given what was noted of it and the state of its file. Pure."""
+
+from typing import Literal, NamedTuple
+
+from katod.archive.manifest import Entry, Slot, Sources
+from katod.discover.found import Found
+from katod.write.whole import Stamp
+
+# `older`: a run was killed before it gave the new file its name.
+State = Literal["same", "older", "gone", "edited"]
+# `anew`: written to another file, as the present one has more than is left of the session.
+Step = Literal["keep", "write", "replace", "leave", "anew"]
+Outcome = Literal["wrote", "updated", "unchanged", "empty", "left alone", "failed"]
+
+
+class Look(NamedTuple):
+    """The state of a file, and what a stat says of it."""
+
+    state: State
+    stamp: Stamp | None
+
+
+class Task(NamedTuple):
+    """One session that has to be exported."""
+
+    found: Found
+    slot: Slot
+    sources: Sources
+    made: str
+    step: Step
+    entry: Entry | None = None  # what was noted of it
+    look: Look = Look("gone", None)
+
+    @property
+    def name(self) -> str:
+        """The name that its file keeps, empty for a new one."""
+        return self.entry.name if self.entry is not None and self.step != "anew" else ""
+
+    @property
+    def present(self) -> str:
+        """The hash of the file that has this name, empty if there is none."""
+        if self.entry is None or self.look.state == "gone":
+            return ""
+        return self.entry.before if self.look.state == "older" else self.entry.digest
+
+
+def decide(entry: Entry, sources: Sources, made: str, state: State) -> Step:
+    """Return what is to do for a session of which a file was made.
+
+    A file that is gone is written again: so it is a way to have a changed one replaced.
+    """
+    if state == "edited":
+        return "leave"
+    if state == "gone":
+        return "write"
+    if len(sources) < len(entry.sources):  # its agent has deleted some of it, which stays in the file
+        return "keep" if state == "same" and all(source in entry.sources for source in sources) else "anew"
+    return "keep" if state == "same" and is_current(entry, sources, made) else "replace"
+
+
+def is_current(entry: Entry, sources: Sources, made: str) -> bool:
+    """Return whether a session is as it was when the entry was noted, and would be exported in the same way."""
+    return entry.made == made and entry.sources == sources

@@ -1,0 +1,129 @@
+"""Brings a folder of exports up to date: one stat of each session and each file, and work only where they differ."""
+
+import errno
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from typing import Final
+
+from katod.agents import AGENTS
+from katod.archive.folder import ExportFolder
+from katod.archive.manifest import Sources
+from katod.archive.plan import Outcome, Task, decide, is_current
+from katod.discover.found import Found
+from katod.errors import KatodError, OutputError, SourceGone
+from katod.formats.versions import VERSIONS
+from katod.log import EventLog
+from katod.model import Options
+from katod.record.policy import Policy
+
+_DISK: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS})
+Progress = Callable[[list[Task]], Iterable[Task]]
+
+
+@dataclass(slots=True)
+class Result:
+    """What became of the sessions: how many of each outcome, the files left alone, what failed, what else to say."""
+
+    counts: Counter[Outcome] = field(default_factory=Counter)
+    left: list[str] = field(default_factory=list)
+    failures: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    def fail(self, found: Found, error: KatodError | OSError) -> None:
+        """Note that a session could not be exported. Raises OutputError if no other one could be, either."""
+        _require_disk(error)
+        self.counts["failed"] += 1
+        self.failures.append(f"{found.key}: {_line(error)}")
+
+
+def bring_up_to_date(
+    folder: ExportFolder, sessions: Iterable[Found], policy: Policy, form: str, options: Options, progress: Progress
+) -> Result:
+    """Export what is new or has changed, in one format. Raises OutputError if nothing more can be written.
+
+    It may end at any moment, and goes on where it was the next time.
+    """
+    result = Result()
+    tasks = _tasks(folder, sessions, form, options, result)
+    if tasks:
+        from katod.archive.writer import Writer  # noqa: PLC0415 - loads the formats, which takes longer than all else
+
+        writer = Writer(folder, policy, form, options, EventLog())
+        for task in progress(tasks):
+            try:
+                result.counts[writer.write(task)] += 1
+            except SourceGone:
+                continue  # its agent has deleted it since it was found
+            except (KatodError, OSError) as error:
+                result.fail(task.found, error)
+        result.notes += writer.notes
+    try:
+        folder.compact()
+    except OSError as error:
+        raise OutputError(f"cannot be written: {error.strerror}", path=folder.root) from error
+    return result
+
+
+def _line(error: KatodError | OSError) -> str:
+    if isinstance(error, OSError):
+        return f"{error.filename}: {error.strerror}" if error.filename else str(error)
+    return f"{error} ({error.hint})" if error.hint else str(error)
+
+
+def _require_disk(error: KatodError | OSError) -> None:
+    """Raise OutputError for an error that all other sessions would meet, too."""
+    cause = error if isinstance(error, OSError) else error.__cause__
+    if isinstance(cause, OSError) and cause.errno in _DISK:
+        what = f"nothing more can be exported: {cause.strerror}"
+        raise OutputError(what, hint="run it again when the disk can be written: it goes on where it was") from error
+
+
+def _tasks(folder: ExportFolder, sessions: Iterable[Found], form: str, options: Options, result: Result) -> list[Task]:
+    """Return what has to be written, parents before their sub-agents; count the other sessions."""
+    made = {name: _made(name, form, options) for name in AGENTS}
+    tasks = []
+    for found in sorted(sessions, key=lambda found: found.key):
+        try:
+            task = _task(folder, found, form, made[found.key.agent])
+        except (KatodError, OSError) as error:
+            result.fail(found, error)
+            continue
+        if task.step == "keep":
+            result.counts["unchanged" if task.entry and task.entry.name else "empty"] += 1
+        elif task.step == "leave":
+            result.counts["left alone"] += 1
+            result.left.append(task.entry.name if task.entry else "")
+        else:
+            tasks.append(task)
+    return tasks
+
+
+def _task(folder: ExportFolder, found: Found, form: str, made: str) -> Task:
+    slot, sources = (found.key, form), _sources(found)
+    entry = folder.manifest.entries.get(slot)
+    if entry is None or not entry.name:
+        is_known = entry is not None and is_current(entry, sources, made)
+        return Task(found, slot, sources, made, "keep" if is_known else "write", entry)
+    look = folder.look(entry)  # which may correct the entry
+    step = decide(entry, sources, made, look.state)
+    return Task(found, slot, sources, made, step, folder.manifest.entries[slot], look)
+
+
+def _sources(found: Found) -> Sources:
+    """Return the files of a session, so that they differ if any of them changed.
+
+    The number of a disk may change with a restart; in a container, the last two numbers count instead.
+    """
+    spec = AGENTS[found.key.agent]
+    return [
+        [path, stat.size, stat.mtime_ns, stat.ino, stat.dev if spec.is_contained(path) else 0]
+        for path, _, stat in found.files
+    ]
+
+
+def _made(agent: str, form: str, options: Options) -> str:
+    """Return a short hash of what determines an export besides its session."""
+    what = repr((AGENTS[agent].adapter.version, VERSIONS[form], options))
+    return blake2b(what.encode(), digest_size=8).hexdigest()

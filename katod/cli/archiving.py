@@ -1,0 +1,72 @@
+"""What `katod export --all` does: it brings a folder up to date. Loads no format until something has to be written."""
+
+import os
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, Final
+
+import click
+
+from katod.archive.folder import opened, require_allowed
+from katod.archive.plan import Outcome, Task
+from katod.archive.update import Result, bring_up_to_date
+from katod.cli.context import Context
+from katod.cli.printing import say
+from katod.errors import KatodError
+from katod.record.policy import Policy
+
+_ORDER: Final[tuple[Outcome, ...]] = ("wrote", "updated", "unchanged", "empty", "left alone", "failed")
+_LEFT: Final = "left alone, because you changed them (move or delete a file to have it written again):"
+
+
+def export_everything(
+    context: Context,
+    *,
+    format_name: str | None,
+    output: str,
+    purpose: str | None,
+    thinking: bool,
+    tools: Any,
+    redact: bool,
+) -> None:
+    """Bring the folder `output` up to date. Raises UsageError for options that are for one session, and KatodError."""
+    if output == "-":
+        raise click.UsageError("--all needs a directory: add -o DIRECTORY")
+    if purpose is not None:
+        raise click.UsageError("--for is for one session: leave out --all")
+    protected = (*(root.path for root in context.roots() if not root.database), context.state)
+    policy = Policy.of(context.settings, protected)
+    options = policy.export_options(thinking=thinking, tools=tools, redact=redact)
+    root = Path(os.path.realpath(Path(output).expanduser()))
+    require_allowed(root, policy.output_directory, protected)
+    with opened(root) as folder:
+        if folder.aside:
+            say(f"katod: {root}: the list of exports was damaged, and is now {folder.aside}; no file is lost", err=True)
+        sessions = context.found().values()
+        result = bring_up_to_date(folder, sessions, policy, format_name or "markdown", options, _progress)
+    for path, problem in context.problems.items():
+        say(f"katod: {path}: {problem}", err=True)
+    _print(result, root)
+    if result.failures:
+        raise KatodError(f"{len(result.failures)} of {len(sessions)} sessions could not be exported")
+
+
+def _print(result: Result, root: Path) -> None:
+    for line in (*result.notes, *result.failures):
+        say(f"katod: {line}", err=True)
+    counted = (f"{outcome} {result.counts[outcome]:,}" for outcome in _ORDER if result.counts[outcome])
+    say(", ".join(counted) or "no sessions found")
+    if result.left:
+        say(_LEFT)
+    for name in result.left:
+        say(f"  {root / name}")
+
+
+def _progress(tasks: list[Task]) -> Iterable[Task]:
+    if not sys.stderr.isatty():
+        return tasks
+    from rich.console import Console  # noqa: PLC0415 - only needed on a terminal
+    from rich.progress import track  # noqa: PLC0415
+
+    return track(tasks, "exporting", console=Console(stderr=True))

@@ -1,0 +1,140 @@
+"""Files that are written as a whole: a draft in the root first, which takes the file's name when it is complete.
+
+Who has the old file open keeps reading the old one, whole; nobody ever sees half of the new one.
+"""
+
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from hashlib import blake2b
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from katod.errors import OutputReplaced, TargetRefused
+from katod.write.safe import PRIVATE_FILE, open_parent
+
+_CREATE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_READ: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_AT_ONCE: Final = 1024 * 1024
+_sync = getattr(os, "fdatasync", os.fsync)  # macOS has no fdatasync
+
+
+class Stamp(NamedTuple):
+    """What a stat says of a file: while it is the same, so is the file."""
+
+    size: int
+    mtime_ns: int
+
+
+def stamp(status: os.stat_result) -> Stamp:
+    """Return the stamp in a stat."""
+    return Stamp(status.st_size, status.st_mtime_ns)
+
+
+def stamp_at(root: int, name: str) -> Stamp | None:
+    """Return the stamp of what has a name below a root, whatever it is, without opening it; None if nothing has."""
+    try:
+        return stamp(os.stat(name, dir_fd=root, follow_symlinks=False))
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+
+
+def digest_at(root: Path, parts: tuple[str, ...]) -> str:
+    """Return the hash of a regular file, empty for anything else. Raises OSError; TargetRefused for links."""
+    with open_parent(root, parts, make=False) as parent:
+        if not stat.S_ISREG(os.stat(parts[-1], dir_fd=parent, follow_symlinks=False).st_mode):
+            return ""
+        fd = os.open(parts[-1], _READ, dir_fd=parent)
+    hashed = hasher()
+    with open(fd, "rb", buffering=0) as file:
+        while data := file.read(_AT_ONCE):
+            hashed.update(data)
+    return hashed.hexdigest()
+
+
+class Draft:
+    """A file that is being written, under a name of its own in the root."""
+
+    def __init__(self, root: int, name: str, fd: int) -> None:
+        self._root = root
+        self._name = name
+        self._file = open(fd, "wb", buffering=_AT_ONCE)  # noqa: SIM115 - closed by `drafted`
+        self._hash = hasher()
+
+    @property
+    def digest(self) -> str:
+        """The hash of what was written."""
+        return self._hash.hexdigest()
+
+    @property
+    def fd(self) -> int:
+        """Its descriptor."""
+        return self._file.fileno()
+
+    def write(self, data: bytes) -> None:
+        """Append data. Raises OSError."""
+        self._hash.update(data)
+        self._file.write(data)
+
+    def complete(self) -> Stamp:
+        """Write everything to the disk; return the stamp, which a new name does not change. Raises OSError."""
+        self._file.flush()
+        _sync(self.fd)
+        return stamp(os.fstat(self.fd))
+
+    def publish(self, root: Path, parts: tuple[str, ...], expected: Stamp | None) -> None:
+        """Give the complete draft its name, in place of a file with the expected stamp; None: there must be no file.
+
+        Raises OutputReplaced if that is not what is there, OSError, and TargetRefused for links.
+        """
+        with open_parent(root, parts, make=True) as parent:
+            if stamp_at(parent, parts[-1]) != expected:
+                raise OutputReplaced("was changed while it was exported", path=root.joinpath(*parts))
+            if expected is None and self._linked(parent, parts[-1]):
+                os.unlink(self._name, dir_fd=self._root)
+            else:
+                os.rename(self._name, parts[-1], src_dir_fd=self._root, dst_dir_fd=parent)
+            os.fsync(parent)
+
+    def _linked(self, parent: int, name: str) -> bool:
+        """Give the draft a second name, which cannot replace a file; return whether this file system has links."""
+        try:
+            os.link(self._name, name, src_dir_fd=self._root, dst_dir_fd=parent, follow_symlinks=False)
+        except FileExistsError:
+            raise OutputReplaced("was created while it was exported", path=name) from None
+        except (OSError, NotImplementedError):
+            return False
+        return True
+
+    def close(self) -> None:
+        """Close the file."""
+        with suppress(OSError):  # what could not be written was said by `write` or `complete`
+            self._file.close()
+
+
+@contextmanager
+def drafted(root: int, name: str) -> Iterator[Draft]:
+    """Yield an empty draft; what a killed run left under its name is removed, and so is what is not published."""
+    remove_draft(root, name)
+    draft = Draft(root, name, os.open(name, _CREATE, PRIVATE_FILE, dir_fd=root))
+    try:
+        yield draft
+    finally:
+        draft.close()
+        remove_draft(root, name)
+
+
+def remove_draft(root: int, name: str) -> None:
+    """Remove a draft, if there is one. Raises TargetRefused if it cannot be one."""
+    try:
+        os.unlink(name, dir_fd=root)
+    except FileNotFoundError:
+        pass
+    except (IsADirectoryError, PermissionError) as error:
+        raise TargetRefused(f"{name} is not a file of katod's") from error
+
+
+def hasher() -> blake2b:
+    """Return the hash of files, of nothing yet."""
+    return blake2b(digest_size=16)

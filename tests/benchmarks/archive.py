@@ -1,0 +1,82 @@
+"""`katod export --all`: the first time, when nothing has changed, and when one session has grown."""
+
+import resource
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from tests.benchmarks import generate
+from tests.benchmarks.daemon import world_at
+from tests.benchmarks.memory import PEAK, peak_of
+from tests.benchmarks.report import Bar, Report, median
+
+UNCHANGED: Final = Bar(0.3, " s")
+_SESSION: Final = 2_500_000  # bytes
+_KINDS: Final = 20  # sessions of different content
+
+
+class Run(NamedTuple):
+    """What one run cost: CPU seconds, and peak memory in MB."""
+
+    cpu: float
+    peak: float
+
+
+def measure(report: Report, folder: Path, megabytes: int, times: int) -> None:
+    """Bring a folder up to date with so many megabytes of sessions."""
+    sessions = max(2, megabytes * 1_000_000 // _SESSION)
+    report.part(f"Exporting everything: {megabytes:,} MB in {sessions:,} sessions", f"CPU seconds, median of {times}")
+    free = shutil.disk_usage(folder.parent).free / 1e6
+    if free < megabytes * 2.5:
+        report.note(f"not measured: {free:.0f} MB are free here, {megabytes * 2.5:.0f} MB are needed")
+        return
+    world = world_at(folder)
+    paths = _fill(folder, sessions)
+    first = _run(world.environment, folder)
+    report.line("first", f"{first.cpu:.1f} s, peak {first.peak:.1f} MB", (first.peak, PEAK))
+    unchanged = [_run(world.environment, folder) for _ in range(times)]
+    took = median([run.cpu for run in unchanged])
+    peak = max(run.peak for run in unchanged)
+    report.line("unchanged", f"{took:.2f} s, peak {peak:.1f} MB", (took, UNCHANGED))
+    grown = []
+    for number in range(times):
+        with paths[number].open("ab") as file:
+            file.writelines(generate.session("claude", 2000, seed=number))
+        grown.append(_run(world.environment, folder).cpu)
+    report.line("one session grown", f"{median(grown):.2f} s")
+
+
+def _fill(folder: Path, sessions: int) -> list[Path]:
+    """Create sessions of Claude Code, of a few kinds, each with an id of its own."""
+    home = folder / ".claude/projects/-home-me-lantern"
+    home.mkdir(parents=True)
+    paths = []
+    for number in range(sessions):
+        made = generate.GeneratedClaude(seed=number)
+        body = b"".join(generate.session("claude", _SESSION, seed=number)) if number < _KINDS else b""
+        path = home / made.name()
+        if body:
+            path.write_bytes(body)
+        else:
+            shutil.copyfile(paths[number % _KINDS], path)
+        paths.append(path)
+    return paths
+
+
+def _run(environment: dict[str, str], folder: Path) -> Run:
+    command = [sys.executable, "-m", "katod", "export", "--all", "-o", str(folder / "all")]
+    before = _children()
+    with subprocess.Popen(
+        command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, cwd=folder, env=environment
+    ) as process:
+        peak = peak_of(process)
+    assert process.returncode == 0
+    return Run(_children() - before, peak)
+
+
+def _children() -> float:
+    """Return the CPU seconds of all processes that have ended."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
