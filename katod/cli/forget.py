@@ -22,14 +22,15 @@ from katod.store.rows import OutputRow
 
 
 @click.command()
-@click.argument("session", type=SESSION)
+@click.argument("session", type=SESSION, default="")
 @click.option("--outputs", is_flag=True, help="Also delete its transcripts, with their attachments.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @click.pass_obj
 def forget(context: Context, session: str, outputs: bool, yes: bool) -> None:
     """Drop what katod knows of a session.
 
-    SESSION is a session id, a unique prefix of one, `agent:prefix`, the number or the file of a recording, or `latest`.
+    SESSION is a session id, a unique prefix of one, `agent:prefix`, the number or the file of a recording, or `latest`;
+    without one, you choose on a terminal.
     Its recordings end, and no text, title or path of it stays in katod's state. The agent's own files are not changed.
     Commands that were typed in it so far never act again; it is recorded only if you type a new one.
     Shows what is dropped, and asks first.

@@ -7,6 +7,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Final
 
+import click
+
 from katod.agents import AGENTS
 from katod.cli.context import Context
 from katod.cli.layout import is_terminal
@@ -79,7 +81,14 @@ def _bare(context: Context, *, to_stop: bool) -> SessionKey:
 
 
 def select_known(context: Context, text: str) -> SessionKey:
-    """Return what `select` does, or a session that katod knows, or knew, although its files no longer exist."""
+    """Return what `select` does, or a session that katod knows, or knew, although its files no longer exist.
+
+    For an empty string, the person chooses on a terminal, also if only one session is recorded.
+    """
+    if not text:
+        if not is_terminal():
+            raise click.UsageError("Missing argument 'SESSION'.")
+        return _chosen(context, context.found().values()).key
     recorded = _recorded_as(context, text)
     if recorded is not None:
         return recorded

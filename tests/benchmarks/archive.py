@@ -1,4 +1,4 @@
-"""`katod export --all`: the first time, when nothing has changed, and when one session has grown."""
+"""All sessions of a person: `katod export --all`, the first time and later, and `katod search --all`."""
 
 import resource
 import shutil
@@ -13,6 +13,9 @@ from tests.benchmarks.memory import PEAK, peak_of
 from tests.benchmarks.report import Bar, Report, median
 
 UNCHANGED: Final = Bar(0.3, " s")
+SEARCH: Final = Bar(2.5, " s")  # for a gigabyte
+SEARCH_PEAK: Final = Bar(80, " MB")
+_RARE: Final = "nowhere-to-be-found"
 _SESSION: Final = 2_500_000  # bytes
 _KINDS: Final = 20  # sessions of different content
 
@@ -25,9 +28,9 @@ class Run(NamedTuple):
 
 
 def measure(report: Report, folder: Path, megabytes: int, times: int) -> None:
-    """Bring a folder up to date with so many megabytes of sessions."""
+    """Bring a folder up to date with so many megabytes of sessions, and search them."""
     sessions = max(2, megabytes * 1_000_000 // _SESSION)
-    report.part(f"Exporting everything: {megabytes:,} MB in {sessions:,} sessions", f"CPU seconds, median of {times}")
+    report.part(f"Everything: {megabytes:,} MB in {sessions:,} sessions", f"CPU seconds, median of {times}")
     free = shutil.disk_usage(folder.parent).free / 1e6
     if free < megabytes * 2.5:
         report.note(f"not measured: {free:.0f} MB are free here, {megabytes * 2.5:.0f} MB are needed")
@@ -46,6 +49,10 @@ def measure(report: Report, folder: Path, megabytes: int, times: int) -> None:
             file.writelines(generate.session("claude", 2000, seed=number))
         grown.append(_run(world.environment, folder).cpu)
     report.line("one session grown", f"{median(grown):.2f} s")
+    found = [_run(world.environment, folder, "search", "--all", _RARE, code=1) for _ in range(times)]
+    took, peak = median([run.cpu for run in found]), max(run.peak for run in found)
+    bars = [(peak, SEARCH_PEAK), *([(took, SEARCH)] if megabytes >= 1000 else [])]
+    report.line("a search of all of it that finds nothing", f"{took:.2f} s, peak {peak:.1f} MB", *bars)
 
 
 def _fill(folder: Path, sessions: int) -> list[Path]:
@@ -65,14 +72,20 @@ def _fill(folder: Path, sessions: int) -> list[Path]:
     return paths
 
 
-def _run(environment: dict[str, str], folder: Path) -> Run:
-    command = [sys.executable, "-m", "katod", "export", "--all", "-o", str(folder / "all")]
+def _run(environment: dict[str, str], folder: Path, *arguments: str, code: int = 0) -> Run:
+    """Run katod; without arguments, export everything."""
+    command = [sys.executable, "-m", "katod", *(arguments or ("export", "--all", "-o", str(folder / "all")))]
     before = _children()
     with subprocess.Popen(
-        command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, cwd=folder, env=environment
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        cwd=folder,
+        env=environment,
     ) as process:
         peak = peak_of(process)
-    assert process.returncode == 0
+    assert process.returncode == code
     return Run(_children() - before, peak)
 
 

@@ -5,6 +5,7 @@ import os
 import click
 import pytest
 
+from katod.cli.context import Context
 from tests.support.records import OTHER, SESSION, Claude, says, user
 
 PICTURE = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "aGk="}}
@@ -107,3 +108,17 @@ def test_a_person_is_asked(world, monkeypatch, agreed):
     monkeypatch.setattr(click, "confirm", lambda _: agreed)
     assert ("Nothing was changed." in world.cli("forget", "1")) is not agreed
     assert len(world.outputs()) == (0 if agreed else 1)
+
+
+def test_a_person_chooses_what_is_forgotten_and_nobody_else_does(world, maker, monkeypatch):
+    """Without SESSION, it is never the only one that is recorded: on a terminal one chooses, elsewhere it is missing."""
+    other = Claude(world, OTHER)
+    other.say(user("another"))
+    world.once()
+    world.cli("forget", "--yes", code=2)
+    chosen = {found.key.id: found for found in Context(None).found().values()}
+    monkeypatch.setattr("katod.cli.selection.is_terminal", lambda: True)
+    monkeypatch.setattr("katod.cli.picker.pick", lambda *_: chosen[OTHER])
+    world.cli("forget", "--yes")
+    assert [row.path.name for row in world.outputs()] == ["notes.md"]
+    assert maker.path.exists()
