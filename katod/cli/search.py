@@ -19,10 +19,11 @@ from katod.cli.sessions import peek, short_ids, since_seconds
 from katod.config import local_zone
 from katod.discover.found import Found
 from katod.errors import KatodError, LedgerError
+from katod.formats.ownlines import SIGN
 from katod.formats.when import When
 from katod.search.outputs import Transcript, existing, transcripts_below
 from katod.search.query import Query
-from katod.search.run import Match, Place, Search
+from katod.search.run import Match, Place, Search, Shown
 from katod.search.transcripts import About
 from katod.slug import slug
 
@@ -178,12 +179,19 @@ def _block(match: Match, told: Told, words: re.Pattern[str], screen: _Screen) ->
     title = cut(one_text(told.title) or told.session, max(_LEAST, screen.width - len(about) - 3))
     yield (Span(title, "bold"), Span(f" · {about}" if about else "", "dim"))
     yield (Span(f"{_INDENT}{told.open}", "dim"),)
-    for hit in match.hits[:_MOST_HITS]:
+    for hit in _telling(match.hits):
         begin = " ".join(filter(None, (screen.zone.stamp(hit.time, day), cut(hit.speaker, _SPEAKER))))
         yield cropped((Span(f"{_INDENT}{begin} ", "dim"), *_marked(hit.snippet, words)), screen.width)
     if (more := len(match.hits) - _MOST_HITS) > 0:
         yield (Span(f"{_INDENT}… and {more:,} more", "dim"),)
     yield ()
+
+
+def _telling(hits: tuple[Shown, ...]) -> list[Shown]:
+    """Return the hits that are shown, newest first: what tools were given and returned only if nobody said it."""
+    said = [hit for hit in hits if SIGN not in hit.speaker]
+    chosen = {*said[:_MOST_HITS], *[hit for hit in hits if hit not in said][: max(0, _MOST_HITS - len(said))]}
+    return [hit for hit in hits if hit in chosen][:_MOST_HITS]
 
 
 def _marked(text: str, words: re.Pattern[str]) -> Iterator[Span]:

@@ -106,7 +106,8 @@ class Search:
             found = [(self._seconds(hit, place), shown) for hit in hits if (shown := self._shown(hit, *form))]
         except (SourceError, OutputError) as error:
             self.problems[str(error.path)] = error.what
-        found = sorted((pair for pair in found if pair[0] >= self._oldest), key=lambda pair: -pair[0])
+        found = [pair for pair in reversed(found) if pair[0] >= self._oldest]  # of one moment, the last comes first
+        found.sort(key=lambda pair: -pair[0])
         return Match(place, about, tuple(shown for _, shown in found), found[0][0]) if found else None
 
     def _hits(self, place: Place) -> tuple[About, Iterable[Hit]]:

@@ -10,6 +10,7 @@ from katod.search.query import Query, fold
 _AROUND: Final = 8 * 1024  # characters before and behind a word: a secret that reaches further does not exist
 _TRIED: Final = 50  # places of a word
 _BLANKS: Final = re.compile(r"\s+")
+_LEAST: Final = 24  # characters of one of several pieces
 _GIST: Final = 60  # characters
 
 
@@ -21,14 +22,30 @@ def surroundings(text: str, query: Query) -> str:
 
 
 def snippet(near: str, query: Query, width: int) -> str:
-    """Return at most `width` characters of surroundings, with as many of the words as fit; an ellipsis shows a cut."""
-    place = _best(fold(near), query, width)
-    begin = place - width // 4 if place > width // 2 else 0
-    begin = min(begin, max(0, len(near) - width))
-    shown = near[begin : begin + width]
-    before = "…" if begin else ""
-    after = "…" if begin + width < len(near) else ""
-    return f"{before}{shown[len(before) : len(shown) - len(after)]}{after}"
+    """Return at most `width` characters of surroundings that show the words; an ellipsis stands for what is left out.
+
+    Words that are far from each other are shown in pieces, if there is room for them.
+    """
+    folded = fold(near)
+    first = _piece(folded, _best(folded, query, width), width)
+    apart = [folded.find(word) for word in query.words if word not in folded[first[0] : first[1]]]
+    places = sorted({_best(folded, query, width), *(at for at in apart if at >= 0)})
+    if len(places) == 1 or width // len(places) < _LEAST:
+        return _shown(near, [first], width)
+    return _shown(near, [_piece(folded, at, width // len(places)) for at in places], width)
+
+
+def _piece(folded: str, at: int, width: int) -> tuple[int, int]:
+    """Return where a piece around a place begins and ends."""
+    begin = at - width // 4 if at > width // 2 else 0
+    begin = min(begin, max(0, len(folded) - width))
+    return begin, min(len(folded), begin + width)
+
+
+def _shown(near: str, pieces: list[tuple[int, int]], width: int) -> str:
+    joined = "…".join(near[begin:end].strip() for begin, end in pieces)
+    before, after = "…" if pieces[0][0] else "", "…" if pieces[-1][1] < len(near) else ""
+    return f"{before}{joined[len(before) : width - len(after)]}{after}"
 
 
 def gist(near: str, query: Query) -> str:

@@ -5,6 +5,7 @@ from typing import Any, Final
 
 from katod import events as ev
 from katod.events import Event
+from katod.formats.ownlines import SIGN
 
 _FIELDS: Final = {
     ev.USER_MESSAGE: ("text",),
@@ -57,4 +58,4 @@ def speaker_of(event: Event, label: str) -> str:
         ev.COMPACTION: "summary",
         ev.PROVIDER_RAW: "unknown record",
     }.get(event.kind, "")
-    return f"{label} ▸ {about}" if about else label
+    return f"{label} {SIGN} {about}" if about else label

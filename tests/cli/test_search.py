@@ -90,6 +90,17 @@ def test_more_hits_of_one_session_are_counted(world, monkeypatch):
     assert shown[5].strip() == "… and 2 more"
 
 
+def test_what_was_said_is_shown_before_what_tools_did(world, monkeypatch):
+    """Results are long and many; what a person or an agent said about it tells more."""
+    make = Claude()
+    asked, said, ran = make.user("Which basket?"), make.says("The basket is red."), make.runs("c1", "cat basket")
+    results = [make.result("c1", f"basket {number}") for number in range(5)]
+    world.claude().append(asked, said, ran, *results)
+    monkeypatch.setattr(search, "terminal_width", lambda: 60)
+    shown = [line.split()[1:3] for line in world.cli("search", "--all", "basket").splitlines()[2:5]]
+    assert shown == [["Claude", "▸"], ["Claude", "The"], ["You", "Which"]]
+
+
 def test_json_has_one_object_a_hit(talked):
     """With everything that the table shows, and nothing empty."""
     row = orjson.loads(talked.cli("search", "--json", "kept"))

@@ -37,6 +37,17 @@ def test_it_shows_as_many_of_the_words_as_fit():
     assert "red basket" in snippet(surroundings(text, query), query, 60)
 
 
+def test_words_far_apart_are_shown_in_pieces():
+    """Each has some of what stands around it; if there is no room for that, the place of the longest word is shown."""
+    query = Query(["basket", "needle"])
+    near = surroundings(f"The red basket {'so ' * 100}and the long needle {'on ' * 100}", query)
+    shown = snippet(near, query, 60)
+    assert "red basket" in shown
+    assert "needle" in shown
+    assert len(shown) <= 60
+    assert "…" in snippet(near, query, 40)
+
+
 def test_secrets_are_redacted_before_anything_is_cut():
     """A secret is recognised as a whole, also if only its end would be shown, and if it is what was looked for."""
     for word in ("behind", TOKEN[:12], TOKEN[-8:]):
