@@ -210,6 +210,8 @@ class Daemon:
 
     def _take_requests(self) -> None:
         for path, request in self._inbox.poll():
+            if request.command is not None and request.command.word != "stop":
+                self._ledger.tombstones.reopen(request.key)
             self._schedule.queue(self._discovery.sweep())  # the session may be newer than the last sweep
             answer = self._carry_out(request, f"request:{path.stem}")
             if answer is not None:

@@ -33,7 +33,7 @@ ARROWS = {
     ),
     "formats": "agents events metadata model slug",
     "write": "errors model",
-    "search": "agents discover errors events formats log model record tail",
+    "search": "agents discover errors events formats log metadata model record tail",
     # the stages put together
     "pipeline": "command discover errors events log model record store tail",
     "schedule": "backoff discover",

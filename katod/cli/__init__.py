@@ -44,12 +44,19 @@ _COMMANDS: Final = {
 _COMPLETING: Final = "_KATOD_COMPLETE"  # set by the script of `katod completion`
 
 
+# What people type for a command of another name.
+_MEANT: Final = {
+    "cat": "show", "edit": "open", "find": "search", "grep": "search", "less": "show", "list": "sessions",
+    "ls": "sessions", "read": "show", "tail": "follow", "view": "show", "watch": "follow",
+}  # fmt: skip
 # Commands that are in the module of another one.
 _ELSEWHERE: Final = {"start": "record", "stop": "record", "capture": "record"}
 
 
 class _Group(Group):
     """Imports a command's module only when it is called: `katod status` need not load the daemon."""
+
+    meant = _MEANT
 
     def list_commands(self, _ctx: click.Context) -> list[str]:
         return list(_COMMANDS)

@@ -6,7 +6,7 @@ from typing import Any, Final, NamedTuple
 from katod.discover.found import Found
 from katod.model import SessionKey
 
-_MOST: Final = 200  # sessions that are opened so that the filter finds their titles
+_DATE: Final = 10  # characters
 Row = Mapping[str, Any]
 
 
@@ -21,7 +21,7 @@ class Shown(NamedTuple):
 class Choices:
     """Sessions, newest first. `describe` opens one: it returns its row, None if nothing was said in it.
 
-    Only those are opened that are shown, and the newest with `open_next`; of all others the filter knows the id.
+    Those that are shown are opened at once, all others one by one with `open_next`; until then the filter knows the id.
     """
 
     def __init__(
@@ -34,7 +34,7 @@ class Choices:
         self._words = ""
         self._first = marked
         self._marked = marked
-        self._unopened = iter(self._sessions[:_MOST])
+        self._unopened = self._sessions[::-1]
 
     @property
     def words(self) -> str:
@@ -58,11 +58,16 @@ class Choices:
             self._marked = matching[max(0, min(len(matching) - 1, self._at(matching) + by))]
 
     def open_next(self) -> bool:
-        """Open the next of the newest sessions; return whether there was one."""
-        found = next(self._unopened, None)
-        if found is not None:
-            self._open(found)
-        return found is not None
+        """Open the newest session that was not opened yet; return whether there was one."""
+        if not self._unopened:
+            return False
+        self._open(self._unopened.pop())
+        return True
+
+    @property
+    def unopened(self) -> int:
+        """How many sessions are still to be opened."""
+        return len(self._unopened)
 
     def shown(self, most: int) -> Shown:
         """Return up to so many rows around the marked one."""
@@ -94,4 +99,5 @@ class Choices:
 
 def _text(row: Row) -> str:
     """Return what the words of a filter are looked for in."""
-    return " ".join(str(row.get(name, "")) for name in ("agent", "session", "project", "title")).casefold()
+    said = [str(row.get(name, "")) for name in ("agent", "session", "project", "title")]
+    return " ".join([*said, str(row.get("last", ""))[:_DATE]]).casefold()

@@ -73,6 +73,8 @@ def _described(context: Context, key: SessionKey, remains: Remains, *, outputs: 
     for row in remains.sessions:
         if row.key != key:
             yield f"  and its sub-agent {row.key}"
+    if outputs and not remains.outputs:
+        yield "  katod does not know any transcripts of it, or does not know them any more: delete those yourself"
     for output in remains.outputs:
         yield f"  recording {output.id}{_state(output)}: {_fate(output, outputs=outputs)}"
     for path in containing(quarantined(context.state, LEDGER_NAME), remains.words):

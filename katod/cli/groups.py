@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import click
 
@@ -16,12 +16,15 @@ def did_you_mean(given: str, known: Iterable[str]) -> str:
 class Group(click.Group):
     """A group that suggests the nearest command for an unknown one."""
 
+    meant: ClassVar[Mapping[str, str]] = {}  # what people type for a command of another name
+
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Return the command that is called. Raises UsageError for an unknown one."""
         known = self.list_commands(ctx)
-        if args[0] not in known and (near := did_you_mean(args[0], known)):
+        meant = self.meant.get(args[0], args[0])
+        if args[0] not in known and (near := did_you_mean(meant, known)):
             ctx.fail(f"No such command {args[0]!r}.{near}")
         return super().resolve_command(ctx, args)
 

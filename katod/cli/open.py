@@ -20,9 +20,9 @@ def open(context: Context, /, what: str, web: bool, **content: Any) -> None:  # 
 
     RECORDING is the number or the file of a recording; SESSION means its latest transcript, if it has one: that file
     itself is opened. A session that is not recorded, and every page of HTML, is opened as a private temporary file,
-    because katod keeps nothing of such sessions: save it elsewhere to keep it. It is removed when the editor ends, at
-    the latest by the next `katod open`. Without either, it is the only recording that runs; else you choose on a
-    terminal, and elsewhere it is the latest session of this directory.
+    because katod keeps nothing of such sessions: save it elsewhere to keep it. It is removed when the editor ends, or
+    by a later `katod open` if another program reads it. Without either, it is the only recording that runs; else you
+    choose on a terminal, and elsewhere it is the latest session of this directory.
 
     The editor is `$VISUAL` or `$EDITOR`, else what the desktop opens such files with.
     """

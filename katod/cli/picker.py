@@ -31,7 +31,10 @@ _HINT: Final = "type to filter · ↑↓ move · Enter choose · Esc leave"
 _TOGETHER: Final = 10  # sessions that are opened between two redraws
 _ESCAPE: Final = 0.05  # seconds after which Esc is no longer the beginning of a key's sequence
 _STYLES: Final = {"dim": "fg:ansibrightblack", "red": "fg:ansired", "bold": "bold"}
-_MOVES: Final = {"up": -1, "c-p": -1, "down": 1, "c-n": 1, "pageup": -_MOST_ROWS, "pagedown": _MOST_ROWS}
+_FAR: Final = 1_000_000  # rows
+_MOVES: Final = {
+    "up": -1, "c-p": -1, "down": 1, "c-n": 1, "pageup": -_MOST_ROWS, "pagedown": _MOST_ROWS, "home": -_FAR, "end": _FAR,
+}  # fmt: skip
 
 
 def pick(context: Context, sessions: Sequence[Found], marked: Found | None) -> Found:
@@ -69,7 +72,7 @@ class Picker:
         self._app.create_background_task(self._open_all())
 
     async def _open_all(self) -> None:
-        """Open the newest sessions, so that the filter finds their titles; keys are taken in between."""
+        """Open all sessions, so that the filter finds their titles; keys are taken in between."""
         number = 0
         while self._choices.open_next():
             number += 1
@@ -84,6 +87,8 @@ class Picker:
         shown = self._choices.shown(max(1, min(_MOST_ROWS, size.lines - _AROUND)))
         header, *lines = session_table(shown.rows, self._short, self._zone, width)
         count = f"{shown.matching:,} session{'' if shown.matching == 1 else 's'}"
+        if self._choices.unopened:
+            count += f" · reading the titles of {self._choices.unopened:,} more"
         drawn = _fragments((Span("Session: ", "bold"), Span(self._choices.words), Span(f"  {count}", "dim")), width)
         drawn += _fragments((Span(" " * len(_MARK)), *header), width)
         for number, one in enumerate(lines):
@@ -108,13 +113,19 @@ class Picker:
         for key in ("escape", "c-c", "c-d"):
             keys.add(key)(lambda event: event.app.exit(result=None))
         keys.add("enter")(self._enter)
-        keys.add(Keys.Any)(self._type)
+        keys.add(Keys.Any)(self._press)
+        keys.add("escape", Keys.Any)(lambda _event: None)  # a letter with Alt
         keys.add(Keys.BracketedPaste)(self._type)
         return keys
 
     def _enter(self, event: KeyPressEvent) -> None:
         if (marked := self._choices.marked) is not None:
             event.app.exit(result=marked)
+
+    def _press(self, event: KeyPressEvent) -> None:
+        """Take a character; any other key has no meaning here, but data that must not be taken for characters."""
+        if len(event.key_sequence[0].key) == 1:
+            self._type(event)
 
     def _type(self, event: KeyPressEvent) -> None:
         self._choices.words += "".join(filter(str.isprintable, event.data.replace("\n", " ")))

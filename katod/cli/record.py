@@ -13,6 +13,7 @@ from katod.cli.printing import say
 from katod.cli.selection import recorded_sessions, select_recorded
 from katod.errors import AlreadyRunning, KatodError, SelectionError, TargetRefused
 from katod.model import SessionKey, Word
+from katod.project.allowed import Allowed, Look, look, places
 from katod.service import control
 from katod.service.control import Errand, Request
 from katod.service.lock import holder
@@ -78,8 +79,21 @@ def _ask(context: Context, session: str, word: Word, name: str) -> None:
     for path in quarantined(context.state, LEDGER_NAME)[len(aside) :]:
         say(f"katod: the ledger was unusable and was moved to {path}; earlier commands are ignored", err=True)
     say(_result(context, request) if recorded or word != "stop" else f"{request.key} is not being recorded")
+    for file in _projects_files(context, key) if word != "stop" else ():
+        say(f"katod: {file.path}: {file.problem} ({file.advice})", err=True)
     if word != "stop" and holder(context.state) is None:
         say(f"katod is not running: `{how_to_start()}` to go on recording", err=True)
+
+
+def _projects_files(context: Context, key: SessionKey) -> list[Look]:
+    """Return the files of a session's project that do not count."""
+    with context.reading() as ledger:
+        session = ledger.find_session(key) if ledger else None
+    if session is None or not session.cwd:
+        return []
+    known = Allowed(context.state).read()
+    found = (look(path, known) for path in places(session.cwd, Path.home()))
+    return [one for one in found if one is not None and one.problem]
 
 
 def _chosen(context: Context, session: str, word: Word, name: str) -> SessionKey:

@@ -19,7 +19,8 @@ from rich.text import Text
 from rich.theme import Theme
 
 from katod.cli.printing import cleaned
-from katod.cli.sections import Sections, without_matter
+from katod.cli.sections import MARK, Sections, is_found, without_matter
+from katod.search.query import Query
 
 _INDENT: Final = 3  # cells for each level of collapsed blocks
 _MOST_LEVELS: Final = 6
@@ -39,9 +40,12 @@ _THEMED: Final = Theme({"markdown.code": "cyan", "markdown.block_quote": "dim", 
 _HEADINGS: Final = {"h1": "bold underline", "h2": "bold green", "h3": "bold cyan"}
 
 
-def render(pieces: Iterable[str], width: int) -> Iterator[str]:
-    """Yield a transcript as a terminal shows it, for each part of the Markdown as soon as it is complete."""
-    screen = Screen(width)
+def render(pieces: Iterable[str], width: int, query: Query | None = None) -> Iterator[str]:
+    """Yield a transcript as a terminal shows it, for each part of the Markdown as soon as it is complete.
+
+    A part that has all words of a query begins with a mark.
+    """
+    screen = Screen(width, query)
     for piece in without_matter(pieces):
         yield from screen.take(piece)
     yield from screen.flush()
@@ -50,12 +54,13 @@ def render(pieces: Iterable[str], width: int) -> Iterator[str]:
 class Screen:
     """Turns Markdown that arrives in pieces into lines with colours."""
 
-    def __init__(self, width: int) -> None:
+    def __init__(self, width: int, query: Query | None = None) -> None:
         # Of the environment, only the number of colours counts here: who prints decides whether there are any.
         self._console = Console(
             file=StringIO(), force_terminal=True, width=min(width, _WIDEST), highlight=False, emoji=False, theme=_THEMED
         )
         self._sections = Sections()
+        self._query = query
         self._level = 0
         self._is_apart = True  # whether a blank line, or nothing at all, was shown last
 
@@ -76,6 +81,8 @@ class Screen:
             text += f"{shown}\n" if is_summary else f"{shown}\n\n"
         is_apart, self._is_apart = self._is_apart, section.endswith("\n\n")
         gap = "\n" if section[:1] in ("\n", "#") and not is_apart else ""
+        if text and self._query is not None and is_found(section, self._query):
+            text = f"{MARK} {text}"
         return f"{gap}{text.rstrip(chr(10))}\n{chr(10) if self._is_apart else ''}" if text else ""
 
     def _parts(self, parsed: Iterable[Any]) -> Iterator[tuple[RenderableType, bool]]:

@@ -1,10 +1,13 @@
 """`katod search`: finds words in transcripts, and in all sessions on demand."""
 
+import os
 import re
 import shlex
 from collections.abc import Iterator
 from contextlib import suppress
+from datetime import UTC, datetime
 from pathlib import Path
+from textwrap import wrap
 from typing import Final, NamedTuple
 
 import click
@@ -14,42 +17,58 @@ from katod.agents import AGENTS
 from katod.cli.context import Context
 from katod.cli.groups import Choice
 from katod.cli.layout import Line, Span, cropped, cut, one_text, show, terminal_width
+from katod.cli.parameters import SESSION
 from katod.cli.printing import say
+from katod.cli.selection import outputs_of, recording_named, select
 from katod.cli.sessions import peek, short_ids, since_seconds
 from katod.config import local_zone
 from katod.discover.found import Found
 from katod.errors import KatodError, LedgerError
 from katod.formats.ownlines import SIGN
 from katod.formats.when import When
+from katod.model import SessionKey
 from katod.search.outputs import Transcript, existing, transcripts_below
 from katod.search.query import Query
-from katod.search.run import Match, Place, Search, Shown
+from katod.search.run import Match, Place, Search, Shown, Terms
 from katod.search.transcripts import About
 from katod.slug import slug
 
 _MOST: Final = 10  # sessions
-_MOST_HITS: Final = 3  # of one session
+_EACH: Final = 3  # hits of one session
 _WIDTH: Final = 200  # characters of a snippet in a pipe
 _LEAST: Final = 40
+_LINES: Final = 2  # of a hit
 _SPEAKER: Final = 18  # cells
 _BESIDE: Final = 30  # cells that the time and the speaker take, more or less
 _INDENT: Final = "   "
+_ELSEWHERE: Final = "`--all` searches the sessions that were not recorded, too"
+_PAGE: Final = ".html"
 
 
 @click.command()
 @click.argument("words", nargs=-1, required=True)
 @click.option("--all", "everything", is_flag=True, help="Search the agents' own session files, too.")
+@click.option("--in", "within", type=SESSION, metavar="SESSION", help="Search only this session; show all of its hits.")
+@click.option("-w", "--word", "whole", is_flag=True, help="Find WORDS only where they stand for themselves.")
+@click.option("--said", is_flag=True, help="Find only messages, not what tools were given and returned.")
+@click.option("--best", is_flag=True, help="Show the best matches first, not the newest.")
 @click.option("--agent", type=Choice(sorted(AGENTS)), help="Search only what this agent said.")
 @click.option("--project", default="", help="Search only projects whose path contains this text.")
 @click.option(
     "--since", metavar="WHEN", help="Search only what was said since today, yesterday, an age (2h, 7d) or a date."
 )
-@click.option("--limit", default=_MOST, metavar="N", help=f"Show at most N sessions. Default: {_MOST}; 0: all.")
+@click.option(
+    "--limit",
+    type=click.IntRange(min=0),
+    default=_MOST,
+    metavar="N",
+    help=f"Show at most N sessions. Default: {_MOST}; 0: all.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per hit.")
 @click.pass_obj
 def search(
-    context: Context, words: tuple[str, ...], everything: bool, agent: str | None, project: str, since: str | None,
-    limit: int, as_json: bool,
+    context: Context, words: tuple[str, ...], everything: bool, within: str | None, whole: bool, said: bool, best: bool,
+    agent: str | None, project: str, since: str | None, limit: int, as_json: bool,
 ) -> None:  # fmt: skip
     """Find what was said, newest first.
 
@@ -57,26 +76,43 @@ def search(
     stand together. Searched are the transcripts that katod wrote. With --all, also the agents' own files, of which
     nothing is kept.
     """
-    query = Query(words)
+    query = Query(words, whole=whole)
     if not query.words:
         raise click.UsageError("give at least one word")
-    width = terminal_width()
-    described = _Described(context, agent or "", project, everything=everything)
-    job = Search(query, described.wants, oldest=since_seconds(since), width=_width(width))
-    matches = job.run(described.places(), limit)
-    for path, problem in (context.problems | job.problems).items():
-        say(f"katod: {path}: {problem}", err=True)
+    width = _terminal(as_json=as_json)
+    terms = Terms(since_seconds(since), said, best, limit, _EACH if width and not within else 0, _width(width))
+    searched = _Searched(context, agent, project)
+    job = Search(query, terms, searched.wants)
+    matches = job.run(searched.within(within) if within else searched.everything(sessions=everything))
+    _say_problems(context.problems | job.problems)
     if not matches:
-        more = "" if everything else "`--all` searches the sessions that were not recorded, too"
-        raise KatodError("nothing found", hint=more)
-    _print(matches, described, query, width, as_json=as_json)
+        raise KatodError("nothing found", hint="" if everything or within else _ELSEWHERE)
+    _print(matches, searched, _Screen(When(local_zone()), width, query, terms.each), as_json=as_json)
     if not job.is_complete:
-        say(f"katod: only the latest {limit} sessions are shown; `--limit 0` shows all", err=True)
+        say(_incomplete(terms), err=True)
 
 
-def _width(terminal: int | None) -> int:
-    """Return how long a snippet is."""
-    return _WIDTH if terminal is None else max(_LEAST, terminal - _BESIDE)
+def _say_problems(problems: dict[str, str]) -> None:
+    for path, problem in problems.items():
+        say(f"katod: {path}: {problem}", err=True)
+
+
+def _incomplete(terms: Terms) -> str:
+    """Return what is said where more was found than is shown."""
+    kind = "best" if terms.best else "latest"
+    shown = "session is" if terms.most == 1 else f"{terms.most} sessions are"
+    others = "" if terms.best else "`--best` shows the best first, "
+    return f"katod: only the {kind} {shown} shown; {others}`--limit 0` shows all"
+
+
+def _terminal(*, as_json: bool) -> int:
+    """Return the width of the terminal, 0 if there is none or none that is printed for."""
+    return 0 if as_json else terminal_width() or 0
+
+
+def _width(terminal: int) -> int:
+    """Return how long a snippet is; 0 means that there is no terminal."""
+    return max(_LEAST, terminal * _LINES - _BESIDE) if terminal else _WIDTH
 
 
 class Told(NamedTuple):
@@ -90,53 +126,72 @@ class Told(NamedTuple):
     path: str = ""
 
 
-class _Described:
+class _Searched:
     """What is searched, and what is known of it: from the ledger, the output directory and the agents' directories."""
 
-    def __init__(self, context: Context, agent: str, project: str, *, everything: bool) -> None:
-        self._agent, self._project = agent, project.casefold()
-        self._found = context.found() if everything else {}
+    def __init__(self, context: Context, agent: str | None, project: str) -> None:
+        self._context = context
+        self._agent, self._project = agent or "", project.casefold()
         self._rows = _recorded(context)
-        self._short: dict[str, str] = {}
-        self._folder = Path(context.settings.output.directory).expanduser()
-        self._told: dict[int, Told] = {}
+        self._found: dict[SessionKey, Found] = {}
+        self._told: dict[SessionKey | Path, Told] = {}
 
-    def places(self) -> Iterator[Place]:
-        """Yield everything that is searched, each once."""
-        below = {transcript.path: transcript for transcript in transcripts_below(self._folder)}
-        below |= {transcript.path: transcript for transcript in existing(self._rows)}
-        yield from below.values()
+    def everything(self, *, sessions: bool) -> Iterator[Place]:
+        """Yield all transcripts, each once, and all sessions if they are wanted."""
+        folder = Path(self._context.settings.output.directory).expanduser()
+        seen: set[str] = set()
+        for transcript in (*existing(self._rows), *transcripts_below(folder)):
+            real = os.path.realpath(transcript.path)
+            if real not in seen:
+                seen.add(real)
+                yield transcript
+        self._found = self._context.found() if sessions else {}
         yield from (found for found in self._found.values() if self._agent in ("", found.key.agent))
 
-    def wants(self, match: Match) -> bool:
-        """Return whether a match is of the agent and the project that were chosen."""
-        told = self.tell(match)
+    def within(self, what: str) -> Iterator[Place]:
+        """Yield the transcript of a recording, or a session with its transcripts. Raises SelectionError."""
+        row = recording_named(self._context, what)
+        if row is not None:
+            yield from existing([row.path])
+            return
+        found = select(self._context, what)
+        self._found = {found.key: found}
+        yield from existing(row.path for row in outputs_of(self._context, found.key))
+        yield found
+
+    def wants(self, place: Place, about: About) -> bool:
+        """Return whether a place is of the agent and the project that were chosen."""
+        if not self._agent and not self._project:
+            return True
+        told = self.tell(place, about)
         return self._agent in ("", told.agent) and self._project in told.project.casefold()
 
-    def tell(self, match: Match) -> Told:
-        """Return what people see of a match."""
-        if id(match.place) not in self._told:
-            self._told[id(match.place)] = (
-                self._session(match.place)
-                if isinstance(match.place, Found)
-                else self._transcript(match.place, match.about)
-            )
-        return self._told[id(match.place)]
+    def tell(self, place: Place, about: About) -> Told:
+        """Return what people see of a place."""
+        name = place.key if isinstance(place, Found) else place.path
+        if name not in self._told:
+            self._told[name] = self._session(place) if isinstance(place, Found) else self._transcript(place, about)
+        return self._told[name]
 
     def _session(self, found: Found) -> Told:
-        self._short = self._short or short_ids(self._found)
+        short = short_ids(self._found)
         metadata, _ = peek(found)
         key = found.key
-        name = self._short[key.id] + (f"/{self._short[key.subagent]}" if key.subagent else "")
+        name = short[key.id] + (f"/{short[key.subagent]}" if key.subagent else "")
         return Told(key.agent, str(key), metadata.best_title, metadata.cwd, f"katod show {shlex.quote(name)}")
 
     def _transcript(self, transcript: Transcript, about: About) -> Told:
         path = transcript.path
-        agent = next((spec.name for spec in AGENTS.values() if about.agent in (spec.name, slug(spec.product))), "")
+        known = (spec.name for spec in AGENTS.values() if about.agent in (spec.name, spec.product, slug(spec.product)))
+        agent = next(known, "")
         number, cwd = self._rows.get(path, (0, ""))
-        session = f"{agent}:{about.session}" + (f"/{about.subagent}" if about.subagent else "")
-        what = number or shlex.quote(str(path))
-        return Told(agent, session, about.title or path.stem, cwd or about.project, f"katod show {what}", str(path))
+        session = f"{agent}:{about.session}" if about.session else ""
+        session += f"/{about.subagent}" if about.subagent else ""
+        opens = "open" if path.suffix == _PAGE else "show"
+        command = f"katod {opens} {number or shlex.quote(str(path))}"
+        return Told(
+            agent, session, about.title or path.stem, cwd or about.project or path.parent.name, command, str(path)
+        )
 
 
 def _recorded(context: Context) -> dict[Path, tuple[int, str]]:
@@ -147,16 +202,13 @@ def _recorded(context: Context) -> dict[Path, tuple[int, str]]:
     return {}
 
 
-def _print(matches: list[Match], described: _Described, query: Query, width: int | None, *, as_json: bool) -> None:
+def _print(matches: list[Match], searched: _Searched, screen: "_Screen", *, as_json: bool) -> None:
     """Print a block for each match on a terminal; in a pipe, one tab-separated line or one object for each hit."""
-    if width is not None and not as_json:
-        pattern = re.compile("|".join(sorted(map(re.escape, query.words), key=len, reverse=True)), re.IGNORECASE)
-        screen = _Screen(When(local_zone()), width)
-        for match in matches:
-            show(_block(match, described.tell(match), pattern, screen))
-        return
     for match in matches:
-        told = described.tell(match)
+        told = searched.tell(match.place, match.about)
+        if screen.width:
+            show(_block(match, told, screen))
+            continue
         for hit in match.hits:
             row = {**told._asdict(), **hit._asdict()}
             if as_json:
@@ -165,33 +217,59 @@ def _print(matches: list[Match], described: _Described, query: Query, width: int
                 say("\t".join(map(one_text, (hit.time, told.session, hit.speaker, hit.snippet, told.open))))
 
 
-class _Screen(NamedTuple):
+class _Screen:
     """What lines depend on."""
 
-    zone: When
-    width: int
+    def __init__(self, zone: When, width: int, query: Query, each: int) -> None:
+        self.zone = zone
+        self.width = width  # 0: no terminal
+        self.each = each
+        self.find = shlex.quote(shlex.join(query.words))
+        longest_first = sorted(map(re.escape, query.words), key=len, reverse=True)
+        self.words = re.compile("|".join(longest_first), re.IGNORECASE)
+
+    def day(self, match: Match) -> str:
+        """Return the day of a match's newest hit."""
+        return self.zone.day(match.hits[0].time) or self.zone.day(datetime.fromtimestamp(match.latest, UTC).isoformat())
 
 
-def _block(match: Match, told: Told, words: re.Pattern[str], screen: _Screen) -> Iterator[Line]:
-    """Yield the lines about one match: what it is, how to open it, and its newest hits."""
-    day = screen.zone.day(match.hits[0].time)
+def _block(match: Match, told: Told, screen: _Screen) -> Iterator[Line]:
+    """Yield the lines about one match: what it is, how to open it at the hits, and the newest of those."""
+    day = screen.day(match)
     about = " · ".join(filter(None, (Path(told.project).name, told.agent, day)))
     title = cut(one_text(told.title) or told.session, max(_LEAST, screen.width - len(about) - 3))
     yield (Span(title, "bold"), Span(f" · {about}" if about else "", "dim"))
-    yield (Span(f"{_INDENT}{told.open}", "dim"),)
-    for hit in _telling(match.hits):
-        begin = " ".join(filter(None, (screen.zone.stamp(hit.time, day), cut(hit.speaker, _SPEAKER))))
-        yield cropped((Span(f"{_INDENT}{begin} ", "dim"), *_marked(hit.snippet, words)), screen.width)
-    if (more := len(match.hits) - _MOST_HITS) > 0:
-        yield (Span(f"{_INDENT}… and {more:,} more", "dim"),)
+    hits = _telling(match) if screen.each else list(match.hits)
+    find = f" --find {screen.find}" if told.open.startswith("katod show") else ""
+    full = " --tools full" if find and isinstance(match.place, Found) and not any(map(_is_said, hits)) else ""
+    yield (Span(f"{_INDENT}{told.open}{find}{full}", "dim"),)
+    for hit in hits:
+        yield from _hit(hit, day, screen)
+    if (more := match.total - len(hits)) > 0:
+        name = told.open.split(" ", 2)[2]
+        yield (Span(f"{_INDENT}… and {more:,} more: `katod search --in {name} …` shows all", "dim"),)
     yield ()
 
 
-def _telling(hits: tuple[Shown, ...]) -> list[Shown]:
-    """Return the hits that are shown, newest first: what tools were given and returned only if nobody said it."""
-    said = [hit for hit in hits if SIGN not in hit.speaker]
-    chosen = {*said[:_MOST_HITS], *[hit for hit in hits if hit not in said][: max(0, _MOST_HITS - len(said))]}
-    return [hit for hit in hits if hit in chosen][:_MOST_HITS]
+def _hit(hit: Shown, day: str, screen: _Screen) -> Iterator[Line]:
+    begin = " ".join(filter(None, (screen.zone.stamp(hit.time, day), cut(hit.speaker, _SPEAKER))))
+    first, *rest = wrap(f"{_INDENT}{begin} {hit.snippet}", screen.width, subsequent_indent=_INDENT * 2) or [""]
+    shown = first[len(_INDENT) + len(begin) :]
+    yield cropped((Span(f"{_INDENT}{begin}", "dim"), *_marked(shown, screen.words)), screen.width)
+    yield from (cropped([*_marked(line, screen.words)], screen.width) for line in rest[: _LINES - 1])
+
+
+def _telling(match: Match) -> list[Shown]:
+    """Return the hits that are shown, newest first: what tools were given and returned only if little was said."""
+    if match.total <= _EACH:
+        return list(match.hits)
+    said = [hit for hit in match.hits if _is_said(hit)]
+    others = [hit for hit in match.hits if not _is_said(hit)][: max(0, _EACH - len(said))]
+    return [hit for hit in match.hits if hit in said or hit in others]
+
+
+def _is_said(hit: Shown) -> bool:
+    return SIGN not in hit.speaker
 
 
 def _marked(text: str, words: re.Pattern[str]) -> Iterator[Span]:

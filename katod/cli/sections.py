@@ -8,6 +8,9 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+from katod.search.query import Query
+from katod.search.transcripts import plain
+
 _LONG: Final = 8 * 1024  # characters
 _VERY_LONG: Final = 32 * 1024
 _LONGEST_LINE: Final = 8 * 1024
@@ -16,6 +19,10 @@ _MATTER_END: Final = re.compile(r"\n---[ \t]*\n")
 _MOST_MATTER: Final = 8 * 1024  # characters
 _HEADING: Final = re.compile(r"#{1,6}[ \t]")
 _FENCE: Final = re.compile(r" {0,3}(`{3,}|~{3,})([^`\n]*)")
+
+
+# Stands before a section that was looked for.
+MARK: Final = "▶"
 
 
 class Sections:
@@ -75,6 +82,19 @@ class Sections:
             self._lines = [f"{self._fence[0]}\n"]
         if text.strip():
             yield text
+
+
+def found_in(pieces: Iterable[str], query: Query) -> Iterator[str]:
+    """Yield the sections of a text that have all words."""
+    sections = Sections()
+    for piece in without_matter(pieces):
+        yield from (section for section in sections.take(piece) if is_found(section, query))
+    yield from (section for section in sections.flush() if is_found(section, query))
+
+
+def is_found(section: str, query: Query) -> bool:
+    """Return whether a section has all words, as it is shown or as it is written."""
+    return query.may_be_in_text(section.lower()) and (query.matches(plain(section)) or query.matches(section))
 
 
 def without_matter(pieces: Iterable[str]) -> Iterator[str]:

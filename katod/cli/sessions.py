@@ -69,13 +69,14 @@ def sessions(
     newest_first = sorted(known.values(), key=lambda found: -found.changed_ns)
     most = None if everything or as_json else _MOST
     rows = list(islice(_listed(newest_first, wanted, recorded_by_session(context)), None if most is None else most + 1))
+    shown = sorted(rows[:most], key=lambda row: row["last"], reverse=True)  # a file may be newer than what was said
     for folder, problem in context.problems.items():
         say(f"katod: {folder}: {problem}", err=True)
     if as_json:
-        for row in rows:
+        for row in shown:
             click.echo(orjson.dumps(row))
         return
-    _print(rows[:most], short_ids(known))
+    _print(shown, short_ids(known))
     if most is not None and len(rows) > most:
         say(f"katod: only the latest {most} are shown; --all shows the rest", err=True)
 

@@ -4,6 +4,7 @@ import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from shlex import split
 from typing import Any
 
 import click
@@ -13,13 +14,16 @@ from katod.cli.context import Context
 from katod.cli.layout import terminal_width
 from katod.cli.parameters import TRANSCRIPT
 from katod.cli.printing import cleaned
+from katod.cli.sections import MARK, found_in
+from katod.search.query import Query
 
 
 @click.command()
 @click.argument("what", type=TRANSCRIPT, default="", metavar="[SESSION|RECORDING]")
+@click.option("--find", metavar="WORDS", help="Begin at the first message with all of these words; n goes to the next.")
 @content_options
 @click.pass_context
-def show(ctx: click.Context, /, what: str, **content: Any) -> None:
+def show(ctx: click.Context, /, what: str, find: str | None, **content: Any) -> None:
     """Show a transcript in the pager, in colour.
 
     RECORDING is the number or the file of a recording: its transcript is shown as it is now, with your edits. SESSION
@@ -27,24 +31,28 @@ def show(ctx: click.Context, /, what: str, **content: Any) -> None:
     recording that runs; else you choose on a terminal, and elsewhere it is the latest session of this directory. With
     --thinking, --tools or --no-redact, a recording is made again from its session, without your edits.
 
-    In a pipe, it is plain Markdown. The pager is `$PAGER`, by default `less`; if that is set but empty, there is none.
+    In a pipe, it is plain Markdown, with --find only of the messages that have these words. The pager is `$PAGER`, by
+    default `less`; if that is set but empty, there is none.
     """
     from katod.cli.transcripts import transcript  # noqa: PLC0415 - loads all formats
 
     context: Context = ctx.obj
     pieces = transcript(context, what).markdown(context, content)
+    query = Query(split(find)) if find else None
     width = terminal_width()
     if width is None:
-        for piece in pieces:
+        for piece in pieces if query is None else found_in(pieces, query):
             click.echo(cleaned(piece), nl=False)
         return
     from katod.cli.rendering import render  # noqa: PLC0415 - loads the renderer
 
-    _page(render(pieces, width), has_colour=ctx.color is not False)
+    _page(render(pieces, width, query), has_colour=ctx.color is not False, at=MARK if query else "")
 
 
-def _page(texts: Iterator[str], *, has_colour: bool) -> None:
-    """Show text that is made while it is read."""
+def _page(texts: Iterator[str], *, has_colour: bool, at: str = "") -> None:
+    """Show text that is made while it is read; `less` begins where `at` stands first."""
+    if at:
+        os.environ["LESS"] = f"{os.environ.get('LESS', '-R')} +/{at}"
     pager = os.environ.get("PAGER")
     if (pager is not None and not pager.strip()) or not sys.stdin.isatty():
         for text in texts:

@@ -302,8 +302,11 @@ class Catalog:
 
     def _is_as_forgotten(self, path: str, identity: Identity, seen: Stat) -> bool:
         """Return whether a file is that of a forgotten session and unchanged since: then it stays forgotten."""
-        row = self._ledger.tombstones.of_source(path, identity)
-        return row is not None and row.seen[:2] == seen[:2]  # inodes differ after a move, and vary in databases
+        tombstones = self._ledger.tombstones
+        row = tombstones.of_source(path, identity)
+        if row is None or tombstones.is_reopened(row):
+            return False
+        return row.seen[:2] == seen[:2]  # inodes differ after a move, and vary in databases
 
     def _session_of(self, key: SessionKey) -> int:
         """Return the session, which is created if it is new; one that was forgotten is never auto-recorded."""

@@ -20,7 +20,9 @@ from katod.formats.mdtext import clean
 _FLAGS: Final = re.ASCII | re.IGNORECASE
 # An `@` or the beginning of a name may be an entity; in HTML, without its semicolon. Organisations have teams.
 _AT: Final = r"(?:@|&(?:commat;|\#0*+64(?![0-9]);?+|\#[xX]0*+40(?![0-9a-f]);?+))"
-_NAME: Final = rf"(?<![A-Za-z0-9])(?P<at>{_AT})(?P<name>(?=[A-Za-z0-9&])[A-Za-z0-9-]*+(?:/[\w.-]++)?(?:[@\#][\w.-]++)?)"
+_NAME: Final = (
+    rf"(?<![A-Za-z0-9])(?P<at>{_AT})(?P<name>(?=[A-Za-z0-9&])[A-Za-z0-9-]*+(?:/[\w.-]++)?(?:[@\#][\w.-]++)*+)"
+)
 # An issue of this or of another repository; `closes #1` would even close one.
 _ISSUE: Final = r"(?<![A-Za-z0-9])(?P<issue>(?:[A-Za-z0-9][\w.-]*+(?:/[\w.-]++)?)?\#[0-9]++|GH-[0-9]++)"
 _NO_ENTITY: Final = r"(?!(?<=(?<!\\)&)\#[0-9]{1,7};)"

@@ -2,18 +2,32 @@
 
 import os
 from collections.abc import Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from katod.agents import AGENTS
 from katod.errors import OutputError
-from katod.model import FORMAT_OF
+from katod.formats.redact import redact
+from katod.model import FORMAT_OF, Cursor
+from katod.search.hits import Hit
 from katod.search.query import Query
-from katod.search.sessions import Hit
-from katod.search.spoken import speaker_of, words_of
-from katod.search.transcripts import About, Passage, about, jsonl_event, markdown_passages, page_passages, plain
+from katod.search.sessions import lines_with
+from katod.search.spoken import redacted_words_of, speaker_of, words_of
+from katod.search.transcripts import (
+    About,
+    Passage,
+    about,
+    jsonl_event,
+    markdown_passages,
+    page_about,
+    page_passages,
+    plain,
+)  # fmt: skip
+from katod.tail.reader import SourceFile
 
 _LARGEST: Final = 1024**3  # bytes; no transcript comes near
+_HEAD: Final = 64  # bytes
 _EVENT: Final = b'{"schema":"katod.event/'
 _PAGE: Final = b"<!DOCTYPE html>"
 
@@ -48,45 +62,46 @@ def existing(paths: Iterable[Path]) -> Iterator[Transcript]:
             continue
 
 
-def search_transcript(path: Path, query: Query) -> tuple[About, list[Hit]]:
+def search_transcript(path: Path, query: Query) -> tuple[About, Iterable[Hit]]:
     """Return what a transcript says of itself, and its hits in order. Raises OutputError if it cannot be read."""
-    data = _content(path)
-    if data.startswith(_EVENT):
-        return _search_events(data, query)
-    is_page = data.startswith(_PAGE)
-    if not is_page and not query.may_be_in_text(data.lower()):
-        return About(), []
-    text = data.decode("utf-8", "replace")
-    return about(text), list(_hits(page_passages(text) if is_page else markdown_passages(text), query, path))
-
-
-def _content(path: Path) -> bytes:
     try:
         fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
         with open(fd, "rb") as file:
-            return file.read(_LARGEST)
+            if file.peek(_HEAD).startswith(_EVENT):
+                return _search_events(SourceFile(fd, str(path)), query)
+            data = file.read(_LARGEST).replace(b"\r\n", b"\n")
     except OSError as error:
         raise OutputError(f"cannot be read: {error.strerror}", path=path) from error
+    is_page, lowered = data.startswith(_PAGE), data.lower()
+    if not (query.may_be_in_page(lowered) if is_page else query.may_be_in_text(lowered)):
+        return About(), []
+    text = data.decode("utf-8", "replace")
+    if is_page:
+        return page_about(text), _hits(page_passages(text), query, path)
+    return about(text), _hits(markdown_passages(text), query, path)
 
 
 def _hits(passages: Iterable[Passage], query: Query, path: Path) -> Iterator[Hit]:
     """Yield the passages that have all words as they are shown, or as they are written."""
-    for number, (speaker, time, written) in enumerate(passages):
+    for number, (speaker, time, written, until) in enumerate(passages):
+        if not query.may_be_in_text(written.lower()):
+            continue
         shown = plain(written)
         if text := next((text for text in (shown, written) if query.matches(text)), ""):
-            yield Hit(f"{path}:{number}", speaker, time, text)
+            yield Hit(f"{path}:{number}", speaker, time, text, partial(redact, text), until)
 
 
-def _search_events(data: bytes, query: Query) -> tuple[About, list[Hit]]:
+def _search_events(file: SourceFile, query: Query) -> tuple[About, list[Hit]]:
     """Return the hits among canonical events, and the session that they are of."""
-    first = jsonl_event(data[: data.find(b"\n")])
+    first = next((event for line in file.read(Cursor(), 1).lines[:1] if (event := jsonl_event(line.data))), None)
     if first is None:
         return About(), []
     hits = []
-    label = AGENTS[first.session.agent].label if first.session.agent in AGENTS else first.session.agent
-    for begin, end in query.lines(data.lower()):
-        event = jsonl_event(data[begin:end])
+    agent, session, subagent, _ = first.session
+    label = AGENTS[agent].label if agent in AGENTS else agent
+    for line, _ in lines_with(query, file):
+        event = jsonl_event(line.data)
         if event and query.matches(text := words_of(event)):
-            hits.append(Hit(event.id, speaker_of(event, label), event.time, text))
-    cwd = first.payload.get("cwd", "")
-    return About(first.session.agent, first.session.id, first.session.subagent, Path(str(cwd)).name), hits
+            redacted = partial(redacted_words_of, event)
+            hits.append(Hit(event.id, speaker_of(event, label), event.time, text, redacted))
+    return About(agent, session, subagent, Path(str(first.payload.get("cwd", ""))).name), hits

@@ -13,6 +13,7 @@ from typing import Final, NamedTuple
 _PLAIN: Final = re.compile(r"[a-z0-9 !#$%()*+,.:;=?@\[\]^_`{|}~-]+")
 # Runs of these stand in Markdown as they are, too, whatever is escaped there.
 _WORDLIKE: Final = re.compile(r"[a-z0-9]+")
+_LETTERS: Final = re.compile(r"[a-z]+")
 _SHORTEST: Final = 3  # characters; a shorter run is in nearly every line
 _LONGEST_LIKE: Final = 200  # characters; SQLite limits the length of a pattern
 _ENTITIES: Final = {
@@ -20,7 +21,10 @@ _ENTITIES: Final = {
 }  # fmt: skip
 _SHORT_ESCAPES: Final = {"\n": "n", "\t": "t", "\r": "r", "\f": "f", "\b": "b"}
 # Their lower case is an ordinary letter, but no upper-casing leads back to them.
-_TWINS: Final = {"\u00e5": "\u212b", "\u03c9": "\u2126", "\u03c3": "\u03a3\u03c2", "\u03c2": "\u03a3\u03c3"}
+_TWINS: Final = {
+    "\u00df": "\u1e9e", "\u00e5": "\u212b", "\u03b8": "\u03f4", "\u03c2": "\u03a3\u03c3", "\u03c3": "\u03a3\u03c2",
+    "\u03c9": "\u2126",
+}  # fmt: skip
 
 
 # Their lower case is, or begins with, a letter of ASCII, which nothing in their bytes tells: they stay as they are.
@@ -35,26 +39,50 @@ def fold(text: str) -> str:
 
 
 class Query:
-    """Words that all have to be in one event. Upper and lower case are the same."""
+    """Words that all have to be in one event. Upper and lower case are the same.
 
-    def __init__(self, words: Iterable[str]) -> None:
+    If they are `whole`, no letter, digit or underscore stands beside them.
+    """
+
+    def __init__(self, words: Iterable[str], *, whole: bool = False) -> None:
         self.words = tuple(dict.fromkeys(folded for word in words if (folded := fold(word.strip()))))
         probes = map(_probe, self.words)
         self._first, *self._others = sorted(probes, key=_rarest) or [_NOWHERE]
-        self._runs = [max(_WORDLIKE.findall(word), key=len, default="").encode() for word in self.words]
+        self._runs = [max(_WORDLIKE.findall(word), key=len, default="") for word in self.words]
+
+        form = r"(?<!\w){}(?!\w)" if whole else "{}"
+        self._patterns = {word: re.compile(form.format(re.escape(word))) for word in self.words}
+        self._is_whole = whole
 
     def matches(self, text: str) -> bool:
         """Return whether a text has all words."""
         folded = fold(text)
-        return all(word in folded for word in self.words)
+        if not all(word in folded for word in self.words):
+            return False
+        return not self._is_whole or all(pattern.search(folded) for pattern in self._patterns.values())
+
+    def places(self, folded: str, word: str) -> Iterator[int]:
+        """Yield where a word is in a text that `fold` returned."""
+        return (found.start() for found in self._patterns[word].finditer(folded))
+
+    @property
+    def longest(self) -> str:
+        """The longest word, an empty string if there is none."""
+        return max(self.words, key=len, default="")
 
     def may_be_in(self, lowered: bytes) -> bool:
         """Return False if these bytes of JSON, in lower case, certainly lack one of the words."""
         return self._first(lowered, 0).at >= 0 and all(probe(lowered, 0).at >= 0 for probe in self._others)
 
-    def may_be_in_text(self, lowered: bytes) -> bool:
-        """Return False if these bytes of Markdown, in lower case, certainly lack one of the words."""
-        return all(run in lowered for run in self._runs)
+    def may_be_in_text(self, lowered: bytes | str) -> bool:
+        """Return False if this text of Markdown, in lower case, certainly lacks one of the words."""
+        if isinstance(lowered, str):
+            return all(run in lowered for run in self._runs)
+        return all(run.encode() in lowered for run in self._runs)
+
+    def may_be_in_page(self, lowered: bytes) -> bool:
+        """Return False if this page of HTML, in lower case, certainly lacks one of the words: code has tags in it."""
+        return all(max(_LETTERS.findall(run), key=len, default="").encode() in lowered for run in self._runs)
 
     def lines(self, lowered: bytes) -> Iterator[tuple[int, int]]:
         """Yield where lines begin and end that may have all words; `lowered` has whole lines, in lower case."""

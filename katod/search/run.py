@@ -1,16 +1,21 @@
 """A whole search: newest first, over transcripts and sessions, no longer than it takes to find what is shown."""
 
+from bisect import insort
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
+from heapq import heappop, heappush
 from typing import Final, NamedTuple
 
 from katod.agents import AGENTS
 from katod.discover.found import Found
 from katod.errors import OutputError, SourceError
+from katod.formats.ownlines import SIGN
+from katod.search.hits import Hit
 from katod.search.outputs import Transcript, search_transcript
 from katod.search.query import Query, like
-from katod.search.sessions import Hit, search_session
-from katod.search.snippet import gist, snippet, surroundings
+from katod.search.sessions import search_session
+from katod.search.snippet import closeness, gist, snippet, surroundings
 from katod.search.transcripts import About
 
 NANO: Final = 1_000_000_000
@@ -26,60 +31,81 @@ class Shown(NamedTuple):
 
 
 class Match(NamedTuple):
-    """A session or a transcript with hits, the newest first; `about` is empty for a session."""
+    """A session or a transcript with hits, the newest first; `about` is empty for a session.
+
+    `hits` may be only some of a `total`: those that were said, and those of tools, the newest of each.
+    """
 
     place: Place
     about: About
     hits: tuple[Shown, ...]
+    total: int
     latest: float  # seconds since 1970
-
-    @property
-    def session(self) -> str:
-        """The session's id."""
-        return _session(self.place, self.about)
+    score: float  # how well its best hit matches
 
 
-def _session(place: Place, about: About) -> str:
-    return place.key.id if isinstance(place, Found) else about.session
+class Terms(NamedTuple):
+    """What hits have to be like, and how many are wanted."""
+
+    oldest: float = 0.0  # seconds since 1970
+    said: bool = False  # only what a person or an agent said
+    best: bool = False  # the best matches first, not the newest
+    most: int = 0  # matches; 0: all
+    each: int = 0  # hits of each kind in a match; 0: all
+    width: int = 200  # characters of a snippet
+
+
+_ALL: Final = Terms()
 
 
 class Search:
-    """One search. What could not be read is noted in `problems`, and the rest is searched all the same."""
+    """One search. What could not be read is noted in `problems`, and the rest is searched all the same.
+
+    `wants` decides by a place, and what a transcript says of itself, whether its hits count.
+    """
 
     def __init__(
-        self, query: Query, wants: Callable[[Match], bool] = lambda _: True, *, oldest: float = 0.0, width: int = 200
-    ) -> None:  # fmt: skip
+        self, query: Query, terms: Terms = _ALL, wants: Callable[[Place, About], bool] = lambda _place, _about: True
+    ) -> None:
         self.problems: dict[str, str] = {}
-        self._query = query
-        self._wants = wants
-        self._oldest = oldest
-        self._width = width
-        self._ids: set[str] = set()
-        self._gists: dict[tuple[str, bool], set[str]] = {}
         self.is_complete = True
+        self._query = query
+        self._terms = terms
+        self._wants = wants
+        self._ids: set[str] = set()
+        self._gists: Counter[tuple[str, bool, str]] = Counter()
 
-    def run(self, places: Iterable[Place], most: int = 0) -> list[Match]:
-        """Return the matches of these places, those with the newest hits first; at most so many, 0 for all.
+    def run(self, places: Iterable[Place]) -> list[Match]:
+        """Return the matches of these places: those with the newest hits first, or the best.
 
-        A hit is not newer than its file. So, once enough was found, files older than all of that are not opened.
+        A hit is not newer than its file. So, once enough was found, files older than all of that are not opened, unless
+        the best are wanted.
         """
-        matches: list[Match] = []
+        most, matches = self._terms.most, list[Match]()
         for place in sorted(self._possible(places), key=lambda place: -place.changed_ns):
-            matches.sort(key=lambda match: -match.latest)
-            if most and len(matches) >= most and matches[most - 1].latest * NANO >= place.changed_ns:
+            if self._is_enough(matches, place):
                 self.is_complete = False
                 break
-            if (match := self._match(place)) and self._wants(match):
-                matches.append(match)
-        matches.sort(key=lambda match: -match.latest)
+            if match := self._match(place):
+                insort(matches, match, key=self._order)
         self.is_complete = self.is_complete and (not most or len(matches) <= most)
         return matches[:most] if most else matches
+
+    def _order(self, match: Match) -> tuple[float, float]:
+        return (-match.score if self._terms.best else 0.0, -match.latest)
+
+    def _is_enough(self, matches: list[Match], place: Place) -> bool:
+        """Return whether nothing in a place, or in those after it, belongs to the first matches."""
+        most = self._terms.most
+        if self._terms.best or not most or len(matches) < most:
+            return False
+        return matches[most - 1].latest * NANO >= place.changed_ns
 
     def _possible(self, places: Iterable[Place]) -> Iterator[Place]:
         """Yield the places that are new enough, and of the sessions in databases those that may have all words."""
         held: dict[str, set[str]] = {}
         for place in places:
-            if place.changed_ns >= self._oldest * NANO and self._may_have(place, held):
+            if place.changed_ns >= self._terms.oldest * NANO and self._may_have(place, held):
                 yield place
 
     def _may_have(self, place: Place, held: dict[str, set[str]]) -> bool:
@@ -98,38 +124,81 @@ class Search:
         return any(path in held[path.rpartition("#")[0]] for path in paths)
 
     def _match(self, place: Place) -> Match | None:
-        """Return the hits of one place; of each, only what is shown is kept."""
-        about, found = About(), []
+        """Return the hits of one place, None if it has none that counts."""
+        about, kept = About(), _Kept(self._query, self._terms)
         try:
             about, hits = self._hits(place)
-            form = (_session(place, about), isinstance(place, Found))
-            found = [(self._seconds(hit, place), shown) for hit in hits if (shown := self._shown(hit, *form))]
+            for hit in hits:
+                if not kept.count and not self._wants(place, about):
+                    return None
+                if self._counts(hit, place, about):
+                    kept.add(hit, _seconds(hit.time, place))
         except (SourceError, OutputError) as error:
             self.problems[str(error.path)] = error.what
-        found = [pair for pair in reversed(found) if pair[0] >= self._oldest]  # of one moment, the last comes first
-        found.sort(key=lambda pair: -pair[0])
-        return Match(place, about, tuple(shown for _, shown in found), found[0][0]) if found else None
+        return Match(place, about, kept.shown(), kept.count, kept.latest, kept.score) if kept.count else None
 
     def _hits(self, place: Place) -> tuple[About, Iterable[Hit]]:
         if isinstance(place, Transcript):
             return search_transcript(place.path, self._query)
         return About(), search_session(place, self._query)
 
-    def _shown(self, hit: Hit, session: str, is_source: bool) -> Shown | None:
-        """Return how a hit is shown, None if it was found before: in a fork, or in the other form of its session."""
-        if hit.id in self._ids:
-            return None
+    def _counts(self, hit: Hit, place: Place, about: About) -> bool:
+        """Return whether a hit is wanted, and was not found before: in a fork, or in the other form of its session."""
+        last = hit.time if hit.until is None else hit.until
+        if _seconds(last, place) < self._terms.oldest or (self._terms.said and not _is_said(hit)):
+            return False
+        is_source = isinstance(place, Found)
+        session = place.key.id if isinstance(place, Found) else about.session
+        what = gist(surroundings(hit.text, self._query), self._query)
+        if hit.id in self._ids or self._gists[session, not is_source, what] > 0:
+            self._gists[session, not is_source, what] -= hit.id not in self._ids
+            return False
         self._ids.add(hit.id)
-        near = surroundings(hit.text, self._query)
-        what = gist(near, self._query)
-        self._gists.setdefault((session, is_source), set()).add(what)
-        if what in self._gists.get((session, not is_source), ()):
-            return None
-        return Shown(hit.speaker, hit.time, snippet(near, self._query, self._width))
+        self._gists[session, is_source, what] += 1
+        return True
 
-    @staticmethod
-    def _seconds(hit: Hit, place: Place) -> float:
-        try:
-            return min(datetime.fromisoformat(hit.time).timestamp(), place.changed_ns / NANO)
-        except (ValueError, OverflowError):
-            return place.changed_ns / NANO
+
+class _Kept:
+    """The hits of one place that are shown; of the others, only how many there are is known."""
+
+    def __init__(self, query: Query, terms: Terms) -> None:
+        self.count = 0
+        self.latest = self.score = 0.0
+        self._query = query
+        self._terms = terms
+        self._newest: dict[bool, list[tuple[float, int, Hit]]] = {True: [], False: []}
+
+    def add(self, hit: Hit, seconds: float) -> None:
+        """Count a hit, and keep it if it is one of the newest of its kind."""
+        self.count += 1
+        self.latest = max(self.latest, seconds)
+        if self._terms.best:
+            close = closeness(surroundings(hit.text, self._query), self._query)
+            self.score = max(self.score, close + _is_said(hit) / 2)
+        kept = self._newest[_is_said(hit)]
+        heappush(kept, (seconds, self.count, hit))
+        if self._terms.each and len(kept) > self._terms.each:
+            heappop(kept)
+
+    def shown(self) -> tuple[Shown, ...]:
+        """Return what is kept, newest first; of one moment, the last comes first."""
+        kept = sorted([*self._newest[True], *self._newest[False]], key=lambda item: item[:2], reverse=True)
+        return tuple(self._shown(hit) for _, _, hit in kept)
+
+    def _shown(self, hit: Hit) -> Shown:
+        near = surroundings(hit.redacted(), self._query)
+        return Shown(hit.speaker, hit.time, snippet(near, self._query, self._terms.width))
+
+
+def _is_said(hit: Hit) -> bool:
+    """Return whether a person or an agent said it, and it is nothing that a tool was given or returned."""
+    return SIGN not in hit.speaker
+
+
+def _seconds(time: str, place: Place) -> float:
+    """Return a time as seconds since 1970; without one, when the file changed, which nothing in it is newer than."""
+    changed = place.changed_ns / NANO
+    try:
+        return min(datetime.fromisoformat(time).timestamp(), changed)
+    except (ValueError, OverflowError):
+        return changed

@@ -1,19 +1,23 @@
 """Searches the agents' own session files: what is not a hit is hardly decoded, and nothing is kept."""
 
 from collections.abc import Iterator
-from typing import Final, NamedTuple
+from functools import partial
+from typing import Final
 
 import orjson
 
 from katod.agents import AGENTS
+from katod.agents.base import SPAWNED
 from katod.discover.found import Found
 from katod.events import Event
 from katod.log import EventLog
+from katod.metadata import Replay, SessionMetadata
 from katod.model import Cursor, Line
 from katod.record.export import Stretch, replay
 from katod.record.stream import NeverSeen, SessionStream
+from katod.search.hits import Hit
 from katod.search.query import Query
-from katod.search.spoken import speaker_of, words_of
+from katod.search.spoken import redacted_words_of, speaker_of, words_of
 from katod.tail.framing import strip_record
 from katod.tail.reader import Batch, SourceFile
 
@@ -21,34 +25,26 @@ _HEAD: Final = 64 * 1024  # bytes
 _CHUNK: Final = 256 * 1024  # bytes; larger ones leave the processor's cache
 
 
-class Hit(NamedTuple):
-    """An event, or a passage of a transcript, that has all words. `id` is the same for copies in other sessions."""
-
-    id: str
-    speaker: str
-    time: str
-    text: str
-
-
 def search_session(found: Found, query: Query) -> Iterator[Hit]:
     """Yield the hits of one session, in its order, each once. Raises SourceError if a file of it cannot be read."""
     seen: set[str] = set()
     label = AGENTS[found.key.agent].label
     for path, identity, _ in found.files:
-        for event in _events(Stretch(path, identity), query):
+        for event, metadata in _events(Stretch(path, identity), query):
             text = words_of(event)
             if event.id not in seen and query.matches(text):
                 seen.add(event.id)
-                yield Hit(event.dedup_key or event.id, speaker_of(event, label), event.time, text)
+                speaker = speaker_of(event, label, spawned=metadata.start.origin == SPAWNED)
+                yield Hit(event.dedup_key or event.id, speaker, event.time, text, partial(redacted_words_of, event))
 
 
-def _events(stretch: Stretch, query: Query) -> Iterator[Event]:
-    """Yield the events of one source that may have all words."""
+def _events(stretch: Stretch, query: Query) -> Replay:
+    """Yield the events of one source that may have all words, with what is known of the session."""
     with AGENTS[stretch.identity.key.agent].open(stretch.path) as file:
         if file.is_document:
             lines = file.read(Cursor(), 0).lines
             if any(query.may_be_in(line.data.lower()) for line in lines):
-                yield from (event for event, _ in replay(stretch.identity.key, [stretch], EventLog()))
+                yield from replay(stretch.identity.key, [stretch], EventLog())
         else:
             yield from _Lines(stretch, file).events(query)
 
@@ -62,34 +58,24 @@ class _Lines:
     def __init__(self, stretch: Stretch, file: SourceFile) -> None:
         self._stretch = stretch
         self._file = file
+        self._metadata = SessionMetadata(stretch.identity.key)
         self._state = b""  # of the adapter after the beginning
         self._head = 0  # where that ends
 
-    def events(self, query: Query) -> Iterator[Event]:
+    def events(self, query: Query) -> Replay:
         """Yield the events of the lines that may have all words, and all events of the beginning if there are any."""
-        for line, is_whole in self._found(query):
-            if not self._state:
-                yield from self._beginning()
+        for line, is_whole in lines_with(query, self._file, AGENTS[self._stretch.identity.key.agent].spills):
+            events = [] if self._state else list(self._beginning())
             if line.offset >= self._head:
-                yield from self._translated(line, is_whole=is_whole)
-
-    def _found(self, query: Query) -> Iterator[tuple[Line, bool]]:
-        """Yield the lines that may have all words, and whether each is terminated."""
-        spills = AGENTS[self._stretch.identity.key.agent].spills
-        cursor, more = Cursor(), True
-        while more:
-            batch = self._file.read(cursor, _CHUNK)
-            yield from ((line, True) for line in candidates(batch, query, spills))
-            more, cursor = batch.more and batch.cursor != cursor, batch.cursor
-        last = self._file.rest(cursor.offset)
-        if last is not None and query.may_be_in(last.data.lower()):
-            yield last, False
+                events += self._translated(line, is_whole=is_whole)
+            yield from ((event, self._metadata) for event in events)
 
     def _beginning(self) -> Iterator[Event]:
         stream = SessionStream(self._stretch.identity.key, NeverSeen(), EventLog())
         batch = self._file.read(Cursor(), _HEAD)
         yield from stream.events(self._stretch, batch.lines)
         self._head = batch.cursor.offset
+        self._metadata = stream.metadata
         self._state = orjson.dumps(stream.open(self._stretch).state())
         yield from stream.rest(self._stretch, None)
 
@@ -102,8 +88,20 @@ class _Lines:
         yield from stream.rest(self._stretch, None if is_whole else line)
 
 
-def candidates(batch: Batch, query: Query, special: bytes = b"") -> Iterator[Line]:
-    """Yield the lines that may have all words, and those with `special` in them."""
+def lines_with(query: Query, file: SourceFile, special: bytes = b"") -> Iterator[tuple[Line, bool]]:
+    """Yield the lines of a file that may have all words or have `special`, and whether each is terminated."""
+    cursor, more = Cursor(), True
+    while more:
+        batch = file.read(cursor, _CHUNK)
+        yield from ((line, True) for line in _candidates(batch, query, special))
+        more, cursor = batch.more and batch.cursor != cursor, batch.cursor
+    last = file.rest(cursor.offset)
+    if last is not None and query.may_be_in(last.data.lower()):
+        yield last, False
+
+
+def _candidates(batch: Batch, query: Query, special: bytes) -> Iterator[Line]:
+    """Yield the lines of a batch that may have all words, and those with `special` in them."""
     if not batch.data:
         yield from (
             line for line in batch.lines if query.may_be_in(line.data.lower()) or (special and special in line.data)

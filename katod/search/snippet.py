@@ -1,24 +1,25 @@
-"""The part of a hit that is shown: redacted, on one line, around the words that were looked for. Pure."""
+"""The part of a text that is shown: on one line, around the words that were looked for. Pure."""
 
 import re
+from itertools import islice
 from typing import Final
 
 from katod.formats.mdtext import clean
-from katod.formats.redact import REDACTED, redact
+from katod.formats.redact import REDACTED
 from katod.search.query import Query, fold
 
-_AROUND: Final = 8 * 1024  # characters before and behind a word: a secret that reaches further does not exist
+_AROUND: Final = 4 * 1024  # characters before and behind a word
 _TRIED: Final = 50  # places of a word
 _BLANKS: Final = re.compile(r"\s+")
 _LEAST: Final = 24  # characters of one of several pieces
+_CLOSE: Final = 200  # characters between words that are about one thing
 _GIST: Final = 60  # characters
 
 
 def surroundings(text: str, query: Query) -> str:
-    """Return the text around the words, redacted, on one line."""
-    at = max(0, fold(text).find(_longest(query)))
-    near = text[max(0, at - _AROUND) : at + _AROUND]
-    return _BLANKS.sub(" ", clean(redact(near))).strip()
+    """Return the text around the words, on one line."""
+    at = next(query.places(fold(text), query.longest), 0) if query.longest else 0
+    return _BLANKS.sub(" ", clean(text[max(0, at - _AROUND) : at + _AROUND])).strip()
 
 
 def snippet(near: str, query: Query, width: int) -> str:
@@ -27,12 +28,25 @@ def snippet(near: str, query: Query, width: int) -> str:
     Words that are far from each other are shown in pieces, if there is room for them.
     """
     folded = fold(near)
-    first = _piece(folded, _best(folded, query, width), width)
-    apart = [folded.find(word) for word in query.words if word not in folded[first[0] : first[1]]]
-    places = sorted({_best(folded, query, width), *(at for at in apart if at >= 0)})
+    best = _best(folded, query, width)
+    begin, end = _piece(folded, best, width)
+    apart = [next(query.places(folded, word), -1) for word in query.words if word not in folded[begin:end]]
+    places = sorted({best, *(at for at in apart if at >= 0)})
     if len(places) == 1 or width // len(places) < _LEAST:
-        return _shown(near, [first], width)
+        return _shown(near, [(begin, end)], width)
     return _shown(near, [_piece(folded, at, width // len(places)) for at in places], width)
+
+
+def closeness(near: str, query: Query) -> float:
+    """Return how well surroundings match, from 0 to 2: with words that stand for themselves, and close together."""
+    folded = fold(near)
+    best = _best(folded, query, _CLOSE)
+    distances = [
+        min((abs(at - best) for at in islice(query.places(folded, word), _TRIED)), default=len(near))
+        for word in query.words
+    ]
+    whole = sum(re.search(rf"(?<!\w){re.escape(word)}(?!\w)", folded) is not None for word in query.words)
+    return whole / max(1, len(query.words)) + 1 / (1 + max(distances, default=0) / _CLOSE)
 
 
 def _piece(folded: str, at: int, width: int) -> tuple[int, int]:
@@ -53,17 +67,10 @@ def gist(near: str, query: Query) -> str:
     return "".join(filter(str.isalnum, snippet(near, query, _GIST).lower()))
 
 
-def _longest(query: Query) -> str:
-    return max(query.words, key=len, default="")
-
-
-def _best(lowered: str, query: Query, width: int) -> int:
+def _best(folded: str, query: Query, width: int) -> int:
     """Return the place of the longest word around which most of the other words are, or of what hides it."""
-    longest, at, best = _longest(query), -1, (-1, 0)
-    for _ in range(_TRIED):
-        at = lowered.find(longest, at + 1)
-        if at < 0:
-            break
-        window = lowered[max(0, at - width // 4) : at + width * 3 // 4]
+    best = (-1, 0)
+    for at in islice(query.places(folded, query.longest), _TRIED) if query.longest else ():
+        window = folded[max(0, at - width // 4) : at + width * 3 // 4]
         best = max(best, (sum(word in window for word in query.words), -at))
-    return -best[1] if best[0] >= 0 else max(0, lowered.find(REDACTED.lower()))
+    return -best[1] if best[0] >= 0 else max(0, folded.find(REDACTED.lower()))

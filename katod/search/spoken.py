@@ -6,6 +6,7 @@ from typing import Any, Final
 from katod import events as ev
 from katod.events import Event
 from katod.formats.ownlines import SIGN
+from katod.formats.redact import redact_json
 
 _FIELDS: Final = {
     ev.USER_MESSAGE: ("text",),
@@ -29,9 +30,17 @@ _DEEPEST: Final = 64  # levels of a tool's input
 
 def words_of(event: Event) -> str:
     """Return the text of an event that is searched, an empty string for events that only keep the books."""
-    payload = event.payload
+    return _joined(event.kind, event.payload)
+
+
+def redacted_words_of(event: Event) -> str:
+    """Return the same text without secrets. What stands under a telling name, such as a password, is one."""
+    return _joined(event.kind, redact_json(event.payload))
+
+
+def _joined(kind: str, payload: dict[str, Any]) -> str:
     return BETWEEN.join(
-        text for name in _FIELDS.get(event.kind, ()) if name in payload for text in _strings(payload[name], _DEEPEST)
+        text for name in _FIELDS.get(kind, ()) if name in payload for text in _strings(payload[name], _DEEPEST)
     )
 
 
@@ -46,10 +55,13 @@ def _strings(value: Any, levels: int) -> Iterator[str]:
             yield from _strings(item, levels - 1)
 
 
-def speaker_of(event: Event, label: str) -> str:
-    """Return who said it: `You`, the agent's label, `Claude ▸ Bash` for a call, `Claude ▸ result`."""
+def speaker_of(event: Event, label: str, *, spawned: bool = False) -> str:
+    """Return who said it: `You`, the agent's label, `Claude ▸ Bash` for a call, `Claude ▸ result`.
+
+    In a session that an agent has `spawned`, nobody types: it is given a `Task`.
+    """
     if event.kind in _PERSON:
-        return "You"
+        return "Task" if spawned or event.session.subagent else "You"
     about = {
         ev.TOOL_CALL: str(event.payload.get("name", "")),
         ev.TOOL_RESULT: "result",

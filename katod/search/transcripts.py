@@ -1,13 +1,15 @@
 """Transcripts that katod wrote, taken apart again into passages: who said what, and when. Pure.
 
-A passage is what one event left in a transcript: a message, a tool line, a block that unfolds. What a person wrote into
-a transcript belongs to the passage around it.
+A passage is what stands in a transcript between two things that katod prints: a message, a tool line, a block that
+unfolds. Messages that follow each other under one heading are one passage, as nothing tells where one ends, and what a
+person wrote into a transcript belongs to the passage around it.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 from html import unescape
+from itertools import pairwise
 from typing import Final, NamedTuple
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -19,31 +21,46 @@ from katod.formats.ownlines import SIGN
 
 _FIELD: Final = re.compile(r'^(title|date|agent|project|session|subagent): "?(.*?)"?$', re.MULTILINE)
 _ZONE: Final = re.compile(r"\(([A-Za-z]+(?:/[A-Za-z0-9_+-]+)*)\)$", re.MULTILINE)
-_FENCE: Final = re.compile(r" {0,3}(`{3,}|~{3,})")
-_WHEN: Final = r"(?: · ((?:\d{4}-\d\d-\d\d )?\d\d:\d\d))?"
-_PERSON: Final = re.compile(rf"## (You|Task){_WHEN}(?: · |$)")
-_AGENT: Final = re.compile(rf"### (\w[\w ]*?)(?: · [^·]+)??{_WHEN}$")
+_STAMPED: Final = r"(?: · ((?:\d{4}-\d\d-\d\d )?\d\d:\d\d))?"
+_PERSON: Final = re.compile(rf"## (You|Task){_STAMPED}(?: · |$)", re.MULTILINE)
+_AGENT: Final = re.compile(rf"### (\w[\w ]*?)(?: · [^·\n]+)??{_STAMPED}$", re.MULTILINE)
 _STAMP: Final = re.compile(r"(?:(\d{4}-\d\d-\d\d) )?(\d\d:\d\d)")
+# Where a passage may begin, and the fences of code, in which none does.
+_BOUNDARY: Final = re.compile(
+    rf"^(?:(?= {{0,3}}(?:`{{3}}|~{{3}}))(?P<fence> {{0,3}}(`{{3,}}|~{{3,}})[^\n]*)"
+    rf"|(?P<own>\#\# |\#\#\# |- {SIGN}|<details>\n<summary>{SIGN})|</details>)",
+    re.MULTILINE,
+)
+_AFTER_ITEMS: Final = re.compile(r"\n+(?![- \n])")
 _NAME: Final = re.compile(r"(?:\*\*|<b>)(.+?)(?:\*\*|</b>)")
 _ESCAPE: Final = re.compile(r"\\([!-/:-@\[-`{-~])")
 _TAG: Final = re.compile(r"(?<!\\)</?[a-z][^<>\n]*>")
-_PIECES: Final = re.compile(r'(?=<h[1-6][ >]|<details>|</details>|<div class="(?:tool|typed|question)")')
+_PIECES: Final = re.compile(r'(?=<h[1-6][ >]|<details>|</details>|<div class="(?:tool|typed|question)"|<nav>)')
 _PAGE_SPEAKER: Final = re.compile(
     r'<h[1-6] class="speaker[^>]*>(?:<a [^>]*>)?([^<]*)(?:</a>)?(?:<span[^>]*>[^<]*</span>)?(?:<time>([^<]*)</time>)?'
 )
+_PAGE_TITLE: Final = re.compile(r"<title>([^<]*)</title>")
+_PAGE_ABOUT: Final = re.compile(
+    r'<p class="about">([^<]*?) (?:\d[^<·]*)?(?:· ([^<·]*?) )?(?:· [^<]*? )??· (\d{4}-\d\d-\d\d) [^<(]*\(([^)<]*)\)</p>'
+)
 _PAGE_HEAD: Final = 256 * 1024  # characters: the styles come first
-_PAGE_DATE: Final = re.compile(r'<p class="about">[^<]*?(\d{4}-\d\d-\d\d) [^<(]*\(([^)<]*)\)</p>')
+_PROMPTS: Final = "<nav>"  # the list of prompts at the end of a page
 _MARKUP: Final = re.compile(r"<[^>]*>")
 _HEAD: Final = 4096  # characters
 _FRONT: Final = "---\ntitle:"
 
 
 class Passage(NamedTuple):
-    """A part of a transcript; `time` is ISO 8601, an empty string where the transcript says none."""
+    """A part of a transcript, as it is written there.
+
+    `time` (ISO 8601) is that of its heading; it may have been said until `until`, the time of the next one. Both are
+    empty where the transcript says none.
+    """
 
     speaker: str
     time: str
     text: str
+    until: str = ""
 
 
 class About(NamedTuple):
@@ -58,8 +75,19 @@ class About(NamedTuple):
     zone: str = ""
 
 
+class _Heading(NamedTuple):
+    """A heading with a speaker, and where it ends; `day` and `minute` as it says them, or as the one before did."""
+
+    speaker: str = ""
+    day: str = ""
+    minute: str = ""
+    end: int = 0
+
+
 def about(text: str) -> About:
-    """Return what the head of a Markdown transcript says."""
+    """Return what the head of a Markdown transcript says, nothing if it has none of katod's."""
+    if not text.startswith(_FRONT):
+        return About()
     head = text[:_HEAD]
     fields = dict(_FIELD.findall(head[: head.find("\n---\n", 4)]))
     zone = _ZONE.search(head)
@@ -71,85 +99,90 @@ def plain(text: str) -> str:
     return unescape(_ESCAPE.sub(r"\1", _TAG.sub("", text)))
 
 
-class _Reader:
-    """Where in a Markdown transcript reading has come to."""
-
-    def __init__(self, head: About) -> None:
-        self._zone = _zone(head.zone)
-        self._day, self._minute = head.date, ""
-        self._speaker = self._fence = ""
-        self._lines: list[str] = []
-        self._is_item = False
-
-    def passages(self, text: str) -> Iterator[Passage]:
-        for line in text.split("\n"):
-            if self._begins(line):
-                yield from self._passage()
-                self._enter(line)
-            self._lines.append(line)
-        yield from self._passage()
-
-    def _begins(self, line: str) -> bool:
-        """Return whether a passage begins with this line."""
-        if fence := _FENCE.match(line):
-            self._toggle(fence[1], line)
-            return False
-        if self._fence:
-            return False
-        ended_item = self._is_item and not line.startswith(("- ", " ")) and bool(line)
-        return ended_item or line.startswith(("## ", "### ", f"- {SIGN}", "<details>", "</details>"))
-
-    def _toggle(self, fence: str, line: str) -> None:
-        if not self._fence:
-            self._fence = fence
-        elif fence.startswith(self._fence) and not line.strip(" `~"):
-            self._fence = ""
-
-    def _enter(self, line: str) -> None:
-        self._is_item = line.startswith(f"- {SIGN}")
-        if found := _heading(line):
-            self._speaker = found[1]
-            self._day, self._minute = _stamped(found[2], self._day, self._minute)
-
-    def _passage(self) -> Iterator[Passage]:
-        text = "\n".join(self._lines).strip("\n")
-        self._lines = []
-        if self._speaker and (shown := _without_heading(text.removeprefix("</details>").strip("\n"))):
-            yield Passage(self._said_by(text), self._time(), shown)
-
-    def _said_by(self, text: str) -> str:
-        if SIGN in text[:64] and (name := _NAME.search(text)):
-            return f"{self._speaker} {SIGN} {name[1]}".lstrip()
-        return self._speaker
-
-    def _time(self) -> str:
-        return _moment(self._day, self._minute, self._zone)
+def markdown_passages(text: str) -> Iterator[Passage]:
+    """Yield the passages of a Markdown transcript, in order, without its front matter. Its lines end with newlines."""
+    head = about(text)
+    start = text.find("\n---\n", 4) + 5 if text.startswith(_FRONT) else 0
+    yield from _dated(_read(text, start, _Heading(day=head.date)), head.zone)
 
 
-def _stamped(written: str | None, day: str, minute: str) -> tuple[str, str]:
-    """Return the day and the minute that a stamp says; without a stamp, and for what it leaves out, the given ones."""
-    stamp = _STAMP.fullmatch(written or "")
-    return (stamp[1] or day, stamp[2]) if stamp else (day, minute)
+def _read(text: str, start: int, heading: _Heading) -> Iterator[tuple[_Heading, str, str]]:
+    """Yield heading, speaker and text of each passage."""
+    for begin, end in pairwise([*_boundaries(text, start), len(text)]):
+        found = _PERSON.match(text, begin, end) or _AGENT.match(text, begin, end)
+        if found:
+            heading = _next(heading, found)
+        piece = text[begin:end].removeprefix("</details>").strip("\n")
+        if not heading.speaker or not piece:
+            continue
+        if found:
+            yield heading, heading.speaker, _without_heading(piece, found.end() - begin)
+        else:
+            yield from ((heading, speaker, words) for speaker, words in _pieces(piece, heading.speaker))
 
 
-def _heading(line: str) -> re.Match[str] | None:
-    """Return the match of a heading with a speaker: who it is, and when."""
-    return _PERSON.match(line) or _AGENT.match(line)
+def _boundaries(text: str, start: int) -> Iterator[int]:
+    """Yield where passages begin: lines outside of code that only katod prints."""
+    yield start
+    fence = ""
+    for found in _BOUNDARY.finditer(text, start):
+        if found["fence"] is not None:
+            fence = _after_fence(fence, found["fence"])
+        elif not fence and found.start() > start:
+            yield found.start()
 
 
-def _without_heading(text: str) -> str:
-    """Return a passage without the heading's mark, speaker and time; words that were cut there stand below it."""
-    heading, _, below = text.partition("\n")
-    found = _heading(heading)
-    if not found:
-        return text
-    words = heading[found.end() :]
-    return below.strip("\n") if below and words.endswith("…") else f"{words}\n{below}".strip("\n")
+def _after_fence(fence: str, line: str) -> str:
+    """Return the fence of the block of code that is open after a line with a fence, an empty string if none is."""
+    written = line.strip()
+    mark = written[: len(written) - len(written.lstrip(written[0]))]
+    if not fence:
+        return mark
+    return "" if mark.startswith(fence) and written == mark else fence
 
 
-def _moment(day: str, minute: str, zone: ZoneInfo) -> str:
+def _pieces(piece: str, speaker: str) -> Iterator[tuple[str, str]]:
+    """Yield a tool line and what follows it, each with who says it; any other piece is one."""
+    end = len(piece)
+    if piece.startswith(f"- {SIGN}") and (found := _AFTER_ITEMS.search(piece)):
+        end = found.start()
+    name = _NAME.search(piece, 0, end) if SIGN in piece[:64] else None
+    yield f"{speaker} {SIGN} {name[1]}" if name else speaker, piece[:end]
+    if words := piece[end:].strip("\n"):
+        yield speaker, words
+
+
+def _next(before: _Heading, found: re.Match[str]) -> _Heading:
+    stamp = _STAMP.fullmatch(found[2] or "")
+    day, minute = (stamp[1] or before.day, stamp[2]) if stamp else (before.day, before.minute)
+    return _Heading(found[1], day, minute)
+
+
+def _without_heading(piece: str, end: int) -> str:
+    """Return a passage without its heading's mark, speaker and time, and without words that are repeated below."""
+    words, _, below = piece[end:].lstrip(" ·").partition("\n")
+    below = below.strip("\n")
+    return below if below and below.startswith(words.rstrip("…")) else f"{words}\n{below}".strip("\n")
+
+
+def _dated(read: Iterable[tuple[_Heading, str, str]], zone_name: str) -> Iterator[Passage]:
+    """Yield passages with their times: each may have been said until the next heading."""
+    zone = _zone(zone_name)
+    waiting: list[Passage] = []
+    current = _Heading()
+    for heading, speaker, text in read:
+        time = _moment(heading, zone)
+        if heading is not current:
+            yield from (passage._replace(until=time) for passage in waiting)
+            waiting, current = [], heading
+        if text:
+            waiting.append(Passage(speaker, time, text))
+    yield from waiting
+
+
+def _moment(heading: _Heading, zone: ZoneInfo) -> str:
     try:
-        return datetime.fromisoformat(f"{day}T{minute or '00:00'}").replace(tzinfo=zone).isoformat()
+        return datetime.fromisoformat(f"{heading.day}T{heading.minute or '00:00'}").replace(tzinfo=zone).isoformat()
     except ValueError:
         return ""
 
@@ -161,25 +194,34 @@ def _zone(name: str) -> ZoneInfo:
         return ZoneInfo("UTC")
 
 
-def markdown_passages(text: str) -> Iterator[Passage]:
-    """Yield the passages of a Markdown transcript, in order, without its front matter."""
-    head = about(text)
-    start = text.find("\n---\n", 4) + 5 if text.startswith(_FRONT) else 0
-    yield from _Reader(head).passages(text[start:])
+# -- pages of HTML, and JSONL -------------------------------------------------------------------------
+
+
+def page_about(text: str) -> About:
+    """Return what the head of a page of HTML says; pages do not name their session."""
+    title, found = _PAGE_TITLE.search(text, 0, _PAGE_HEAD), _PAGE_ABOUT.search(text, 0, _PAGE_HEAD)
+    if found is None:
+        return About(title=unescape(title[1]) if title else "")
+    product, project, date, zone = (unescape(part or "") for part in found.groups())
+    return About(product, "", "", project, unescape(title[1]) if title else "", date, zone)
 
 
 def page_passages(text: str) -> Iterator[Passage]:
-    """Yield the passages of a page of HTML that katod wrote, in order, without its pictures."""
-    first = _PAGE_DATE.search(text, 0, _PAGE_HEAD)
-    zone, day, minute, speaker = _zone(first[2] if first else ""), first[1] if first else "", "", ""
+    """Yield the passages of a page of HTML that katod wrote, in order, without its pictures and its list of prompts."""
+    head = page_about(text)
+    yield from _dated(_read_page(text, _Heading(day=head.date)), head.zone)
+
+
+def _read_page(text: str, heading: _Heading) -> Iterator[tuple[_Heading, str, str]]:
     for piece in _PIECES.split(text):
-        heading = _PAGE_SPEAKER.match(piece)
-        if heading:
-            speaker = unescape(heading[1])
-            day, minute = _stamped(heading[2], day, minute)
-        shown = unescape(_MARKUP.sub("", piece[heading.end() if heading else 0 :])).strip()
-        if speaker and shown:
-            yield Passage(speaker, _moment(day, minute, zone), shown)
+        if piece.startswith(_PROMPTS):
+            return
+        found = _PAGE_SPEAKER.match(piece)
+        if found:
+            heading = _next(heading, found)
+        shown = unescape(_MARKUP.sub("", piece[found.end() if found else 0 :])).strip()
+        if heading.speaker and shown:
+            yield heading, heading.speaker, shown
 
 
 def jsonl_event(line: bytes) -> Event | None:

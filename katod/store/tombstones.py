@@ -34,12 +34,14 @@ class Tombstones:
         self._identities: dict[bytes, TombstoneRow] = {}
         self._sessions: dict[bytes, TombstoneRow] = {}
         self._salt = b""
+        self._reopened: set[bytes] = set()
         for row in rows:
             self.add(row)
 
     def add(self, row: TombstoneRow) -> None:
         """Add one, in place of that of the same path."""
         self._salt = row.salt
+        self._reopened.discard(row.session)
         self._rows[row.path] = self._identities[row.identity] = self._sessions[row.session] = row
 
     def make(self, source: SourceRow, rest: Rest, forgotten_ns: int) -> TombstoneRow:
@@ -67,6 +69,14 @@ class Tombstones:
     def of_session(self, key: SessionKey) -> TombstoneRow | None:
         """Return one of a session, None if it was not forgotten."""
         return self._sessions.get(self._hash(encode_json(key))) if self._rows else None
+
+    def reopen(self, key: SessionKey) -> None:
+        """Let katod know a session again, because a person asks for it; what was said before stays history."""
+        self._reopened.add(self._hash(encode_json(key)))
+
+    def is_reopened(self, row: TombstoneRow) -> bool:
+        """Return whether a person asked for the session of a tombstone since this process began."""
+        return row.session in self._reopened
 
     def _hash(self, text: str) -> bytes:
         return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=_DIGEST, key=self._salt).digest()

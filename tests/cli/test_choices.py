@@ -77,13 +77,15 @@ def test_all_words_must_be_found(sessions):
 
 
 def test_only_what_is_shown_is_opened(sessions, opened):
-    """And, when there is time, the newest 200, each once."""
-    many = [Found(SessionKey("claude", f"id-{n}")) for n in range(10_000)]
+    """And, when there is time, all others, each once."""
+    many = [Found(SessionKey("claude", f"id-{n}")) for n in range(1_000)]
     made = choices(many, opened)
     made.shown(4)
     assert opened == [0, 1, 2, 3, 4]  # one of them was empty
+    assert made.unopened == 1_000
     while made.open_next():
         pass
-    assert len(opened) == len(set(opened)) == 200
-    made.words = "id-9999"
+    assert made.unopened == 0
+    assert len(opened) == len(set(opened)) == 1_000
+    made.words = "id-999"
     assert titles(made.shown(4)) == ["Ünïcode"]

@@ -7,6 +7,7 @@ import pytest
     ("arguments", "suggestion"),
     [
         (("statsu",), "Did you mean 'status'?"),
+        (("find", "words"), "Did you mean 'search'?"),
         (("config", "chek"), "Did you mean 'check'?"),
         (("record", "strat"), "Did you mean 'start'?"),
         (("status", "--jsn"), "--json"),

@@ -51,12 +51,15 @@ def chosen(keys):
         ("zz\r\x7f\x7f\r", "Login page"),
         ("zz\x15bask\r", "Basket"),
         ("\x1b[200~log\nin t\x1b[201~\r", "login test"),
+        ("\x1b[F\r", "login test"),
+        ("\x1b[F\x1b[H\r", "Login page"),
+        ("\x1b[D\x1b[C\x1b[3~\x1b[15~\x1bOP\x1bb\r", "Login page"),
         ("\x1b", None),
         ("\x03", None),
     ],
 )
 def test_keys_choose_a_session(keys, expected):
-    """Arrows move, letters filter, Enter takes the marked one if there is any, Esc and Ctrl-C leave."""
+    """Arrows move, letters filter, Enter takes the marked one if there is any, Esc and Ctrl-C leave; others do nothing."""
     assert chosen(keys) == expected
 
 

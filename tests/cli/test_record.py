@@ -45,3 +45,17 @@ def test_a_recording_can_be_stopped_after_its_session_file_is_gone(world):
     assert not world.status()["recordings"]
     world.cli("record", "stop", recording["session"], code=1)
     assert "no session matches" in world.said
+
+
+def test_a_file_of_the_project_that_does_not_count_is_said(world):
+    """A transcript is written where the person did not expect it if they forgot to allow the file."""
+    (world.project / ".katod.toml").write_text("[output]\nformat = 'jsonl'\n")
+    world.claude().append(Claude(cwd=str(world.project)).user("hello"))
+    world.once()
+    world.cli("start", "latest", "notes")
+    assert f"{world.project}/.katod.toml: it is not allowed" in world.said
+    world.cli("stop", "latest")
+    assert "katod.toml" not in world.said
+    world.cli("allow", str(world.project))
+    world.cli("start", "latest", "notes")
+    assert "katod.toml" not in world.said

@@ -59,6 +59,11 @@ def test_a_search_chooses_by_agent_project_and_time(talked):
         ("--since", "2026-02-01"): ["claude", "codex"],
         ("--since", "2039-01-01"): [],
         ("--limit", "1"): ["codex"],
+        ("--word",): ["claude", "codex"],
+        ("--said",): ["claude", "codex"],
+        ("--best",): ["claude", "codex"],
+        ("--in", "1"): ["claude"],
+        ("--in", "00000002"): ["codex"],
     }
     for options, agents in chosen.items():
         shown = talked.cli("search", "--all", "basket", *options, code=0 if agents else 1)
@@ -74,7 +79,7 @@ def test_a_terminal_gets_a_block_for_each_session(talked, monkeypatch):
     talked.variables["TZ"] = "Europe/Berlin"
     assert [line.rstrip() for line in talked.cli("search", "basket").splitlines()] == [
         "basket · app · claude · 2026-02-10",
-        "   katod show 1",
+        "   katod show 1 --find basket",
         "   23:37 You Where is the basket kept?",
         "",
     ]
@@ -86,8 +91,10 @@ def test_more_hits_of_one_session_are_counted(world, monkeypatch):
     world.claude().append(*(make.user(f"basket {number}") for number in range(5)))
     monkeypatch.setattr(search, "terminal_width", lambda: 60)
     shown = world.cli("search", "--all", "basket").splitlines()
-    assert [line.split()[-1] for line in shown[2:6]] == ["4", "3", "2", "more"]
-    assert shown[5].strip() == "… and 2 more"
+    assert [line.split()[-1] for line in shown[2:5]] == ["4", "3", "2"]
+    assert shown[5].strip() == "… and 2 more: `katod search --in 6f1c2c1e …` shows all"
+    shown = world.cli("search", "--in", "6f1c2c1e", "basket").splitlines()
+    assert [line.split()[-1] for line in shown[2:7]] == ["4", "3", "2", "1", "0"]
 
 
 def test_what_was_said_is_shown_before_what_tools_did(world, monkeypatch):

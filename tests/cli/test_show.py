@@ -27,6 +27,15 @@ def test_in_a_pipe_it_is_what_an_export_is(spoken):
     assert spoken.cli("show", "latest", "--tools", "none") != spoken.cli("show", "latest")
 
 
+def test_only_messages_with_some_words_are_shown_in_a_pipe(spoken):
+    """All words have to be in a message, with what its tools did."""
+    assert spoken.cli("show", SESSION, "--find", "QUESTION").splitlines()[0].endswith("the question")
+    shown = spoken.cli("show", SESSION, "--find", "bash 'import os'")
+    assert shown.startswith("### Claude")
+    assert "the question" not in shown
+    assert spoken.cli("show", SESSION, "--find", "question bash") == ""
+
+
 def test_what_a_person_put_into_a_file_is_cleaned(world):
     """Sequences and controls do not reach whatever the pipe leads to."""
     path = world.home / "x.md"
@@ -40,9 +49,10 @@ def test_a_missing_session_is_one_line(world):
     assert "no session matches" in world.said
 
 
-def pane(world: World, environment: str) -> Pane:
+def pane(world: World, environment: str, options: str = "") -> Pane:
     """Return a terminal in which a session is shown, with these variables."""
-    return Pane(world, command=["sh", "-c", f'{environment} exec "$0" -m katod show {SESSION}', os.sys.executable])
+    command = f'{environment} exec "$0" -m katod show {SESSION} {options}'
+    return Pane(world, command=["sh", "-c", command, os.sys.executable])
 
 
 def test_on_a_terminal_it_is_paged_in_colour(spoken):
@@ -54,6 +64,20 @@ def test_on_a_terminal_it_is_paged_in_colour(spoken):
     assert "\x1b[1;4mthe question" in shown.raw
     assert "```" not in shown.text
     assert "ESC" not in shown.text
+
+
+@pytest.mark.slow
+def test_the_pager_begins_at_what_was_looked_for(world):
+    """The message with the words is at the top, with a mark."""
+    make = Claude()
+    world.claude().append(
+        *(make.user(f"message {'with a needle' if number == 55 else number}") for number in range(60))
+    )
+    with pane(world, "", "--find 'message needle'") as shown:
+        shown.until("with a needle")
+        os.write(shown._screen, b"q")
+        assert shown.ended() == 0
+    assert "message 30" not in shown.text
 
 
 @pytest.mark.slow

@@ -354,6 +354,21 @@ def test_old_commands_do_not_act_in_a_document_that_changes(world, make):
     assert [path.name for path in world.files()] == ["new.md"]
 
 
+@pytest.mark.parametrize("make", mostly((Claude,), OF_EACH_KIND), ids=lambda make: make.__name__)
+def test_a_person_may_ask_for_it_again(world, make):
+    """From the shell, a forgotten session is captured as a whole; nothing old in it acts, and it can be forgotten again."""
+    maker = talks(make(world, cwd=CWD), "::start first")
+    world.once()
+    for _ in range(2):
+        world.cli("forget", number(maker), "--yes", "--outputs")
+        assert found(world, *WORDS) == []
+        world.cli("capture", number(maker), "again")
+        world.once()
+        assert [path.name for path in world.files()] == ["again.md"]
+        assert "quagga crossing" in world.written()["again.md"]
+        assert world.assert_live_is_batch() == 1
+
+
 @pytest.mark.parametrize("make", OF_EACH_KIND, ids=lambda make: make.__name__)
 def test_a_session_that_grows_is_known_again_from_there(world, make):
     """New commands act; a session that grows without one stays unrecorded."""

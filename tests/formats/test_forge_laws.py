@@ -6,7 +6,7 @@ from html.parser import HTMLParser
 import cmarkgfm
 import pytest
 from cmarkgfm.cmark import Options as Flags
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from katod.formats.mdtext import body, typed
@@ -89,6 +89,7 @@ def test_a_transcript_in_a_conversation_changes_nothing_on_a_forge(tools, data):
 
 @examples(10, 5_000)
 @given(NAMING)
+@example("@fooa@b.de#12")
 def test_a_forge_notifies_nobody(text):
     """The forge's own renderer finds no name outside of code and links either."""
     for shown in (quiet(body(text)), quiet(typed(text))):

@@ -41,6 +41,15 @@ def test_all_words_have_to_be_in_the_text_in_any_case():
     assert not query.matches("Log in: the page")
 
 
+def test_whole_words_stand_for_themselves():
+    """No letter, digit or underscore is beside them; signs in a word are part of it."""
+    query = Query(["right", "a.b"], whole=True)
+    assert query.matches("Right: (a.b)")
+    assert not query.matches("copyright a.b")
+    assert not query.matches("right xa.b")
+    assert list(query.places("copyright right", "right")) == [10]
+
+
 def test_empty_words_are_no_words():
     """Blanks around a word do not count, and one that is left out twice is one."""
     assert Query(["", "  ", " a ", "A"]).words == ("a",)
@@ -56,6 +65,7 @@ def test_empty_words_are_no_words():
 @example("", "a\tb", "", str, 4)
 @example("", "Ωσ", "", str.upper, 1)
 @example("", "\u0130", "", str, 1)
+@example("", "fuß", "", lambda text: text.replace("ß", "\u1e9e"), 1)
 def test_the_filter_keeps_back_no_line_that_matches(before, word, after, cased, writer):
     """However an agent spells a text in its JSON, and in whatever case it stands there, its line is found."""
     text = f"{before} {cased(word)} {after}"

@@ -8,7 +8,7 @@ from katod.discover.found import find_sessions
 from katod.discover.roots import find_roots
 from katod.search.outputs import existing, transcripts_below
 from katod.search.query import Query
-from katod.search.run import Search
+from katod.search.run import Search, Terms
 from tests.support.records import OpenCode, OpenCode2, says, user
 
 
@@ -29,28 +29,28 @@ def test_the_newest_hits_come_first(world):
     for number, at in ((1, 10), (2, 30), (3, 20)):
         _session(world, number, "a needle", at)
     matches = Search(Query(["needle"])).run(_found())
-    assert [match.session[:8] for match in matches] == ["00000002", "00000003", "00000001"]
+    assert [match.place.key.id[:8] for match in matches] == ["00000002", "00000003", "00000001"]
 
 
-def test_files_older_than_what_is_shown_are_not_opened(world):
+def test_files_older_than_what_is_shown_are_not_opened(world, monkeypatch):
     """A hit is not newer than its file: once enough was found, the rest is left alone, and that is said."""
     for number, at in ((1, 10), (2, 30), (3, 20)):
         _session(world, number, "a needle", at)
-    oldest = world.home / ".claude/projects/-home-me-app"
-    next(path for path in oldest.iterdir() if path.name.startswith("00000001")).chmod(0)
-    search = Search(Query(["needle"]))
-    assert [match.session[:8] for match in search.run(_found(), 2)] == ["00000002", "00000003"]
-    assert not search.is_complete
-    assert search.problems == {}
-    assert Search(Query(["needle"])).run(_found(), 5)[2:] == [] or os.geteuid() == 0
+    for terms, opened in ((Terms(most=2), 2), (Terms(most=5), 3), (Terms(most=2, best=True), 3)):
+        search, seen = Search(Query(["needle"]), terms), []
+        hits = search._hits
+        monkeypatch.setattr(search, "_hits", lambda place, hits=hits, seen=seen: seen.append(place) or hits(place))
+        assert [match.place.key.id[:8] for match in search.run(_found())][:2] == ["00000002", "00000003"]
+        assert len(seen) == opened
+        assert search.is_complete is (terms.most == 5)
 
 
 def test_what_was_said_before_a_time_is_left_out(world):
     """The hits count, not only the files."""
     session = _session(world, 1, "an old needle", 10)
     session.append({**session.user("something new"), "timestamp": "2026-01-01T00:40:00.000Z"})
-    assert Search(Query(["needle"]), oldest=1_767_225_600 + 60 * 20).run(_found()) == []
-    assert len(Search(Query(["new"]), oldest=1_767_225_600 + 60 * 20).run(_found())) == 1
+    assert Search(Query(["needle"]), Terms(1_767_225_600 + 60 * 20)).run(_found()) == []
+    assert len(Search(Query(["new"]), Terms(1_767_225_600 + 60 * 20)).run(_found())) == 1
 
 
 def test_a_session_and_its_transcript_show_a_hit_once(world):
@@ -86,9 +86,10 @@ def test_sessions_in_databases_are_asked_for_in_sql(world, monkeypatch):
     for name, maker in (("0001aaaa", OpenCode), ("0002aaaa", OpenCode)):
         maker(world, name).say(user(f"a needle 100%_ {name}"), says("In the haystack."))
     opened = []
-    monkeypatch.setattr(Search, "_hits", lambda self, place, own=Search._hits: opened.append(place) or own(self, place))
+    own = Search._hits
+    monkeypatch.setattr(Search, "_hits", lambda self, place: opened.append(place) or own(self, place))
     matches = Search(Query(["0002AAAA", "100%_"])).run(_found())
-    assert [match.session for match in matches] == ["ses_0002aaaa"]
+    assert [match.place.key.id for match in matches] == ["ses_0002aaaa"]
     assert len(opened) == 1
 
 
@@ -114,8 +115,8 @@ def test_only_wanted_matches_count(world):
     """The limit is one of matches that are wanted."""
     for number, at in ((1, 10), (2, 30)):
         _session(world, number, "a needle", at)
-    wants = lambda match: match.session.startswith("00000001")  # noqa: E731
-    assert len(Search(Query(["needle"]), wants).run(_found(), 1)) == 1
+    wants = lambda place, _about: place.key.id.startswith("00000001")  # noqa: E731
+    assert len(Search(Query(["needle"]), Terms(most=1), wants).run(_found())) == 1
 
 
 def test_nothing_is_searched_in_an_empty_folder(tmp_path):
@@ -123,3 +124,78 @@ def test_nothing_is_searched_in_an_empty_folder(tmp_path):
     search = Search(Query(["needle"]))
     assert search.run(transcripts_below(tmp_path)) == []
     assert search.is_complete
+
+
+def test_what_is_left_out_hides_nothing(world):
+    """A copy in a project that is not wanted, or an older one, does not count as found."""
+    session = world.session(1)
+    record = {**session.user("a needle"), "timestamp": "2026-01-01T00:10:00.000Z"}
+    session.append(record)
+    fork = world.session(2)
+    fork.append(record | {"sessionId": fork.session})
+    wants = lambda place, _about: place.key.id.startswith("00000001")  # noqa: E731
+    assert len(Search(Query(["needle"]), wants=wants).run(_found())) == 1
+
+
+def test_what_was_said_twice_but_recorded_once_is_found_twice(world):
+    """Each occurrence in a transcript stands for one in its session."""
+    session = world.claude()
+    session.append(session.user("a needle"), session.user("::start notes\na needle"))
+    world.once()
+    matches = Search(Query(["needle"])).run([*existing(world.files()), *_found()])
+    assert sum(match.total for match in matches) == 2
+
+
+def test_the_best_matches_come_first_if_they_are_wanted(world):
+    """Words that stand for themselves, close together, and were said: they count more than being new."""
+    _session(world, 1, "the red basket", 10)
+    _session(world, 2, f"a basketful {'so ' * 100} infrared", 20)
+    query = Query(["basket", "red"])
+    assert [match.place.key.id[:8] for match in Search(query).run(_found())] == ["00000002", "00000001"]
+    best = Search(query, Terms(best=True)).run(_found())
+    assert [match.place.key.id[:8] for match in best] == ["00000001", "00000002"]
+
+
+def test_only_what_was_said_is_found_if_that_is_wanted(world):
+    """What tools were given and returned is left out."""
+    session = world.claude()
+    session.append(session.user("a needle"), session.runs("c1", "find needle"), session.result("c1", "needle"))
+    assert Search(Query(["needle"])).run(_found())[0].total == 3
+    assert Search(Query(["needle"]), Terms(said=True)).run(_found())[0].total == 1
+
+
+def test_of_many_hits_only_some_are_kept(world):
+    """All are counted; the newest of each kind are shown."""
+    session = world.claude()
+    session.append(*(session.user(f"needle {number}") for number in range(10)))
+    [match] = Search(Query(["needle"]), Terms(each=2)).run(_found())
+    assert (match.total, [hit.snippet for hit in match.hits]) == (10, ["needle 9", "needle 8"])
+
+
+def test_a_transcript_says_of_a_long_turn_only_when_it_began(world):
+    """What was said hours later stands under the same heading: it is found by the time until which it may be said."""
+    path = world.home / "notes.md"
+    path.write_text(
+        '---\ntitle: "n"\ndate: 2026-01-01\n---\n\n## You · 10:00 · Go\n\n### Claude · 10:01\n\nneedle\n\n## You · 18:00 · b\n'
+    )
+    assert len(Search(Query(["needle"]), Terms(1_767_276_000)).run(existing([path]))) == 1  # 14:00
+    assert Search(Query(["needle"]), Terms(1_767_294_000)).run(existing([path])) == []  # 19:00
+
+
+def test_what_stands_under_a_telling_key_is_not_shown(world):
+    """A password among a tool's arguments is redacted, as in a transcript, though its name is not searched."""
+    session = world.claude()
+    session.append(session.calls("c1", "connect", host="needle", password="Tr0ub4dor-and-3"))
+    [match] = Search(Query(["needle"])).run(_found())
+    assert "needle" in match.hits[0].snippet
+    assert "Tr0ub4dor" not in match.hits[0].snippet
+
+
+def test_no_part_of_a_secret_is_shown_wherever_it_is_cut(world):
+    """Redaction sees the whole text, before anything of it is chosen."""
+    token = "ghp_" + "a1B2c3D4e5F6" * 3
+    session = world.claude()
+    session.append(session.user(f"needle {token} {'so ' * 5000} {token} needle other"))
+    for words in (["needle", "other"], ["c3D4"], ["other"]):
+        [match] = Search(Query(words)).run(_found())
+        assert not any(token[at : at + 6] in match.hits[0].snippet for at in range(len(token) - 6))

@@ -54,10 +54,27 @@ def test_headings_inside_of_code_begin_no_passage():
     assert [(p.speaker, p.text[:4]) for p in markdown_passages(text)] == [("You", "Look"), ("Claude", "Yes.")]
 
 
+def test_a_fold_in_a_message_splits_nothing():
+    """Only a fold with katod's sign is one of a tool."""
+    text = "## You · Look\n\n<details>\n<summary>mine</summary>\n\na\n\nb\n"
+    assert [p.text[:4] for p in markdown_passages(text)] == ["Look"]
+
+
+def test_a_passage_may_have_been_said_until_the_next_heading():
+    """The last one has no end."""
+    passages = _passages("next-day.md")
+    assert [p.until[11:16] for p in passages] == ["23:58", "00:00", "01:00", "01:00", ""]
+
+
+def test_a_head_that_is_not_katods_says_nothing():
+    """A note with lines that look like its fields is nobody's session."""
+    assert about("My note\nagent: zot\nsession: x\n---\n") == About()
+
+
 def test_what_a_person_writes_belongs_to_the_passage_around_it():
     """Notes in a transcript are found, too."""
     text = "## You · Hello\n\nMy note: buy milk.\n"
-    assert [p.text for p in markdown_passages(text)] == ["Hello\n\nMy note: buy milk."]
+    assert [p.text for p in markdown_passages(text)] == ["Hello\nMy note: buy milk."]
 
 
 def test_a_transcript_without_times_has_passages_without_times():

@@ -1,0 +1,19 @@
+"""What a search finds: the form of hits from sessions and from transcripts. Pure."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+
+class Hit(NamedTuple):
+    """An event, or a passage of a transcript, that has all words.
+
+    `id` is the same for copies in other sessions. `text` is what was searched, `redacted` returns what may be shown.
+    `time` is ISO 8601, or empty; of a passage, it may have been said until `until`, or until its file changed last.
+    """
+
+    id: str
+    speaker: str
+    time: str
+    text: str
+    redacted: Callable[[], str]
+    until: str | None = None
