@@ -1,13 +1,22 @@
 """Searches in the transcripts that katod wrote."""
 
 import os
+import re
 
 import pytest
 
+from katod.agents import AGENTS
 from katod.errors import OutputError
+from katod.events import ASSISTANT_MESSAGE
+from katod.log import EventLog
+from katod.model import Options
+from katod.record.export import Stretch, render_all, replay
 from katod.search.outputs import existing, search_transcript, transcripts_below
 from katod.search.query import Query
+from katod.search.spoken import redacted_words_of
 from tests.documents import ROOT
+from tests.examples import mostly
+from tests.oracle.corpus import fixture_sources
 
 GOLDEN = ROOT / "fixtures" / "golden" / "claude"
 
@@ -65,3 +74,20 @@ def test_a_transcript_that_cannot_be_read_is_an_error(tmp_path):
     for name in ("a.md", "gone.md"):
         with pytest.raises(OutputError):
             search_transcript(tmp_path / name, Query(["a"]))
+
+
+@pytest.mark.parametrize("agent", mostly(("claude", "codex"), sorted(AGENTS)))
+def test_no_message_of_a_transcript_is_missed(tmp_path, agent):
+    """Whatever Markdown makes of it, each message is found by each of its words, as said by whoever said it."""
+    looked = 0
+    for source in [one for one in fixture_sources() if one.agent == agent]:
+        identity = AGENTS[agent].named(source.path)
+        stretch = [Stretch(str(source.path), identity)]
+        path = tmp_path / f"{looked}.md"
+        path.write_text("".join(render_all(replay(identity.key, stretch, EventLog()), "markdown", Options())))
+        for event, _ in replay(identity.key, stretch, EventLog()):
+            if event.kind == ASSISTANT_MESSAGE and event.session.subagent == identity.key.subagent:
+                for word in sorted(set(re.findall(r"[^\W_]{3,}", redacted_words_of(event))))[:5]:
+                    assert AGENTS[agent].label in [speaker for speaker, _ in _hits(path, word)], (source.path, word)
+                    looked += 1
+    assert looked
