@@ -54,7 +54,7 @@ def transcript(context: Context, what: str, *, recorded: bool = False) -> Transc
     if row is not None:
         return _of_row(row)
     if what and (given := Path(what).expanduser()).exists():
-        return Transcript("", given) if given.suffix == MARKDOWN else Transcript(what)
+        return Transcript("", given) if given.suffix in (MARKDOWN, SUFFIXES["html"]) else Transcript(what)
     found = select(context, what)
     rows = outputs_of(context, found.key) if recorded else []
     return _of_row(rows[-1]) if rows else Transcript(str(found.key))

@@ -86,3 +86,13 @@ def test_an_agents_file_is_shown_as_a_session(world):
     path = world.home / "x.jsonl"
     world.claude().append(Claude().user("words")).path.rename(path)
     assert "\n# words\n" in text(str(path))
+
+
+def test_a_page_is_opened_itself(world):
+    """An exported page is what the browser shows; as text, it is nothing that katod can show."""
+    page = world.home / "x.html"
+    page.write_text("<!DOCTYPE html>")
+    found = transcript(Context(None), str(page))
+    assert found.own(DEFAULT, web=True) == page
+    world.cli("show", str(page), code=1)
+    assert "is not a transcript that katod knows" in world.said

@@ -63,7 +63,7 @@ def test_a_folder_is_searched_without_hidden_files_and_links(tmp_path):
         (tmp_path / name).touch()
     os.symlink(tmp_path / "app", tmp_path / "link")
     os.symlink(tmp_path / "b.jsonl", tmp_path / "link.md")
-    assert {found.path.name for found in transcripts_below(tmp_path)} == {"a.md", "b.jsonl"}
+    assert sorted(found.path for found in transcripts_below(tmp_path)) == [tmp_path / "app/a.md", tmp_path / "b.jsonl"]
     assert list(transcripts_below(tmp_path / "nowhere")) == []
     assert [found.path.name for found in existing([tmp_path / "b.jsonl", tmp_path / "gone.md"])] == ["b.jsonl"]
 
