@@ -17,7 +17,7 @@ import orjson
 
 from katod import events as ev
 from katod.events import Event
-from katod.formats.ownlines import SIGN
+from katod.formats.ownlines import SIGN, poses
 
 _FIELD: Final = re.compile(r'^(title|date|agent|project|session|subagent): "?(.*?)"?$', re.MULTILINE)
 _ZONE: Final = re.compile(r"\(([A-Za-z]+(?:/[A-Za-z0-9_+-]+)*)\)$", re.MULTILINE)
@@ -112,13 +112,21 @@ def _read(text: str, start: int, heading: _Heading) -> Iterator[tuple[_Heading, 
         found = _PERSON.match(text, begin, end) or _AGENT.match(text, begin, end)
         if found:
             heading = _next(heading, found)
-        piece = text[begin:end].removeprefix("</details>").strip("\n")
+        piece = _without_marks(text[begin:end].removeprefix("</details>").strip("\n"))
         if not heading.speaker or not piece:
             continue
         if found:
             yield heading, heading.speaker, _without_heading(piece, found.end() - begin)
         else:
             yield from ((heading, speaker, words) for speaker, words in _pieces(piece, heading.speaker))
+
+
+def _without_marks(piece: str) -> str:
+    """Return a passage without the lines in which katod says what became of the recording, or sums up a turn."""
+    if "\n*" not in piece:
+        return piece
+    lines = piece.split("\n")
+    return "\n".join(line for line in lines if not (line.startswith("*") and poses(line))).strip("\n")
 
 
 def _boundaries(text: str, start: int) -> Iterator[int]:

@@ -45,13 +45,19 @@ def test_a_tool_is_a_passage_of_its_own(name):
     assert "Claude ▸ Bash" in speakers
     assert "Claude ▸ WebFetch" in speakers
     last = _passages(name)[-1]
-    assert (last.speaker, last.text.split("\n")[0]) == ("Claude", "Issue 12 it is.")
+    assert (last.speaker, last.text) == ("Claude", "Issue 12 it is.")  # without the footer
 
 
 def test_headings_inside_of_code_begin_no_passage():
     """What stands in a fence is quoted."""
     text = "## You · 10:00 · Look\n\n````text\n### Claude · 11:00\n```\n## You · 12:00\n````\n\n### Claude · 10:01\n\nYes.\n"
     assert [(p.speaker, p.text[:4]) for p in markdown_passages(text)] == [("You", "Look"), ("Claude", "Yes.")]
+
+
+def test_what_katod_says_of_the_recording_is_no_passage():
+    """Marks and footers are left out; emphasis of a message stays."""
+    text = "## You · Look\n\n*at this*\n\n*Recording stopped 03:44*\n"
+    assert [p.text for p in markdown_passages(text)] == ["Look\n*at this*"]
 
 
 def test_a_fold_in_a_message_splits_nothing():
