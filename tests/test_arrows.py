@@ -39,7 +39,7 @@ ARROWS = {
     "schedule": "backoff discover",
     "service": "errors log model smallfile store",
     # what katod keeps beside outputs: exports of everything
-    "archive": "agents command discover errors formats log metadata model record slug write",
+    "archive": "agents command discover errors events formats log metadata model record slug write",
     # what katod adds to the agents' own files
     "setup": "agents command errors service write",
     "daemon": "agents config discover errors log model pipeline record schedule service store",

@@ -3,21 +3,22 @@
 import errno
 import fcntl
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from itertools import count
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
 from katod.archive.manifest import MANIFEST, Entry, Manifest, entry_line, header, project_line
-from katod.archive.plan import Look
+from katod.archive.plan import Look, State
 from katod.errors import AlreadyRunning, KatodError, OutputError, TargetRefused
 from katod.write.safe import make_root, open_file
-from katod.write.whole import Draft, Stamp, digest_at, drafted, remove_draft, stamp_at
+from katod.write.whole import Draft, Stamp, digest_at, drafted, head_at, remove_draft, stamp_at
 
 _DRAFT: Final = ".katod-export.tmp"
 _ASIDE: Final = ".katod-export.damaged-{}.jsonl"
 _FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+T = TypeVar("T")
 
 
 class ExportFolder:
@@ -47,19 +48,18 @@ class ExportFolder:
         elif self.manifest.size < len(data):  # a line without its end, which a killed run was writing
             os.ftruncate(self._manifest_fd, self.manifest.size)
 
-    def look(self, entry: Entry) -> Look:
-        """Compare a file with what katod wrote; it is read only if its stamp differs. Raises KatodError or OSError."""
+    def look(self, entry: Entry, *, closely: bool = False) -> Look:
+        """Compare a file with what katod wrote; unless `closely`, it is read only if its stamp differs.
+
+        The stamp is not enough to replace a file: there are tools that change a file and restore its time. Raises
+        KatodError or OSError.
+        """
         there = self.stamp(entry.name)
         if there is None:
             return Look("gone", None)
-        if there == (entry.size, entry.mtime_ns):
+        if there == (entry.size, entry.mtime_ns) and (entry.edited or not closely):
             return Look("edited" if entry.edited else "same", there)
-        digest = self.digest(entry.parts)
-        if digest and digest == entry.before:
-            return Look("older", there)
-        is_edited = digest != entry.digest
-        self.note(entry._replace(size=there.size, mtime_ns=there.mtime_ns, edited=is_edited))
-        return Look("edited" if is_edited else "same", there)
+        return Look(self._compared(entry, there), there)
 
     def stamp(self, name: str) -> Stamp | None:
         """Return the stamp of what has a name, None if nothing has."""
@@ -67,12 +67,11 @@ class ExportFolder:
 
     def digest(self, parts: tuple[str, ...]) -> str:
         """Return the hash of a file; empty for what is no regular file. Raises KatodError."""
-        try:
-            return digest_at(self.root, parts)
-        except TargetRefused:
-            return ""  # a link
-        except OSError as error:
-            raise OutputError(f"cannot be read: {error.strerror}", path=self.root.joinpath(*parts)) from error
+        return self._read(digest_at, parts, "")
+
+    def head(self, parts: tuple[str, ...]) -> bytes:
+        """Return the beginning of a file; empty for what is no regular file. Raises KatodError."""
+        return self._read(head_at, parts, b"")
 
     @contextmanager
     def draft(self) -> Iterator[Draft]:
@@ -120,6 +119,24 @@ class ExportFolder:
     def close(self) -> None:
         """Release the lock."""
         os.close(self._manifest_fd)
+
+    def _compared(self, entry: Entry, there: Stamp) -> State:
+        """Compare the content of a file with what katod wrote, and note what was found."""
+        digest = self.digest(entry.parts)
+        if digest and digest == entry.before:
+            return "older"
+        found = entry._replace(size=there.size, mtime_ns=there.mtime_ns, edited=digest != entry.digest)
+        if found != entry:
+            self.note(found)
+        return "edited" if found.edited else "same"
+
+    def _read(self, read: Callable[[Path, tuple[str, ...]], T], parts: tuple[str, ...], nothing: T) -> T:
+        try:
+            return read(self.root, parts)
+        except TargetRefused:
+            return nothing  # a link
+        except OSError as error:
+            raise OutputError(f"cannot be read: {error.strerror}", path=self.root.joinpath(*parts)) from error
 
     def _set_aside(self, data: bytes) -> None:
         """Copy a damaged manifest to a file of its own, and go on with what could be read."""

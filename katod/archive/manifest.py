@@ -18,7 +18,7 @@ MANIFEST: Final = ".katod-export.jsonl"
 VERSION: Final = 1
 _HEADER: Final = "katodExport"
 # What an entry consists of, in the order of its fields. There may be ten thousand of them: this is the fast way.
-_TYPES: Final = (str, str, str, str, str, list, str, int, int, str, str)
+_TYPES: Final = (str, str, str, str, str, list, str, int, int, str, str, str, str)
 _SAFE: Final = re.compile(r"[^./\0][^/\0]*(?:/[^./\0][^/\0]*)*")
 # The files of a session as they were when it was read: path, size, mtime (ns), and two numbers that a copy changes.
 Sources = list[list[str | int]]
@@ -31,6 +31,7 @@ class Entry(NamedTuple):
 
     `before` is the hash of the file that was about to be replaced: after a kill, one of the two is there. `edited`
     means that a person changed the file: size and time are then those of the changed file, the hash is katod's.
+    `cwd` is known of a session that was read, even if nothing was made of it because its project is excluded.
     """
 
     slot: Slot
@@ -40,7 +41,9 @@ class Entry(NamedTuple):
     size: int = 0
     mtime_ns: int = 0
     digest: str = ""
+    said: str = ""  # what is said in it, as in `archive.said`
     before: str = ""
+    cwd: str = ""
     edited: bool = False
 
     @property
@@ -111,9 +114,17 @@ def entry_line(entry: Entry) -> bytes:
     row: dict[str, Any] = {"session": [agent, session, subagent], "format": form}
     row |= {"made": entry.made, "sources": entry.sources}
     if entry.name:
-        row |= {"file": entry.name, "size": entry.size, "mtime": entry.mtime_ns, "hash": entry.digest}
+        row |= {
+            "file": entry.name,
+            "size": entry.size,
+            "mtime": entry.mtime_ns,
+            "hash": entry.digest,
+            "said": entry.said,
+        }
     if entry.before:
         row["before"] = entry.before
+    if entry.cwd:
+        row["cwd"] = entry.cwd
     if entry.edited:
         row["edited"] = True
     return orjson.dumps(row) + b"\n"
@@ -121,8 +132,8 @@ def entry_line(entry: Entry) -> bytes:
 
 def _entry(row: dict[str, Any]) -> Entry:
     key = SessionKey._make(row["session"])
-    file = (row["file"], row["size"], row["mtime"], row["hash"]) if "file" in row else ("", 0, 0, "")
-    values = (row["made"], row["sources"], *file, row.get("before", ""))
+    file = (row["file"], row["size"], row["mtime"], row["hash"], row["said"]) if "file" in row else ("", 0, 0, "", "")
+    values = (row["made"], row["sources"], *file, row.get("before", ""), row.get("cwd", ""))
     if tuple(map(type, (*key, row["format"], *values))) != _TYPES:
         raise TypeError
     if "file" in row:

@@ -9,8 +9,8 @@ from katod.write.whole import Stamp
 # `older`: a run was killed before it gave the new file its name.
 State = Literal["same", "older", "gone", "edited"]
 # `anew`: written to another file, as the present one has more than is left of the session.
-Step = Literal["keep", "write", "replace", "leave", "anew"]
-Outcome = Literal["wrote", "updated", "unchanged", "empty", "left alone", "failed"]
+Step = Literal["keep", "write", "replace", "leave", "anew", "exclude"]
+Outcome = Literal["wrote", "updated", "unchanged", "empty", "excluded", "left alone", "failed"]
 
 
 class Look(NamedTuple):
@@ -47,17 +47,23 @@ class Task(NamedTuple):
 def decide(entry: Entry, sources: Sources, made: str, state: State) -> Step:
     """Return what is to do for a session of which a file was made.
 
-    A file that is gone is written again: so it is a way to have a changed one replaced.
+    A file that is gone is written again: so it is a way to have a changed one replaced. Whether a session has less than
+    its file, and is written `anew`, is known only once it has been read.
     """
     if state == "edited":
         return "leave"
     if state == "gone":
         return "write"
-    if len(sources) < len(entry.sources):  # its agent has deleted some of it, which stays in the file
-        return "keep" if state == "same" and all(source in entry.sources for source in sources) else "anew"
-    return "keep" if state == "same" and is_current(entry, sources, made) else "replace"
+    if state == "same" and (is_current(entry, sources, made) or _is_rest(sources, entry.sources)):
+        return "keep"
+    return "replace"
 
 
 def is_current(entry: Entry, sources: Sources, made: str) -> bool:
     """Return whether a session is as it was when the entry was noted, and would be exported in the same way."""
     return entry.made == made and entry.sources == sources
+
+
+def _is_rest(sources: Sources, before: Sources | tuple[()]) -> bool:
+    """Return whether some of the files of a session were deleted, and nothing else happened: all is in the export."""
+    return len(sources) < len(before) and all(source in before for source in sources)

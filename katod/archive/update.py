@@ -8,6 +8,7 @@ from hashlib import blake2b
 from typing import Final
 
 from katod.agents import AGENTS
+from katod.archive.excluded import Exclusion
 from katod.archive.folder import ExportFolder
 from katod.archive.manifest import Sources
 from katod.archive.plan import Outcome, Task, decide, is_current
@@ -31,6 +32,12 @@ class Result:
     failures: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
+    def count(self, outcome: Outcome, name: str = "") -> None:
+        """Note what became of a session, of which there is a file with this name."""
+        self.counts[outcome] += 1
+        if outcome == "left alone":
+            self.left.append(name)
+
     def fail(self, found: Found, error: KatodError | OSError) -> None:
         """Note that a session could not be exported. Raises OutputError if no other one could be, either."""
         _require_disk(error)
@@ -46,14 +53,15 @@ def bring_up_to_date(
     It may end at any moment, and goes on where it was the next time.
     """
     result = Result()
-    tasks = _tasks(folder, sessions, form, options, result)
+    exclusion = Exclusion(folder, policy)
+    tasks = _tasks(folder, sessions, form, options, exclusion, result)
     if tasks:
         from katod.archive.writer import Writer  # noqa: PLC0415 - loads the formats, which takes longer than all else
 
-        writer = Writer(folder, policy, form, options, EventLog())
+        writer = Writer(folder, policy, exclusion, form, options, EventLog())
         for task in progress(tasks):
             try:
-                result.counts[writer.write(task)] += 1
+                result.count(writer.write(task), task.name)
             except SourceGone:
                 continue  # its agent has deleted it since it was found
             except (KatodError, OSError) as error:
@@ -80,29 +88,39 @@ def _require_disk(error: KatodError | OSError) -> None:
         raise OutputError(what, hint="run it again when the disk can be written: it goes on where it was") from error
 
 
-def _tasks(folder: ExportFolder, sessions: Iterable[Found], form: str, options: Options, result: Result) -> list[Task]:
+def _tasks(
+    folder: ExportFolder,
+    sessions: Iterable[Found],
+    form: str,
+    options: Options,
+    exclusion: Exclusion,
+    result: Result,
+) -> list[Task]:
     """Return what has to be written, parents before their sub-agents; count the other sessions."""
     made = {name: _made(name, form, options) for name in AGENTS}
     tasks = []
     for found in sorted(sessions, key=lambda found: found.key):
         try:
-            task = _task(folder, found, form, made[found.key.agent])
+            task = _task(folder, found, form, made[found.key.agent], exclusion)
         except (KatodError, OSError) as error:
             result.fail(found, error)
             continue
         if task.step == "keep":
-            result.counts["unchanged" if task.entry and task.entry.name else "empty"] += 1
+            result.count("unchanged" if task.name else "empty")
         elif task.step == "leave":
-            result.counts["left alone"] += 1
-            result.left.append(task.entry.name if task.entry else "")
+            result.count("left alone", task.name)
+        elif task.step == "exclude":
+            result.count("excluded")
         else:
             tasks.append(task)
     return tasks
 
 
-def _task(folder: ExportFolder, found: Found, form: str, made: str) -> Task:
+def _task(folder: ExportFolder, found: Found, form: str, made: str, exclusion: Exclusion) -> Task:
     slot, sources = (found.key, form), _sources(found)
     entry = folder.manifest.entries.get(slot)
+    if entry is not None and exclusion.covers(slot, entry.cwd):
+        return Task(found, slot, sources, made, "exclude", entry)
     if entry is None or not entry.name:
         is_known = entry is not None and is_current(entry, sources, made)
         return Task(found, slot, sources, made, "keep" if is_known else "write", entry)

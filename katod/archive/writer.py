@@ -4,15 +4,18 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
+from katod.archive.excluded import Exclusion
 from katod.archive.folder import ExportFolder
 from katod.archive.manifest import Entry
 from katod.archive.naming import ExportNaming
 from katod.archive.plan import Outcome, Task
+from katod.archive.said import Said, has_less
+from katod.formats.heads import is_printed
 from katod.log import EventLog
 from katod.model import Options, Target
 from katod.record.export import Begun, Stretch, Tally, look_ahead, picture_folder, picture_saver, render, replay
 from katod.record.policy import Policy
-from katod.write.whole import Stamp, hasher
+from katod.write.whole import Draft, Stamp, hasher
 
 
 class Talk(NamedTuple):
@@ -20,13 +23,17 @@ class Talk(NamedTuple):
 
     begun: Begun
     tally: Tally
+    said: Said
 
 
 class Writer:
     """Writes exports of one format to a folder; `notes` collects what people should know about single sessions."""
 
-    def __init__(self, folder: ExportFolder, policy: Policy, form: str, options: Options, log: EventLog) -> None:
+    def __init__(
+        self, folder: ExportFolder, policy: Policy, exclusion: Exclusion, form: str, options: Options, log: EventLog
+    ) -> None:
         self._folder = folder
+        self._exclusion = exclusion
         self._naming = ExportNaming(folder, policy, form)
         self._form = form
         self._options = options
@@ -38,8 +45,28 @@ class Writer:
         talk = self._begin(task)
         if talk is None:
             return self._nothing(task)
-        if task.name:
-            return self._publish(task, talk, Target(self._folder.root, tuple(task.name.split("/")), self._form))
+        if self._exclusion.covers(task.slot, talk.begun.metadata.cwd):
+            return self._excluded(task, talk)
+        return self._renew(task, talk) if task.name else self._create(task, talk)
+
+    def _renew(self, task: Task, talk: Talk) -> Outcome:
+        """Write the file of a session again, unless it is not as katod wrote it."""
+        if task.present and not self._is_katods(task):
+            return "left alone"
+        return self._publish(task, talk, Target(self._folder.root, tuple(task.name.split("/")), self._form))
+
+    def _is_katods(self, task: Task) -> bool:
+        """Return whether a file has the content that was noted, and begins as katod begins one.
+
+        The list may come from somebody else, and name any file in the folder.
+        """
+        entry = task.entry
+        if entry is None or self._folder.look(entry, closely=True).state == "edited":
+            return False
+        return is_printed(self._form, self._folder.head(entry.parts))
+
+    def _create(self, task: Task, talk: Talk) -> Outcome:
+        """Write a file of its own for a session, or recognise the one that there is."""
         target = self._naming.target(talk.begun.metadata)
         there = self._folder.stamp(target.name)
         if there is None:
@@ -50,10 +77,10 @@ class Writer:
         return self._publish(task, again, self._naming.free(again.begun.metadata)) if again else self._nothing(task)
 
     def _begin(self, task: Task) -> Talk | None:
-        tally = Tally()
+        tally, said = Tally(), Said(task.found.key)
         stretches = [Stretch(path, identity) for path, identity, _ in task.found.files]
-        begun = look_ahead(tally.over(replay(task.found.key, stretches, self._log)))
-        return Talk(begun, tally) if begun else None
+        begun = look_ahead(said.over(tally.over(replay(task.found.key, stretches, self._log))))
+        return Talk(begun, tally, said) if begun else None
 
     def _text(self, talk: Talk, target: Target, *, saving: bool) -> Iterator[bytes]:
         """Yield the text of an export, and save its pictures."""
@@ -70,18 +97,28 @@ class Writer:
         return not talk.tally.spoken and not (talk.tally.unknown and self._form == "jsonl")
 
     def _publish(self, task: Task, talk: Talk, target: Target) -> Outcome:
-        """Write a draft, and give it the name of the target."""
-        there, present = (task.look.stamp, task.present) if task.name else (None, "")
+        """Write a draft, and give it the name of the target; or another name, if the file there has more."""
         with self._folder.draft() as draft:
             for data in self._text(talk, target, saving=True):
                 draft.write(data)
-            if self._is_empty(task, talk):
-                return self._nothing(task)
-            if there is not None and draft.digest == present:
-                self._folder.note(self._entry(task, target, there, present))
-                return "unchanged"
-            entry = self._entry(task, target, draft.complete(), draft.digest)._replace(before=present)
-            self._folder.publish(draft, entry, there)
+            outcome = self._name(draft, task, talk, target)
+        if outcome:
+            return outcome
+        again = self._begin(task)
+        return self._create(task._replace(step="anew"), again) if again else self._nothing(task)
+
+    def _name(self, draft: Draft, task: Task, talk: Talk, target: Target) -> Outcome | None:
+        """Give a draft its name; None if it would replace a file that has more."""
+        before, there, present = (task.entry, task.look.stamp, task.present) if task.name else (None, None, "")
+        if self._is_empty(task, talk):
+            return self._nothing(task)
+        if there is not None and draft.digest == present:
+            self._folder.note(self._entry(task, talk, target, there, present))
+            return "unchanged"
+        entry = self._entry(task, talk, target, draft.complete(), draft.digest)._replace(before=present)
+        if before is not None and there is not None and has_less(entry, before):
+            return None
+        self._folder.publish(draft, entry, there)
         self._naming.take(target)
         return "updated" if there else "wrote"
 
@@ -94,7 +131,7 @@ class Writer:
             return self._nothing(task)
         if hashed.hexdigest() != self._folder.digest(target.parts):
             return None
-        self._folder.note(self._entry(task, target, there, hashed.hexdigest()))
+        self._folder.note(self._entry(task, talk, target, there, hashed.hexdigest()))
         self._naming.take(target)
         return "unchanged"
 
@@ -104,8 +141,15 @@ class Writer:
         self._folder.note(before._replace(made=task.made, sources=task.sources))
         return "unchanged" if before.name else "empty"
 
-    def _entry(self, task: Task, target: Target, stamp: Stamp, digest: str) -> Entry:
-        return Entry(task.slot, task.made, task.sources, target.name, *stamp, digest)
+    def _excluded(self, task: Task, talk: Talk) -> Outcome:
+        """Note only the project, so that the session is new once it is no longer excluded. A file of it stays."""
+        before = task.entry or Entry(task.slot)
+        self._folder.note(before._replace(cwd=talk.begun.metadata.cwd))
+        return "excluded"
+
+    def _entry(self, task: Task, talk: Talk, target: Target, stamp: Stamp, digest: str) -> Entry:
+        cwd = talk.begun.metadata.cwd
+        return Entry(task.slot, task.made, task.sources, target.name, *stamp, digest, talk.said.text, cwd=cwd)
 
 
 def _save_nothing(_media: str, _data: str) -> None:

@@ -16,7 +16,7 @@ from katod.cli.printing import say
 from katod.errors import KatodError
 from katod.record.policy import Policy
 
-_ORDER: Final[tuple[Outcome, ...]] = ("wrote", "updated", "unchanged", "empty", "left alone", "failed")
+_ORDER: Final[tuple[Outcome, ...]] = ("wrote", "updated", "unchanged", "empty", "excluded", "left alone", "failed")
 _LEFT: Final = "left alone, because you changed them (move or delete a file to have it written again):"
 
 
@@ -35,11 +35,10 @@ def export_everything(
         raise click.UsageError("--all needs a directory: add -o DIRECTORY")
     if purpose is not None:
         raise click.UsageError("--for is for one session: leave out --all")
-    protected = (*(root.path for root in context.roots() if not root.database), context.state)
-    policy = Policy.of(context.settings, protected)
+    policy = Policy.here(context.settings, context.roots(), context.state)
     options = policy.export_options(thinking=thinking, tools=tools, redact=redact)
     root = Path(os.path.realpath(Path(output).expanduser()))
-    require_allowed(root, policy.output_directory, protected)
+    require_allowed(root, policy.output_directory, policy.protected)
     with opened(root) as folder:
         if folder.aside:
             say(f"katod: {root}: the list of exports was damaged, and is now {folder.aside}; no file is lost", err=True)

@@ -8,6 +8,7 @@ import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from hashlib import blake2b
+from io import FileIO
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -17,6 +18,7 @@ from katod.write.safe import PRIVATE_FILE, open_parent
 _CREATE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _READ: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _AT_ONCE: Final = 1024 * 1024
+_HEAD: Final = 64 * 1024
 _sync = getattr(os, "fdatasync", os.fsync)  # macOS has no fdatasync
 
 
@@ -42,15 +44,31 @@ def stamp_at(root: int, name: str) -> Stamp | None:
 
 def digest_at(root: Path, parts: tuple[str, ...]) -> str:
     """Return the hash of a regular file, empty for anything else. Raises OSError; TargetRefused for links."""
-    with open_parent(root, parts, make=False) as parent:
-        if not stat.S_ISREG(os.stat(parts[-1], dir_fd=parent, follow_symlinks=False).st_mode):
+    with _opened(root, parts) as file:
+        if file is None:
             return ""
-        fd = os.open(parts[-1], _READ, dir_fd=parent)
-    hashed = hasher()
-    with open(fd, "rb", buffering=0) as file:
+        hashed = hasher()
         while data := file.read(_AT_ONCE):
             hashed.update(data)
     return hashed.hexdigest()
+
+
+def head_at(root: Path, parts: tuple[str, ...]) -> bytes:
+    """Return the beginning of a regular file, nothing for anything else. Raises OSError; TargetRefused for links."""
+    with _opened(root, parts) as file:
+        return b"" if file is None else file.read(_HEAD)
+
+
+@contextmanager
+def _opened(root: Path, parts: tuple[str, ...]) -> Iterator[FileIO | None]:
+    with open_parent(root, parts, make=False) as parent:
+        is_file = stat.S_ISREG(os.stat(parts[-1], dir_fd=parent, follow_symlinks=False).st_mode)
+        fd = os.open(parts[-1], _READ, dir_fd=parent) if is_file else None
+    if fd is None:
+        yield None
+        return
+    with open(fd, "rb", buffering=0) as file:
+        yield file
 
 
 class Draft:

@@ -48,6 +48,34 @@ def test_what_was_noted_is_known_after_a_kill(tmp_path):
         assert [folder.look(entry).state for entry in folder.manifest.entries.values() if entry.name] == ["same"]
 
 
+@pytest.mark.parametrize("replaces", [False, True])
+def test_an_entry_is_on_the_disk_before_its_file_has_the_name(tmp_path, monkeypatch, replaces):
+    """Whichever of both a power cut leaves, the file is known."""
+    calls = []
+
+    def note(name):
+        real = getattr(os, name)
+
+        def call(*arguments, **named):
+            is_list = name == "fsync" and os.path.samestat(os.fstat(arguments[0]), (tmp_path / MANIFEST).stat())
+            calls.append((name, is_list, (tmp_path / MANIFEST).read_bytes()))
+            return real(*arguments, **named)
+
+        monkeypatch.setattr(os, name, call)
+
+    with opened(tmp_path) as folder:
+        if replaces:
+            publish(folder, "a.md", b"one")
+        for name in ("fsync", "link", "rename"):
+            note(name)
+        publish(folder, "a.md", b"two", expected=folder.stamp("a.md"))
+        monkeypatch.undo()
+    named = next(place for place, call in enumerate(calls) if call[0] != "fsync")
+    name, is_list, content = calls[named - 1]
+    assert (name, is_list) == ("fsync", True)
+    assert content == (tmp_path / MANIFEST).read_bytes()
+
+
 def test_the_lock_survives_the_rewriting_of_the_list(tmp_path):
     """A second run waits for nothing and changes nothing, before and after it."""
     with opened(tmp_path) as folder:
@@ -149,3 +177,15 @@ def test_a_folder_may_be_named_in_many_ways(tmp_path):
             require_allowed(path, tmp_path / "none", (tmp_path / "other", out))
     for path in (tmp_path, tmp_path / "outer", tmp_path / "out2"):
         require_allowed(path, out, (out,))
+
+
+def test_a_folder_may_have_two_names_that_are_no_links(tmp_path, monkeypatch):
+    """As on a disk that ignores case, or where a directory is mounted twice."""
+    out, other = tmp_path / "out", tmp_path / "OUT"
+    out.mkdir()
+    other.mkdir(exist_ok=True)
+    assert not is_inside(tmp_path / "none", out)
+    monkeypatch.setattr(type(out), "samefile", lambda self, there: str(self).lower() == str(there).lower())
+    for path in (other, other / "new", other / "a" / "b"):
+        assert is_inside(path, out)
+    assert not is_inside(tmp_path, out)

@@ -11,7 +11,7 @@ from tests.examples import examples, texts
 from tests.looping import each
 
 KEY = SessionKey("claude", "6f1c2c1e", "")
-ENTRY = Entry((KEY, "markdown"), "made", [["/a.jsonl", 9, 8, 7, 6]], "app/a.md", 5, 4, "hash")
+ENTRY = Entry((KEY, "markdown"), "made", [["/a.jsonl", 9, 8, 7, 6]], "app/a.md", 5, 4, "hash", "1:c2FpZA==")
 
 
 def written(*lines):
@@ -35,7 +35,17 @@ def test_what_is_written_is_read(entries):
     assert again.entries == manifest.entries
 
 
-@each("entry", [ENTRY, ENTRY._replace(before="b"), ENTRY._replace(edited=True), Entry((KEY, "html"), "m", [])])
+@each(
+    "entry",
+    [
+        ENTRY,
+        ENTRY._replace(before="b"),
+        ENTRY._replace(cwd="/home/me/app"),
+        Entry((KEY, "html"), cwd="/home/me/app", sources=[]),
+        ENTRY._replace(edited=True),
+        Entry((KEY, "html"), "m", []),
+    ],
+)
 def test_every_kind_of_line_is_read(entry):
     """Those of files, of files about to be replaced, of edited ones, and of empty sessions."""
     assert Manifest.read(written(entry_line(entry))).entries == {entry.slot: entry}

@@ -8,7 +8,7 @@ from tests.looping import each
 
 KEY = SessionKey("claude", "6f1c2c1e")
 OLD, NEW, OTHER = ["/a", 1, 1, 1, 0], ["/a", 2, 2, 1, 0], ["/b", 1, 1, 1, 0]
-ENTRY = Entry((KEY, "markdown"), "made", [OLD], "a.md", 5, 4, "hash", "before")
+ENTRY = Entry((KEY, "markdown"), "made", [OLD], "a.md", 5, 4, "hash", before="before")
 
 
 @each(
@@ -36,14 +36,14 @@ def test_a_session_of_which_a_file_was_made(sources, made, state, step):
     ("sources", "state", "step"),
     [
         ([OLD], "same", "keep"),
-        ([NEW], "same", "anew"),
-        ([OLD], "older", "anew"),
+        ([NEW], "same", "replace"),
+        ([OLD], "older", "replace"),
         ([OLD], "gone", "write"),
         ([OLD], "edited", "leave"),
     ],
 )
 def test_a_session_of_which_a_part_is_gone(sources, state, step):
-    """Its file has more than is left, so that it is never replaced."""
+    """As long as nothing else happens, it is not even read: its file has more than is left."""
     assert decide(ENTRY._replace(sources=[OLD, OTHER]), sources, "other options", state) == step
 
 

@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 import stat
+import sys
 
 import pytest
 
@@ -124,13 +125,109 @@ def test_a_session_that_is_rewritten_without_words_stays(folder, export, two):
     assert "words 1" in "".join(texts(folder).values())
 
 
-def test_a_shorter_session_is_exported_again(folder, export, two):
-    """A session that its agent rewrote is exported like one that has grown."""
-    two[0].say(user("taken back"))
+@pytest.mark.parametrize("form", ["markdown", "html", "jsonl"])
+def test_an_export_is_never_replaced_by_one_with_less(folder, export, two, form):
+    """What is left of a session that lost something goes to a file of its own, once for each loss."""
+    export("-f", form)
+    [(name, whole_one), _] = texts(folder).items()
+    for number in (2, 3):
+        two[0].rewrite(lambda number, _: number < 1)
+        for said in ("wrote 1, unchanged 1", "unchanged 2"):
+            assert export("-f", form) == said
+        stem, suffix = name.rsplit(".", 1)
+        assert texts(folder)[name] == whole_one
+        assert "answer" not in texts(folder)[f"{stem}-{number}.{suffix}"]
+        two[0].say(says("another answer"))
+        assert export("-f", form) == "updated 1, unchanged 1"
+    assert len(files(folder)) == 4
+
+
+@pytest.mark.parametrize("options", [(), ("--thinking",)])
+def test_a_loss_is_noticed_whatever_else_changed(world, folder, export, two, options):
+    """The session may have grown since it lost something, and the options may be others."""
     export()
-    two[0].rewrite(lambda number, _: number < 2)
+    two[0].rewrite(lambda number, _: number < 1)
+    two[0].say(*[user("much more")] * 5)
+    assert export(*options).startswith("wrote 1")
+    assert ["answer" in text for text in texts(folder).values()].count(True) == 2
+
+
+def test_a_session_that_is_rewritten_without_a_loss_is_replaced(world, folder, export, two):
+    """Agents write files again, and move them; nothing is doubled by that."""
+    export()
+    two[0].say(user("more"))
+    two[0].path.write_bytes(b"".join(sorted(two[0].path.read_bytes().splitlines(keepends=True), reverse=True)))
     assert export() == "updated 1, unchanged 1"
-    assert "taken back" not in "".join(texts(folder).values())
+    assert len(files(folder)) == 2
+
+
+def test_a_change_that_leaves_size_and_time_is_noticed(folder, export, two):
+    """There are tools that restore times: before a file is replaced, its content is compared."""
+    export()
+    first = next(iter(files(folder).values()))
+    status = first.stat()
+    first.write_text(first.read_text().replace("answer", "ANSWER"))
+    os.utime(first, ns=(status.st_atime_ns, status.st_mtime_ns))
+    two[0].say(user("more"))
+    for _ in range(2):
+        assert export().splitlines()[0] == "unchanged 1, left alone 1"
+        assert "ANSWER" in first.read_text()
+
+
+@pytest.mark.parametrize(("form", "mine"), [("markdown", "my thesis"), ("jsonl", "{}"), ("html", "<!DOCTYPE html>")])
+def test_a_list_cannot_give_a_persons_file_to_katod(folder, export, two, form, mine):
+    """A list from somebody else may name any file in the folder, with its true hash: it does not begin as katod's."""
+    export("-f", form)
+    thesis = folder / "thesis.md"
+    thesis.write_text(mine)
+    status, list_ = thesis.stat(), folder / MANIFEST
+    lines = list(map(json.loads, list_.read_text().splitlines()))
+    row = next(row for row in lines if row.get("session", [""])[1:2] == [two[0].session])
+    row |= {"file": thesis.name, "size": status.st_size, "mtime": status.st_mtime_ns}
+    row["hash"] = whole.digest_at(folder, (thesis.name,))
+    list_.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    two[0].say(user("more"))
+    assert export("-f", form).splitlines()[0] == "unchanged 1, left alone 1"
+    assert thesis.read_text() == mine
+
+
+def test_excluded_projects_are_left_out(world, folder, export, two, monkeypatch):
+    """They are counted, and not read again; what was exported of them before stays. By name, they are exported."""
+    kept = world.session(3)
+    kept.cwd = "/home/me/other"
+    kept.say(user("words 3"))
+    child = Claude(world, two[0].session, subagent="a1b2")
+    child.cwd = "/home/me/elsewhere"
+    child.say(user("look around"))
+    world.configure(exclude=["/home/me/app"])
+    assert export() == "wrote 1, excluded 3"
+    with monkeypatch.context() as patched:
+        patched.setitem(sys.modules, "katod.archive.writer", None)  # importing it fails
+        assert export() == "unchanged 1, excluded 3"
+    assert world.cli("export", two[0].session).count("answer") == 1
+    world.configure(exclude=[])
+    assert export() == "wrote 3, unchanged 1"
+    before = texts(folder)
+    world.configure(exclude=["/home/me/app"])
+    two[0].say(user("more"))
+    assert export() == "unchanged 1, excluded 3"
+    assert texts(folder) == before
+    world.configure(exclude=[])
+    assert export() == "updated 1, unchanged 3"
+
+
+def test_a_project_may_exclude_itself(world, folder, export):
+    """If the person allowed its file."""
+    project = world.home / "shop"
+    project.mkdir()
+    (project / ".katod.toml").write_text("recording.exclude = true\n")
+    one = world.session(1)
+    one.cwd = str(project)
+    one.say(user("words"))
+    world.cli("allow", str(project))
+    assert export() == "excluded 1"
+    world.cli("allow", "--remove", str(project))
+    assert export() == "wrote 1"
 
 
 def test_a_session_that_reads_the_same_is_not_replaced(folder, export, two):

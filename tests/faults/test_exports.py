@@ -21,9 +21,10 @@ ENDLESS = 10_000
 def begun(folder):
     """Return a world with a folder of exports in which there is work of each kind to do."""
     world = World(folder, seen_empty=False)
-    for number in (1, 2, 3):
+    for number in (1, 2, 3, 6):
         world.session(number).say(user(f"words {number}"), says("answer"))
     export(world)
+    world.session(6).rewrite(lambda number, _: number < 1)
     world.session(1).append(Claude(start=50).user("one more"))
     edited = next(path for path in exports(world) if "words-2" in path)
     (world.home / "all" / edited).write_text("mine")
@@ -86,7 +87,7 @@ def check(folder, name, number, moment):
     said = export(world)
     assert exports(world) == expected, f"killed {moment} {name} number {number}"
     assert "left alone 1" in said
-    assert export(world).startswith("unchanged 3, empty 1, left alone 1")
+    assert export(world).startswith("unchanged 4, empty 1, left alone 1")
     shutil.rmtree(world.home)
     return True
 

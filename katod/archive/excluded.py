@@ -1,0 +1,26 @@
+"""Which sessions are not exported, as the person excluded their projects."""
+
+from katod.archive.folder import ExportFolder
+from katod.archive.manifest import Slot
+from katod.model import SessionKey
+from katod.record.policy import Policy
+
+
+class Exclusion:
+    """Knows which projects are excluded; each is looked at once."""
+
+    def __init__(self, folder: ExportFolder, policy: Policy) -> None:
+        self._entries = folder.manifest.entries
+        self._policy = policy
+        self._known = {"": False}
+
+    def covers(self, slot: Slot, cwd: str) -> bool:
+        """Return whether the project of a session or its parent's is excluded. Raises OSError if busy."""
+        (agent, session, _), form = slot
+        parent = self._entries.get((SessionKey(agent, session), form))
+        return self._excludes(cwd) or (parent is not None and self._excludes(parent.cwd))
+
+    def _excludes(self, cwd: str) -> bool:
+        if cwd not in self._known:
+            self._known[cwd] = self._policy.in_project(cwd).excludes(cwd)
+        return self._known[cwd]
