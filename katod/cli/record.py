@@ -17,6 +17,7 @@ from katod.service import control
 from katod.service.control import Errand, Request
 from katod.service.lock import holder
 from katod.service.manager import how_to_start
+from katod.shell import pasted
 from katod.store.integrity import quarantined
 from katod.store.ledger import LEDGER_NAME, Ledger
 from katod.store.rows import UNNAMED
@@ -89,7 +90,7 @@ def _chosen(context: Context, session: str, word: Word, name: str) -> SessionKey
     except SelectionError as error:
         if name or word == "stop" or not error.what.startswith("no session matches"):
             raise
-        raise SelectionError(error.what, hint=f"to name the file: `katod {word} latest {session}`") from error
+        raise SelectionError(error.what, hint=f"to name the file: `katod {word} latest {pasted(session)}`") from error
 
 
 def ask(context: Context, key: SessionKey | None, word: Word | Errand, name: str = "") -> Request:

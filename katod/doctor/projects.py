@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from itertools import islice
-from shlex import quote
 from typing import Final
 
 from katod.agents import AGENTS
@@ -12,6 +11,7 @@ from katod.doctor.findings import Finding, count, ok, warning
 from katod.project.allowed import Allowed, Look, look_around
 from katod.project.form import ProjectFile
 from katod.record.policy import Policy
+from katod.shell import pasted
 
 _CHECK: Final = "configuration.project"
 _MOST: Final = 20  # files that are listed
@@ -39,5 +39,5 @@ def _of_file(found: Look, file: ProjectFile, policy: Policy) -> Iterator[Finding
     refused = list(filter(None, (policy.in_project(str(file.folder)).project.refused, *file.refused)))
     if refused:
         more = f", and {len(refused) - 1} more" if len(refused) > 1 else ""
-        advice = f"the rest of it counts; `katod allow {quote(str(file.folder))}` lists what does not"
+        advice = f"the rest of it counts; `katod allow {pasted(str(file.folder))}` lists what does not"
         yield warning(_CHECK, f"{path}: {refused[0]}{more}", advice, path=path)

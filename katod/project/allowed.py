@@ -8,11 +8,11 @@ from contextlib import contextmanager
 from hashlib import sha256
 from itertools import takewhile
 from pathlib import Path
-from shlex import quote
 from typing import Final, NamedTuple
 
 from katod.errors import ConfigError
 from katod.project.form import LARGEST, NAME, ProjectFile, parse_project
+from katod.shell import pasted
 from katod.smallfile import read_small, write_small
 from katod.write.safe import is_transient
 
@@ -33,7 +33,7 @@ class Look(NamedTuple):
     @property
     def advice(self) -> str:
         """What to do about the problem."""
-        allow = f"`katod allow {quote(str(self.path.parent))}`"
+        allow = f"`katod allow {pasted(str(self.path.parent))}`"
         return f"read it, then run {allow}" if self.digest else f"correct or remove it, then run {allow}"
 
 
