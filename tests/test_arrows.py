@@ -110,7 +110,7 @@ IMPURE = {
     "archive": ".folder .naming",
     "write": ".moved .output .remove .root .safe .whole",
     "store": ".integrity .ledger .tombstones",
-    "record": ".backfill .catchup .delivery .export .follow .family .history .naming .policy .restore .sample .session .stream",
+    "record": ".backfill .catchup .delivery .export .follow .history .naming .policy .restore .sample .session .stream",
     "service": ".control .desktop .lock .manager .pause .program .sandbox .sd_notify .signals .signs",
     "setup": ".files .hook .plan",
     "search": ".outputs .sessions",
