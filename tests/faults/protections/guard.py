@@ -126,7 +126,7 @@ PROTECTIONS = [
     ),
     Protection(
         "the commands of a forgotten session count as carried out",
-        "katod.record.history:_all_commands",
+        "katod.record.history:_typed",
         forget_commands,
         (f"{FORGETTING}test_old_commands_do_not_act_in_a_document_that_changes",),
     ),
