@@ -296,6 +296,8 @@ class Pipeline:
         if event.kind == ev.USER_COMMAND:
             self._controller.handle(session, source, event)
         if session.row.auto == "wanted":
+            self._controller.leave_copies(session, event)
+        if session.row.auto == "wanted":
             self._controller.auto_record(session)
         for output in session.live:
             if output.waits:

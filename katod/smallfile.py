@@ -10,10 +10,10 @@ _READ: Final = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
 _PRIVATE: Final = 0o600
 
 
-def read_small(path: Path, limit: int, *, own: bool = False) -> bytes:
+def read_small(path: Path, limit: int, *, own: bool = False, linked: bool = False) -> bytes:
     """Return the content of a regular file of at most `limit` bytes; links are followed.
 
-    `own` takes only a file of this user, and neither a symbolic nor a hard link.
+    `own` takes only a file of this user, and neither a symbolic nor, unless `linked`, a hard link.
     Never waits. Raises OSError whose `strerror` says what is wrong: EINVAL if it is not a regular file or a link, EPERM
     if it belongs to another user, EFBIG if it is larger.
     """
@@ -23,7 +23,7 @@ def read_small(path: Path, limit: int, *, own: bool = False) -> bytes:
         if not stat.S_ISREG(status.st_mode):
             raise OSError(errno.EINVAL, "it is not a regular file", str(path))
         if own:
-            _require_own(status, path)
+            _require_own(status, path, linked=linked)
         data = b""
         while piece := os.read(fd, limit + 1 - len(data)):
             data += piece
@@ -43,10 +43,10 @@ def _open(path: Path, *, own: bool) -> int:
         raise
 
 
-def _require_own(status: os.stat_result, path: Path) -> None:
+def _require_own(status: os.stat_result, path: Path, *, linked: bool) -> None:
     if status.st_uid != os.getuid():
         raise OSError(errno.EPERM, "it belongs to another user", str(path))
-    if status.st_nlink > 1:
+    if status.st_nlink > 1 and not linked:
         raise OSError(errno.EINVAL, "it has more than one hard link", str(path))
 
 

@@ -14,13 +14,14 @@ ARROWS = {
     "errors": "",
     "model": "",
     "events": "",
+    "shell": "",
     "slug": "",
     "log": "",
     "backoff": "",
     "smallfile": "",
     "metadata": "events model",
     "config": "agents errors log model smallfile",
-    "project": "command config errors model smallfile write",
+    "project": "command config errors model shell smallfile write",
     # what is stored between the stages
     "store": "errors log model slug",
     # the stages, from bytes to outputs
@@ -32,7 +33,7 @@ ARROWS = {
         "agents backoff command config discover errors events formats log metadata model project slug store tail write"
     ),
     "formats": "agents events metadata model slug",
-    "write": "errors model",
+    "write": "errors model shell",
     "search": "agents discover errors events formats log metadata model record tail",
     # the stages put together
     "pipeline": "command discover errors events log model record store tail",
@@ -43,10 +44,10 @@ ARROWS = {
     # what katod adds to the agents' own files
     "setup": "agents command errors service write",
     "daemon": "agents config discover errors log model pipeline record schedule service store",
-    "doctor": "agents config discover errors log model project record service store write",
+    "doctor": "agents config discover errors log model project record service shell store write",
     "cli": (
         "agents archive config daemon discover doctor errors events formats log metadata model project record search service setup"
-        " slug smallfile store"
+        " shell slug smallfile store"
     ),
     "__main__": "cli",
     "__init__": "",
@@ -109,7 +110,7 @@ IMPURE = {
     "archive": ".folder .naming",
     "write": ".moved .output .remove .root .safe .whole",
     "store": ".integrity .ledger .tombstones",
-    "record": ".backfill .catchup .delivery .export .follow .family .history .naming .policy .restore .sample .session .stream",
+    "record": ".backfill .catchup .delivery .export .follow .history .naming .policy .restore .sample .session .stream",
     "service": ".control .desktop .lock .manager .pause .program .sandbox .sd_notify .signals .signs",
     "setup": ".files .hook .plan",
     "search": ".outputs .sessions",

@@ -20,6 +20,7 @@ def test_links_are_followed_unless_only_an_own_file_will_do(tmp_path):
     assert read_small(hard, 1) == b"x"
     with pytest.raises(OSError, match="hard link"):
         read_small(hard, 1, own=True)
+    assert read_small(hard, 1, own=True, linked=True) == b"x"
 
 
 def test_what_is_no_small_file_is_refused_at_once(tmp_path):

@@ -107,6 +107,7 @@ class AgentSpec:
     open: Callable[[str], AbstractContextManager[SourceFile]] = open_source
     short_id: Callable[[str], str] = str  # the part of an id that distinguishes sessions
     separate_subagents: bool = True  # sub-agents have session files of their own
+    names_parents: bool = False  # they are sessions of their own, whose first record names the one that started it
     cuts_ids: bool = False  # a path contains only the beginning of the session's id
     container: Container | None = None
     stat_of: Callable[[str, Stat], Stat] = lambda _path, own: own  # what a sweep compares, given the file's own stat

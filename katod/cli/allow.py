@@ -12,7 +12,10 @@ from katod.project.allowed import Allowed, look, nearest, places, read_project
 from katod.project.form import NAME, ProjectFile, parse_project
 
 _WHERE = "a project is a directory below your home directory"
-_STAYS = "Running recordings stay as they are. Once the file changes, it counts for nothing until you allow it again."
+_STAYS = (
+    "Running recordings stay as they are. Once the file changes, only what it leaves out goes on counting, until you "
+    "allow it again."
+)
 
 
 @click.command()
@@ -24,7 +27,8 @@ def allow(context: Context, directory: Path, remove: bool, listed: bool) -> None
     """Let a project's `.katod.toml` take effect, as it is now.
 
     Looks for the file in DIRECTORY, the current one by default, and then above it. Says what the file changes in
-    recordings from now on, and what of it is refused. When it changes, it counts for nothing until you allow it again.
+    recordings from now on, and what of it is refused. When it changes, only what it left out of transcripts goes on
+    counting, until you allow it again.
     """
     if remove and listed:
         raise click.UsageError("--remove and --list do not go together")
@@ -79,11 +83,7 @@ def _listed(allowed: Allowed) -> Iterator[Line]:
     known = allowed.read()
     for path in map(Path, sorted(known)):
         found = look(path, known)
-        said = "it no longer exists" if found is None else found.problem or "; ".join(_effects(found.file))
+        said = "it no longer exists" if found is None else found.problem or "; ".join(found.changes)
         yield line(f"{path}: {said}")
     if not known:
         yield line(f"no {NAME} is allowed")
-
-
-def _effects(file: ProjectFile | None) -> list[str]:
-    return file.changes() if file else []

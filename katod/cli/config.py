@@ -66,11 +66,15 @@ def show(context: Context) -> None:
 
 
 def _say_of_project(context: Context) -> None:
-    known = Allowed(context.state).read()
+    try:
+        known = Allowed(context.state).read()
+    except ConfigError as error:
+        say(f"katod: {error} ({error.hint})", err=True)
+        return
     for path in places(os.getcwd(), Path.home()):
         found = look(path, known)
         if found is not None:
-            said = "; ".join(found.file.changes()) if found.file else f"{found.problem} ({found.advice})"
+            said = f"{found.problem} ({found.advice})" if found.problem else "; ".join(found.changes)
             show_lines([line(f"{path}: {said}")], err=True)
 
 

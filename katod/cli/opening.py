@@ -1,21 +1,23 @@
 """Opens files in the person's programs, and keeps the temporary ones private.
 
 A temporary file is in a folder of its own, with the number of this process in its name: it is removed once the program
-that it was opened in has ended, and if that cannot be known, by a later `katod open`.
+that it was opened in has ended, or katod itself, and if that cannot be known, by a later `katod open`.
 """
 
 import os
 import re
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from enum import Enum
 from pathlib import Path
+from types import FrameType
 from typing import Final
 
 from katod.cli.printing import say
@@ -24,6 +26,7 @@ from katod.errors import KatodError
 _FOLDER: Final = re.compile(r"katod-open-(\d+)-\w+")
 _SHORTEST: Final = 2.0  # seconds: a program that ends sooner has handed the file on to another one
 _GRACE: Final = 60.0  # seconds in which a program that was handed a file may still have to read it
+_ENDING: Final = (signal.SIGHUP, signal.SIGTERM)
 _UNSAFE: Final = re.compile(r"[^\w.-]+")
 
 
@@ -47,7 +50,7 @@ def opened_in(path: Path, *, web: bool) -> Opened:
         say(f"katod: nothing opens it here: set {'BROWSER' if web else 'VISUAL or EDITOR'}", err=True)
         return Opened.NOT
     began = time.monotonic()
-    code = _run([*command, str(path)])
+    code = _run([*command, str(path.absolute())])  # one that begins with `-` would be an option
     if code:
         raise KatodError(f"{command[0]} ended with exit code {code}", path=path)
     waited = command != _desktop() and time.monotonic() - began >= _SHORTEST
@@ -83,16 +86,37 @@ def _desktop() -> list[str]:
 def temporary(name: str, pieces: Iterator[str], use: Callable[[Path], Opened]) -> Opened:
     """Write a private file, use it, and remove it unless it may still be read. Raises KatodError, OSError."""
     folder = Path(tempfile.mkdtemp(prefix=f"katod-open-{os.getpid()}-", dir=_base()))
-    outcome = Opened.READ
-    try:
-        path = folder / (_UNSAFE.sub("-", name).lstrip(".-") or "transcript")
-        with open(path, "x", encoding="utf-8", errors="replace", opener=_private) as file:
-            file.writelines(pieces)
-        outcome = use(path)
-    finally:
-        if outcome is Opened.READ:
-            shutil.rmtree(folder, ignore_errors=True)
+    with _removed_at_signals(folder):
+        outcome = Opened.READ
+        try:
+            path = folder / (_UNSAFE.sub("-", name).lstrip(".-") or "transcript")
+            with open(path, "x", encoding="utf-8", errors="replace", opener=_private) as file:
+                file.writelines(pieces)
+            outcome = use(path)
+        finally:
+            if outcome is Opened.READ:
+                shutil.rmtree(folder, ignore_errors=True)
     return outcome
+
+
+@contextmanager
+def _removed_at_signals(folder: Path) -> Iterator[None]:
+    """Remove a folder also if this process is ended meanwhile, as by a terminal that is closed; the program goes on."""
+
+    def end(number: int, _: FrameType | None) -> None:
+        shutil.rmtree(folder, ignore_errors=True)
+        signal.signal(number, signal.SIG_DFL)
+        os.kill(os.getpid(), number)
+
+    before = {number: signal.getsignal(number) for number in _ENDING}
+    for number, handler in before.items():
+        if handler is not signal.SIG_IGN:  # as with nohup
+            signal.signal(number, end)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _private(path: str, flags: int) -> int:

@@ -1,6 +1,7 @@
 """`katod record`: the commands of the chat, from the shell."""
 
 import time
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -11,13 +12,14 @@ from katod.cli.groups import Group
 from katod.cli.parameters import RECORDED, SESSION
 from katod.cli.printing import say
 from katod.cli.selection import recorded_sessions, select_recorded
-from katod.errors import AlreadyRunning, KatodError, SelectionError, TargetRefused
+from katod.errors import AlreadyRunning, ConfigError, KatodError, SelectionError, TargetRefused
 from katod.model import SessionKey, Word
 from katod.project.allowed import Allowed, Look, look, places
 from katod.service import control
 from katod.service.control import Errand, Request
 from katod.service.lock import holder
 from katod.service.manager import how_to_start
+from katod.shell import pasted
 from katod.store.integrity import quarantined
 from katod.store.ledger import LEDGER_NAME, Ledger
 from katod.store.rows import UNNAMED
@@ -86,14 +88,16 @@ def _ask(context: Context, session: str, word: Word, name: str) -> None:
 
 
 def _projects_files(context: Context, key: SessionKey) -> list[Look]:
-    """Return the files of a session's project that do not count."""
+    """Return the files of a session's project that do not count; none if what was allowed cannot be read."""
     with context.reading() as ledger:
         session = ledger.find_session(key) if ledger else None
     if session is None or not session.cwd:
         return []
-    known = Allowed(context.state).read()
-    found = (look(path, known) for path in places(session.cwd, Path.home()))
-    return [one for one in found if one is not None and one.problem]
+    with suppress(ConfigError):  # `katod status` says it
+        known = Allowed(context.state).read()
+        found = (look(path, known) for path in places(session.cwd, Path.home()))
+        return [one for one in found if one is not None and one.problem]
+    return []
 
 
 def _chosen(context: Context, session: str, word: Word, name: str) -> SessionKey:
@@ -103,7 +107,7 @@ def _chosen(context: Context, session: str, word: Word, name: str) -> SessionKey
     except SelectionError as error:
         if name or word == "stop" or not error.what.startswith("no session matches"):
             raise
-        raise SelectionError(error.what, hint=f"to name the file: `katod {word} latest {session}`") from error
+        raise SelectionError(error.what, hint=f"to name the file: `katod {word} latest {pasted(session)}`") from error
 
 
 def ask(context: Context, key: SessionKey | None, word: Word | Errand, name: str = "") -> Request:

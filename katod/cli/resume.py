@@ -1,6 +1,6 @@
 """`katod resume`: ends a pause, or says how the agent itself goes on with a session."""
 
-import shlex
+import os
 from itertools import islice
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -18,6 +18,7 @@ from katod.discover.found import Found
 from katod.errors import SelectionError
 from katod.log import EventLog
 from katod.service.pause import paused_since
+from katod.shell import pasted
 
 _LOOK_AHEAD: Final = 400  # events
 
@@ -77,17 +78,19 @@ def _begun(found: Found) -> _Beginning:
 
 def _change_directory(cwd: str) -> str:
     """Return the command that goes to a session's directory, nothing if that is this one or no longer exists."""
-    if not cwd or Path(cwd).resolve() == Path.cwd().resolve():
+    if not os.path.isabs(cwd):
         return ""
-    if not Path(cwd).is_dir():
+    if not os.path.isdir(cwd):
         say(f"katod: the directory of this session no longer exists: {cwd}", err=True)
+        return ""
+    if os.path.samefile(cwd, "."):
         return ""
     return f"cd {_quoted(cwd)} && "
 
 
 def _quoted(word: str) -> str:
-    """Return a word as a shell takes it, with `~` for the home directory."""
+    """Return a word of the command, with `~` for the home directory."""
     home = str(Path.home())
     if word == home:
         return "~"
-    return f"~/{shlex.quote(word[len(home) + 1 :])}" if word.startswith(f"{home}/") else shlex.quote(word)
+    return f"~/{pasted(word[len(home) + 1 :])}" if word.startswith(f"{home}/") else pasted(word)

@@ -31,6 +31,7 @@ from katod.search.outputs import Transcript, existing, transcripts_below
 from katod.search.query import Query
 from katod.search.run import Match, Place, Search, Shown, Terms
 from katod.search.transcripts import About
+from katod.shell import pasted
 from katod.slug import slug
 
 _MOST: Final = 10  # sessions
@@ -178,7 +179,7 @@ class _Searched:
         metadata, _ = peek(found)
         key = found.key
         name = short[key.id] + (f"/{short[key.subagent]}" if key.subagent else "")
-        return Told(key.agent, str(key), metadata.best_title, metadata.cwd, f"katod show {shlex.quote(name)}")
+        return Told(key.agent, str(key), metadata.best_title, metadata.cwd, f"katod show {pasted(name)}")
 
     def _transcript(self, transcript: Transcript, about: About) -> Told:
         path = transcript.path
@@ -188,7 +189,7 @@ class _Searched:
         session = f"{agent}:{about.session}" if about.session else ""
         session += f"/{about.subagent}" if about.subagent else ""
         opens = "open" if path.suffix == _PAGE else "show"
-        command = f"katod {opens} {number or shlex.quote(str(path))}"
+        command = f"katod {opens} {number or pasted(str(path))}"
         return Told(
             agent, session, about.title or path.stem, cwd or about.project or path.parent.name, command, str(path)
         )
@@ -224,7 +225,7 @@ class _Screen:
         self.zone = zone
         self.width = width  # 0: no terminal
         self.each = each
-        self.find = shlex.quote(shlex.join(query.words))
+        self.find = pasted(shlex.join(query.words))
         longest_first = sorted(map(re.escape, query.words), key=len, reverse=True)
         self.words = re.compile("|".join(longest_first), re.IGNORECASE)
 

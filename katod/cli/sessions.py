@@ -201,7 +201,12 @@ def since_seconds(text: str | None) -> float:
 
 
 def short_ids(keys: Iterable[SessionKey]) -> dict[str, str]:
-    """Return the shortest beginning of each id, of at least 8 characters, that no other id of an agent begins with."""
+    """Return the shortest beginning of each id, of at least 8 characters, that no other id of an agent begins with.
+
+    What would be the number of a recording, or an option, has its agent before it.
+    """
+    keys = list(keys)
+    agents = {key.id: key.agent for key in keys}
     least = {
         name: SHORTEST + len(name) - len(AGENTS[key.agent].short_id(name))
         for key in keys
@@ -210,7 +215,12 @@ def short_ids(keys: Iterable[SessionKey]) -> dict[str, str]:
     names = sorted(least)
     alike = [0, *(_alike(*pair) for pair in pairwise(names)), 0]
     wanted = (max(least[name], 1 + max(around)) for name, around in zip(names, pairwise(alike), strict=False))
-    return {name: name[:length] for name, length in zip(names, wanted, strict=True)}
+    return {name: _selecting(name[:length], agents.get(name, "")) for name, length in zip(names, wanted, strict=True)}
+
+
+def _selecting(short: str, agent: str) -> str:
+    is_number = short.isdecimal() and len(short) < SHORTEST
+    return f"{agent}:{short}" if agent and (is_number or short.startswith("-")) else short
 
 
 def _alike(one: str, other: str) -> int:

@@ -147,7 +147,10 @@ def _of_outputs(ledger: Ledger) -> dict[str, Any]:
 
 def _projects(state: Path, recordings: list[dict[str, Any]]) -> list[dict[str, str]]:
     """Return the projects' files that do not count: of what is being recorded, and those that once were allowed."""
-    found = look_around({one["project"] for one in recordings}, Path.home(), Allowed(state).read())
+    try:
+        found = look_around({one["project"] for one in recordings}, Path.home(), Allowed(state).read())
+    except ConfigError as error:  # it is not known which do
+        return [{"path": str(error.path), "sha256": "", "problem": error.what, "advice": error.hint}]
     return [
         {"path": str(one.path), "sha256": one.digest, "problem": one.problem, "advice": one.advice}
         for one in found

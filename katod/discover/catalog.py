@@ -165,6 +165,15 @@ class Catalog:
         now = time.time_ns()
         return [self._ledger.tombstones.make(source, rest, now) for source, rest in rests]
 
+    def was_forgotten(self, said: str) -> bool:
+        """Return whether this was said in a session that was forgotten."""
+        mark = self._ledger.tombstones.mark(said)
+        return bool(mark) and self._ledger.is_applied(mark)
+
+    def has_forgotten(self, key: SessionKey) -> bool:
+        """Return whether a session was forgotten."""
+        return self._ledger.tombstones.of_session(key) is not None
+
     def forget(self, sources: Iterable[Source], tombstones: Iterable[TombstoneRow]) -> None:
         """Forget sources that the ledger no longer has."""
         for source in list(sources):
@@ -313,7 +322,7 @@ class Catalog:
         session = self._ledger.find_session(key)
         if session is None:
             session = self._ledger.add_session(key)
-            if self._ledger.tombstones.of_session(key) is not None:
+            if self.has_forgotten(key):
                 session.auto = "off"
                 self._ledger.save_session(session)
         return session.id

@@ -3,7 +3,6 @@
 import os
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from shlex import quote
 from typing import Any, Final
 
 from katod.agents import AGENTS
@@ -16,6 +15,7 @@ from katod.log import EventLog
 from katod.model import SessionKey
 from katod.record.export import Stretch, replay
 from katod.record.strange import version_in
+from katod.shell import pasted
 
 _LOOK_AHEAD: Final = 100  # events of a session that may name the agent's version
 _MOST_PROBLEMS: Final = 5  # that are listed for one root
@@ -114,7 +114,7 @@ def _problems(root: Root, problems: dict[str, str]) -> Iterator[Finding]:
     for path, reason in list(problems.items())[:_MOST_PROBLEMS]:
         kind, advice = next((kind, advice) for word, kind, advice in _ADVICE if word in reason)
         yield problem(
-            f"agents.{kind}", f"{root.spec.product}: {path}: {reason}", advice.format(root.agent, quote(path)),
+            f"agents.{kind}", f"{root.spec.product}: {path}: {reason}", advice.format(root.agent, pasted(path)),
             agent=root.agent, path=path,
         )  # fmt: skip
     if (more := len(problems) - _MOST_PROBLEMS) > 0:

@@ -3,7 +3,6 @@
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from shlex import quote
 from typing import Any, Final
 
 from katod.doctor.case import Case
@@ -12,6 +11,7 @@ from katod.errors import LedgerError
 from katod.log import EventLog
 from katod.record.restore import count_missing
 from katod.record.strange import not_understood
+from katod.shell import pasted
 from katod.store.integrity import DatabaseError, quarantined, safe_database_message
 from katod.store.ledger import LEDGER_NAME, Ledger
 from katod.store.rows import OutputRow, SourceRow
@@ -38,7 +38,7 @@ def examine_state(case: Case) -> Iterator[Finding]:
     """Yield the ledgers that were quarantined."""
     for path in quarantined(case.state, LEDGER_NAME):
         what = f"{path} was quarantined when katod could not use it, and all recordings ended"
-        yield warning("ledger.quarantined", what, f"type ::start again, then rm {quote(str(path))}", path=str(path))
+        yield warning("ledger.quarantined", what, f"type ::start again, then rm {pasted(str(path))}", path=str(path))
 
 
 def examine_errors(case: Case) -> Iterator[Finding]:

@@ -7,11 +7,11 @@ import re
 import stat
 from collections.abc import Iterator
 from pathlib import Path
-from shlex import quote
 from typing import Final
 
 from katod.doctor.case import Case
 from katod.doctor.findings import Finding, count, ok, problem, warning
+from katod.shell import pasted
 from katod.write.root import write_marker
 
 _ALL: Final = stat.S_IRWXU | stat.S_IRWXG | stat.S_IRWXO
@@ -82,7 +82,7 @@ def write_markers(case: Case) -> list[Path]:
 def _lost(found: tuple[Path, str]) -> Finding:
     root, marker = found
     if not os.path.isdir(root):
-        what, advice = f"{root} does not exist", f"mount its disk; to start over: mkdir -p {quote(str(root))}, then "
+        what, advice = f"{root} does not exist", f"mount its disk; to start over: mkdir -p {pasted(str(root))}, then "
     else:
         what, advice = f"the marker {marker} of {root} is missing", "mount its disk; if this is the right directory, "
     return problem(
@@ -119,7 +119,7 @@ def _writable(root: Path) -> Finding:
         advice = "mount it writable; recordings wait until then"
         return problem("output.writable", f"{root} is on a read-only file system", advice, path=str(root))
     if not os.access(root, os.R_OK | os.W_OK | os.X_OK):
-        advice = f"check its owner and mode: ls -ld {quote(str(root))}"
+        advice = f"check its owner and mode: ls -ld {pasted(str(root))}"
         return problem("output.writable", f"{root} is not writable for you", advice, path=str(root))
     free = system.f_bavail * system.f_frsize
     if free < _LITTLE:
@@ -143,7 +143,7 @@ def _private(case: Case, root: Path) -> Finding:
         what, files = f"other users can see the names of the transcripts in {root} (mode {mode:o})", 0
     else:
         return ok("output.private", "nobody else can read it", path=str(root))
-    advice = f"chmod {'-R ' if loose else ''}go= {quote(str(root))}"
+    advice = f"chmod {'-R ' if loose else ''}go= {pasted(str(root))}"
     return warning("output.private", what, advice, path=str(root), files=files)
 
 

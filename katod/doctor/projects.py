@@ -2,16 +2,16 @@
 
 from collections.abc import Iterator
 from itertools import islice
-from shlex import quote
 from typing import Final
 
 from katod.agents import AGENTS
 from katod.discover.roots import find_roots
 from katod.doctor.case import Case
-from katod.doctor.findings import Finding, count, ok, warning
+from katod.doctor.findings import Finding, count, ok, problem, warning
+from katod.errors import ConfigError
 from katod.project.allowed import Allowed, Look, look_around
-from katod.project.form import ProjectFile
 from katod.record.policy import Policy
+from katod.shell import pasted
 
 _CHECK: Final = "configuration.project"
 _MOST: Final = 20  # files that are listed
@@ -21,23 +21,27 @@ def examine(case: Case) -> Iterator[Finding]:
     """Yield what is found about the file of each project that katod knows."""
     policy = Policy.here(case.settings, find_roots(case.settings, AGENTS), case.state)
     sessions = case.ledger.sessions() if case.ledger is not None else []
-    known = Allowed(case.state).read()
+    try:
+        known = Allowed(case.state).read()
+    except ConfigError as error:
+        yield problem(_CHECK, f"{error.path}: {error.what}", error.hint, path=str(error.path))
+        return
     found = iter(look_around({row.cwd for row in sessions if row.cwd}, policy.home, known))
     for one in islice(found, _MOST):
-        yield from _of_file(one, one.file, policy) if one.file else [_unused(one)]
+        yield from [_differs(one)] if one.problem else _of_file(one, policy)
     if more := sum(1 for _ in found):
         yield warning(_CHECK, f"and {count(more, 'other project file')}", "`katod allow --list` shows those allowed")
 
 
-def _unused(found: Look) -> Finding:
+def _differs(found: Look) -> Finding:
     return warning(_CHECK, f"{found.path}: {found.problem}", found.advice, path=str(found.path))
 
 
-def _of_file(found: Look, file: ProjectFile, policy: Policy) -> Iterator[Finding]:
-    path = str(found.path)
-    yield ok(_CHECK, f"{path} is allowed: {'; '.join(file.changes())}", path=path)
-    refused = list(filter(None, (policy.in_project(str(file.folder)).project.refused, *file.refused)))
+def _of_file(found: Look, policy: Policy) -> Iterator[Finding]:
+    path, folder = str(found.path), str(found.path.parent)
+    yield ok(_CHECK, f"{path} is allowed: {'; '.join(found.changes)}", path=path)
+    refused = list(filter(None, (policy.in_project(folder).project.refused, *found.refused)))
     if refused:
         more = f", and {len(refused) - 1} more" if len(refused) > 1 else ""
-        advice = f"the rest of it counts; `katod allow {quote(str(file.folder))}` lists what does not"
+        advice = f"the rest of it counts; `katod allow {pasted(folder)}` lists what does not"
         yield warning(_CHECK, f"{path}: {refused[0]}{more}", advice, path=path)

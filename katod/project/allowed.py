@@ -8,22 +8,56 @@ from contextlib import contextmanager
 from hashlib import sha256
 from itertools import takewhile
 from pathlib import Path
-from shlex import quote
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple, get_args
 
 from katod.errors import ConfigError
+from katod.model import Tools
 from katod.project.form import LARGEST, NAME, ProjectFile, parse_project
+from katod.shell import pasted
 from katod.smallfile import read_small, write_small
 from katod.write.safe import is_transient
 
 STORE: Final = "allowed.json"
 _NEW: Final = "it is not allowed, and changes nothing"
-_CHANGED: Final = "it has changed since you allowed it, and counts for nothing"
+_CHANGED: Final = "it has changed since you allowed it"
+_GONE: Final = "it no longer exists"
+_STILL: Final = "only what it left out goes on counting"
 _MOST: Final = 4 * 1024 * 1024  # bytes of the store
 
 
+class Allowance(NamedTuple):
+    """What the person allowed of a file: its content, by its hash, and what that leaves out of transcripts."""
+
+    digest: str
+    exclude: bool = False
+    hides_thinking: bool = False
+    tools: Tools | None = None
+
+    @classmethod
+    def of(cls, data: bytes, path: Path) -> "Allowance":
+        """Return that of a file with this content. Raises ConfigError."""
+        file = parse_project(data, path)
+        return cls(_digest(data), file.exclude, file.hides_thinking, file.tools)
+
+    @property
+    def leaves_out(self) -> bool:
+        """Whether it leaves out anything."""
+        return self != Allowance(self.digest)
+
+    def file(self, path: Path) -> ProjectFile:
+        """Return a file that only leaves out what this does."""
+        return ProjectFile(path, exclude=self.exclude, hides_thinking=self.hides_thinking, tools=self.tools)
+
+
+Allowances = dict[str, Allowance]  # by the path of the file
+
+
 class Look(NamedTuple):
-    """A project's file as it is now: what it says if it is allowed, or why nothing of it counts."""
+    """A project's file as it is now: what counts of it, and why that is not all of it.
+
+    Of one that is no longer what was allowed, what it left out goes on counting: agents may write to the project, and
+    must not get recorded what the person excluded.
+    """
 
     path: Path
     file: ProjectFile | None = None
@@ -31,42 +65,71 @@ class Look(NamedTuple):
     digest: str = ""  # of its content, if that can count
 
     @property
+    def changes(self) -> list[str]:
+        """What counts of it, in words."""
+        return self.file.changes() if self.file else []
+
+    @property
+    def refused(self) -> tuple[str, ...]:
+        """What is refused of it."""
+        return self.file.refused if self.file else ()
+
+    @property
     def advice(self) -> str:
         """What to do about the problem."""
-        allow = f"`katod allow {quote(str(self.path.parent))}`"
-        return f"read it, then run {allow}" if self.digest else f"correct or remove it, then run {allow}"
+        folder = pasted(str(self.path.parent))
+        if self.problem.startswith(_GONE):
+            return f"put it back, or run `katod allow --remove {folder}`"
+        return f"{'read it' if self.digest else 'correct or remove it'}, then run `katod allow {folder}`"
 
 
 class Allowed:
-    """What the person allowed: the path of each file and the hash of its content, in a private file."""
+    """What the person allowed, by the path of each file, in a private file."""
 
     def __init__(self, state: Path) -> None:
-        self._state = state
+        self.path = state / STORE
 
-    def read(self) -> dict[str, str]:
-        """Return the hash of each file by its path; nothing if the store is damaged. Raises OSError if busy."""
+    def read(self) -> Allowances:
+        """Return what was allowed. Raises ConfigError if the store is damaged, OSError if the machine is too busy."""
         try:
-            row = json.loads(read_small(self._state / STORE, _MOST, own=True))
-        except (OSError, ValueError, RecursionError) as error:
-            _require_lasting(error)
+            # A backup may have made a hard link to it: nobody else can write to the state directory.
+            row = json.loads(read_small(self.path, _MOST, own=True, linked=True))
+            return {path: _allowance(entry) for path, entry in row.items()}
+        except FileNotFoundError:
             return {}
-        return {path: digest for path, digest in row.items() if isinstance(digest, str)} if type(row) is dict else {}
+        except (OSError, ValueError, TypeError, AttributeError, RecursionError) as error:
+            _require_lasting(error)
+            reason = error.strerror if isinstance(error, OSError) else "it is damaged"
+            what = f"what you allowed is not known, and no project's file counts: {reason}"
+            hint = "move it away, then run `katod allow` in each project again"
+            raise ConfigError(what, path=self.path, hint=hint) from error
 
     def allow(self, path: Path, data: bytes) -> None:
-        """Allow a file as long as this is its content. Raises OSError."""
-        self._state.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self._change(lambda known: known | {str(path): _digest(data)})
+        """Allow a file as long as this is its content. Raises ConfigError, OSError."""
+        allowance = Allowance.of(data, path)
+        self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._change(lambda known: known | {str(path): allowance})
 
     def remove(self, path: Path) -> bool:
-        """Allow a file no longer; return whether it was allowed. Raises OSError."""
+        """Allow a file no longer; return whether it was allowed. Raises ConfigError, OSError."""
         if str(path) not in self.read():
             return False
-        self._change(lambda known: {other: digest for other, digest in known.items() if other != str(path)})
+        self._change(lambda known: {other: allowance for other, allowance in known.items() if other != str(path)})
         return True
 
-    def _change(self, change: Callable[[dict[str, str]], dict[str, str]]) -> None:
-        with _locked(self._state):
-            write_small(self._state / STORE, json.dumps(change(self.read()), indent=1, sort_keys=True).encode())
+    def _change(self, change: Callable[[Allowances], Allowances]) -> None:
+        with _locked(self.path.parent):
+            rows = {path: allowance._asdict() for path, allowance in change(self.read()).items()}
+            write_small(self.path, json.dumps(rows, indent=1, sort_keys=True).encode())
+
+
+def _allowance(row: dict[str, Any]) -> Allowance:
+    """Return an entry of the store. Raises TypeError, ValueError."""
+    found = Allowance(**row)
+    kinds = (type(found.digest), type(found.exclude), type(found.hides_thinking))
+    if kinds != (str, bool, bool) or found.tools not in (None, *get_args(Tools)):
+        raise ValueError
+    return found
 
 
 @contextmanager
@@ -104,37 +167,52 @@ def read_project(path: Path) -> bytes:
         raise
     except OSError as error:
         _require_lasting(error)
-        raise ConfigError(f"nothing of it counts: {error.strerror}", path=path) from error
+        raise ConfigError(f"it cannot count: {error.strerror}", path=path) from error
 
 
-def look(path: Path, known: dict[str, str]) -> Look | None:
-    """Return what a project's file is now, None if there is none. Raises OSError if the machine is too busy.
+def look(path: Path, known: Allowances) -> Look | None:
+    """Return what a project's file is now, None if nothing is there that counts or could. Raises OSError if busy.
 
     It is read once: what counts is the content whose hash was compared.
     """
+    allowed = known.get(str(path))
     if not os.path.lexists(path):
-        return None
+        return _unlike(path, allowed, _GONE)
     try:
         data = read_project(path)
         digest = _digest(data)
-        if known.get(str(path)) == digest:
+        if allowed is not None and allowed.digest == digest:
             return Look(path, parse_project(data, path), digest=digest)
     except FileNotFoundError:
-        return None
+        return _unlike(path, allowed, _GONE)
     except ConfigError as error:
-        return Look(path, problem=error.what)
-    return Look(path, problem=_CHANGED if str(path) in known else _NEW, digest=digest)
+        return _unlike(path, allowed, error.what) or Look(path, problem=error.what)
+    problem = _NEW if allowed is None else f"{_CHANGED}, and counts for nothing"
+    return (_unlike(path, allowed, _CHANGED) or Look(path, problem=problem))._replace(digest=digest)
 
 
-def look_around(directories: Iterable[str], home: Path, known: dict[str, str]) -> list[Look]:
+def _unlike(path: Path, allowed: Allowance | None, why: str) -> Look | None:
+    """Return what goes on counting of a file that is not what was allowed, None if nothing does."""
+    if allowed is None or not allowed.leaves_out:
+        return None
+    return Look(path, allowed.file(path), f"{why}; {_STILL}")
+
+
+def look_around(directories: Iterable[str], home: Path, known: Allowances) -> list[Look]:
     """Return every file that counts or might count in some directories, and every other one that was allowed."""
     paths = {path for directory in directories for path in places(directory, home)}
     return [found for path in sorted(paths | set(map(Path, known))) if (found := look(path, known)) is not None]
 
 
 def in_effect(directory: str, home: Path, allowed: Allowed) -> list[ProjectFile]:
-    """Return the allowed files that count in a directory, the outermost first. No other file is opened."""
-    known = allowed.read()
+    """Return the allowed files that count in a directory, the outermost first. No other file is opened.
+
+    There is none while it is not known what was allowed: `katod status` and `katod doctor` say so.
+    """
+    try:
+        known = allowed.read()
+    except ConfigError:
+        return []
     found = [look(path, known) for path in places(directory, home) if str(path) in known] if known else []
     return [one.file for one in reversed(found) if one is not None and one.file is not None]
 

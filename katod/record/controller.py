@@ -17,7 +17,7 @@ from katod.formats.redact import redact
 from katod.log import EventLog
 from katod.metadata import SessionMetadata
 from katod.model import Command, NearMiss, Range, SessionKey, Target
-from katod.record.history import is_history
+from katod.record.history import is_history, said
 from katod.record.naming import OutputNaming
 from katod.record.news import News, Tell
 from katod.record.policy import Policy
@@ -29,6 +29,7 @@ from katod.write.safe import is_transient
 Follow = Callable[[OutputRow], None]
 _PAUSED: Final = "katod is paused: run `katod resume` first"
 _LONGEST_SHOWN: Final = 80
+_SAID: Final = frozenset({ev.USER_MESSAGE, ev.USER_COMMAND})
 _NAMING: Final = frozenset(
     {ev.AGENT_START, ev.AGENT_END}
 )  # a sub-agent's transcript is in a folder called like the file
@@ -105,6 +106,17 @@ class Controller:
             with self._ledger.transaction():
                 self._ledger.save_session(session)
         return session.auto == "wanted"
+
+    def leave_copies(self, session: ActiveSession, event: Event) -> None:
+        """Never auto-record what goes on from a forgotten session: it names that, or begins with what was said there.
+
+        Sub-agents follow the session that started them.
+        """
+        start = session.metadata.start
+        parent = session.row.key._replace(id=start.parent) if start.parent and start.origin != SPAWNED else None
+        is_copy = event.kind in _SAID and self._catalog.was_forgotten(said(event))
+        if is_copy or (parent is not None and self._catalog.has_forgotten(parent)):
+            session.row.auto = "off"
 
     def auto_record(self, session: ActiveSession) -> None:
         """Start a recording without a command, once the session's project and title are known."""

@@ -1,9 +1,8 @@
 """Which sessions belong to a session: those of its sub-agents, named after it or with ids of their own."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from itertools import islice
-from pathlib import Path
 
 from katod import events as ev
 from katod.agents import AGENTS
@@ -20,19 +19,21 @@ _HEAD_EVENTS = 10
 
 
 def family(key: SessionKey, ledger: Ledger) -> list[SessionRow]:
-    """Return the session with this key and the sessions of its sub-agents, as far as the ledger knows them."""
+    """Return the session with this key and the sessions of its sub-agents, as far as the ledger knows them.
+
+    Sources are opened only where their records alone say who started a sub-agent, each once and at its beginning.
+    """
     sessions = {row.id: row for row in ledger.sessions()}
     found = {row.id for row in sessions.values() if _is_named_after(row.key, key)}
     if not found:
         return []
-    others = [row for row in ledger.sources(SourceRow) if row.identity.key.agent == key.agent]
-    outputs, ids = ledger.outputs(), {key.id}
+    outputs, parents = ledger.outputs(), _parents(key.agent, ledger)
     while True:
-        new = _recorded_beside(outputs, found) | _spawned_by(ids, (row for row in others if row.session not in found))
+        ids = {sessions[number].key.id for number in found}
+        new = _recorded_beside(outputs, found) | {number for number, parent in parents.items() if parent in ids}
         if not new - found:
             return [row for row in sessions.values() if row.id in found]
         found |= new
-        ids = {sessions[number].key.id for number in new}
 
 
 def _is_named_after(other: SessionKey, key: SessionKey) -> bool:
@@ -49,20 +50,12 @@ def _recorded_beside(outputs: list[OutputRow], sessions: set[int]) -> set[int]:
     return {row.session for row in outputs if row.path.parent in folders}
 
 
-def _spawned_by(ids: set[str], sources: Iterable[SourceRow]) -> set[int]:
-    """Return the sessions that one of these started, as their first records say."""
-    words = [name.encode("utf-8", "replace") for name in ids]
-    return {row.session for row in sources if _may_name(row, words) and _parent(row) in ids}
-
-
-def _may_name(source: SourceRow, words: list[bytes]) -> bool:
-    """Return whether the beginning of a file has one of these words; what is in a container has to be asked."""
-    if source.gone or AGENTS[source.identity.key.agent].is_contained(source.path):
-        return not source.gone
-    with suppress(OSError), Path(source.path).open("rb") as file:
-        head = file.read(_HEAD_BYTES)
-        return any(word in head for word in words)
-    return False
+def _parents(agent: str, ledger: Ledger) -> dict[int, str]:
+    """Return the id of the session that started each of an agent's, as far as their first records name one."""
+    if not AGENTS[agent].names_parents:
+        return {}
+    sources = (row for row in ledger.sources(SourceRow) if row.identity.key.agent == agent and not row.gone)
+    return {row.session: parent for row in sources if (parent := _parent(row))}
 
 
 def _parent(source: SourceRow) -> str:
@@ -74,6 +67,7 @@ def _parent(source: SourceRow) -> str:
 
 
 def _first_events(source: SourceRow) -> Iterator[ev.Event]:
-    events = replay(source.identity.key, [Stretch(source.path, source.identity)], EventLog())
+    is_file = not AGENTS[source.identity.key.agent].is_contained(source.path)
+    head = Stretch(source.path, source.identity, _HEAD_BYTES if is_file else None)
     with suppress(SourceError):
-        yield from (event for event, _ in islice(events, _HEAD_EVENTS))
+        yield from (event for event, _ in islice(replay(source.identity.key, [head], EventLog()), _HEAD_EVENTS))

@@ -74,7 +74,8 @@ def delete_transcripts(remains: Remains) -> None:
 def bury(remains: Remains, ledger: Ledger, catalog: Catalog) -> list[Source]:
     """Delete all that the ledger has of these sessions, in one transaction; return the sources that were forgotten.
 
-    Tombstones stay, and the ids of all commands: whatever comes back of the sources, nothing old in it acts.
+    Tombstones stay, and the ids of all commands: whatever comes back of the sources, nothing old in it acts. What tells
+    copies of them stays as well, as hashes.
     """
     sources = [source for row in remains.sessions for source in catalog.of_session(row.id)]
     rests = [(source, rest_of(source)) for source in sources]
@@ -82,6 +83,6 @@ def bury(remains: Remains, ledger: Ledger, catalog: Catalog) -> list[Source]:
     with ledger.transaction():
         ledger.forget(remains.sessions, tombstones)
         for _, rest in rests:
-            ledger.add_applied(rest.commands)
+            ledger.add_applied([*rest.commands, *map(ledger.tombstones.mark, filter(None, rest.said))])
     catalog.forget(sources, tombstones)
     return sources

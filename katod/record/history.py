@@ -1,12 +1,14 @@
 """Which commands are history, and ignored: typed before katod saw their file, copied from such a file, or forgotten."""
 
+import json
 import os
 from collections.abc import Iterator
 from datetime import datetime
-from itertools import chain
+from itertools import chain, islice
 from typing import Final
 
 from katod import events as ev
+from katod.agents import AGENTS
 from katod.command.scan import find_command
 from katod.discover.catalog import Catalog, Source
 from katod.discover.sweep import stat_source
@@ -23,6 +25,8 @@ _NS: Final = 1_000_000_000
 # Agents write a command a little later than it was typed.
 _LATE_NS: Final = 60 * _NS
 _CHUNK: Final = 4 * 1024 * 1024
+_BEGINNING: Final = 400  # lines
+_SAID: Final = frozenset({ev.USER_MESSAGE, ev.USER_COMMAND})
 _ALL: Final = 1 << 62  # bytes: more than any file has
 
 
@@ -32,7 +36,16 @@ def is_history(event: Event, source: Source, catalog: Catalog) -> bool:
         return True
     if source.after_ns > 0 and _typed_ns(event, 0) <= source.after_ns:
         return True  # the file was rewritten since; without a time, it counts as typed earlier
-    return _is_inherited(event, source, catalog)
+    return _is_inherited(event, source, catalog) or catalog.was_forgotten(said(event))
+
+
+def said(event: Event) -> str:
+    """Return what identifies a message in every copy of its record, empty if it has neither a time nor an id."""
+    nature = AGENTS[event.session.agent].nature
+    if nature.has_times and event.time:
+        what = (event.session.agent, event.time, event.kind, event.payload, event.words)
+        return json.dumps(what, sort_keys=True)
+    return event.dedup_key if nature.has_native_ids else ""
 
 
 def _is_inherited(event: Event, source: Source, catalog: Catalog) -> bool:
@@ -106,11 +119,12 @@ def rest_of(source: Source) -> Rest:
 
 
 def _rest_of(source: Source, file: SourceFile, seen: Stat) -> Rest:
-    commands, cursor = _all_commands(source, file)
+    typed, cursor = _typed(source, file)
     if file.is_document and not cursor.offset:
         raise SourceError("still being written", path=source.path)
     baseline = 0 if file.is_document else cursor.offset
-    return Rest(seen, seen.size, baseline, cursor, file.mtime_ns, commands)
+    commands = [event.dedup_key for event in typed if event.kind == ev.USER_COMMAND]
+    return Rest(seen, seen.size, baseline, cursor, file.mtime_ns, commands, list(map(said, typed)))
 
 
 def _rest_of_gone(source: Source) -> Rest:
@@ -120,15 +134,19 @@ def _rest_of_gone(source: Source) -> Rest:
     return Rest(source.seen, _ALL, None, START, source.read_ns)
 
 
-def _all_commands(source: Source, file: SourceFile) -> tuple[list[str], Cursor]:
-    """Return the dedup keys of all commands in a file, which is decoded only if it has any, and where it ends."""
+def _typed(source: Source, file: SourceFile) -> tuple[list[Event], Cursor]:
+    """Return the first message and all commands of a file, which is decoded only if it has any, and where it ends."""
     has_any, cursor = False, START
     for batch in _batches(file):
         has_any, cursor = has_any or find_command(source.identity, batch)[0] is not None, batch.cursor
     stream = SessionStream(source.identity.key, NeverSeen(), EventLog())
-    lines = (line for batch in _batches(file) for line in batch.lines) if has_any else ()
+    lines = (line for batch in _batches(file) for line in batch.lines)
+    if not has_any:
+        beginning = stream.events(source, islice(lines, _BEGINNING))
+        return list(islice((event for event in beginning if event.kind in _SAID), 1)), cursor
     events = chain(stream.events(source, lines), stream.rest(source, None))
-    return [event.dedup_key for event in events if event.kind == ev.USER_COMMAND], cursor
+    messages = enumerate(event for event in events if event.kind in _SAID)
+    return [event for number, event in messages if number == 0 or event.kind == ev.USER_COMMAND], cursor
 
 
 def _batches(file: SourceFile) -> Iterator[Batch]:

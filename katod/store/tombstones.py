@@ -24,6 +24,7 @@ class Rest:
     cursor: Cursor
     read_ns: int
     commands: list[str] = field(default_factory=list)  # the dedup keys of all commands in it
+    said: list[str] = field(default_factory=list)  # what identifies these and its first message in a copy of it
 
 
 class Tombstones:
@@ -77,6 +78,10 @@ class Tombstones:
     def is_reopened(self, row: TombstoneRow) -> bool:
         """Return whether a person asked for the session of a tombstone since this process began."""
         return row.session in self._reopened
+
+    def mark(self, said: str) -> str:
+        """Return what the ledger keeps of something that was said in a forgotten session, empty if there is none."""
+        return f"forgotten:{self._hash(said).hex()}" if self._salt and said else ""
 
     def _hash(self, text: str) -> bytes:
         return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=_DIGEST, key=self._salt).digest()

@@ -7,12 +7,12 @@ file with a random name.
 import os
 import re
 from pathlib import Path
-from shlex import quote
 from typing import Final
 from uuid import uuid4
 
 from katod.errors import OutputError
 from katod.model import signed
+from katod.shell import pasted
 from katod.write.safe import PRIVATE_FILE, make_root
 
 _MARKER: Final = re.compile(r"\.katod-[0-9a-f]{16}")
@@ -80,5 +80,5 @@ def _is_empty_elsewhere(path: Path, root: Path, dev: int) -> bool:
 def _advice(root: Path, marker: str) -> str:
     if not marker:
         return "is the disk mounted?"
-    here = quote(str(root))
+    here = pasted(str(root))
     return f"is the disk mounted? To start over in an empty directory: mkdir -p {here} && touch {here}/{marker}"

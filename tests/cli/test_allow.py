@@ -15,6 +15,10 @@ directory = "docs/chats"
 [recording]
 auto = true
 """
+STAYS = (
+    "Running recordings stay as they are. Once the file changes, only what it leaves out goes on counting, until you "
+    "allow it again."
+)
 
 
 @pytest.fixture
@@ -38,7 +42,7 @@ def test_it_says_what_changes_and_what_is_refused(world, shop):
         "  transcripts are written to docs/chats/, inside the project",
         "refused:",
         "  line 4: `recording.auto` can only be set in your own configuration",
-        "Running recordings stay as they are. Once the file changes, it counts for nothing until you allow it again.",
+        STAYS,
     ]
     assert list(stored(world)) == [str(shop / NAME)]
 
@@ -112,6 +116,21 @@ def test_what_is_allowed_is_listed_and_taken_back(world, shop):
     assert stored(world) == {}
     assert world.cli("allow", "--remove", code=1) == ""
     assert "nothing to remove" in world.said
+
+
+def test_a_damaged_list_is_said_everywhere_and_kept(world, shop):
+    """Nothing is allowed on top of it."""
+    world.cli("allow")
+    (world.state / STORE).write_text("{")
+    for command in (["allow"], ["allow", "--list"], ["allow", "--remove"]):
+        world.cli(*command, code=1)
+        assert "what you allowed is not known, and no project's file counts: it is damaged" in world.said
+    assert (world.state / STORE).read_text() == "{"
+    world.once()
+    assert "what you allowed is not known" in world.cli("status")
+    assert "→ move it away, then run `katod allow` in each project again" in world.cli("status")
+    world.cli("config", "show")
+    assert "what you allowed is not known" in world.said
 
 
 def test_listing_and_removing_do_not_go_together(world):

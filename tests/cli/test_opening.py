@@ -1,9 +1,11 @@
 """Files in the person's programs, and temporary files."""
 
 import os
+import signal
 import stat
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -38,6 +40,14 @@ def test_the_program_of_the_environment_is_started_without_a_shell(base, monkeyp
     assert opened_in(base / "a b.md", web=web) is Opened.HANDED_ON
     assert (base / "said").read_text() == f"--wait|$(touch pwned)|;|{base}/a b.md|"
     monkeypatch.delenv(variable)
+
+
+def test_a_name_is_never_an_option(base, monkeypatch):
+    """A relative one may begin with a hyphen."""
+    monkeypatch.chdir(base)
+    monkeypatch.setenv("VISUAL", str(program(base, f'printf "%s|" "$@" > {base}/said')).replace(" ", "\\ "))
+    opened_in(Path("-x.md"), web=False)
+    assert (base / "said").read_text() == f"{base}/-x.md|"
 
 
 def test_a_program_that_stays_has_read_the_file(base, monkeypatch):
@@ -107,6 +117,32 @@ def test_a_failure_leaves_nothing(base):
     with pytest.raises(KatodError):
         temporary("a.md", fail(), lambda _: Opened.NOT)
     assert list(base.iterdir()) == []
+
+
+@pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGTERM], ids=lambda number: number.name)
+def test_a_signal_that_ends_katod_leaves_nothing(base, number):
+    """As when the terminal is closed: the file is gone, and the process ended by that signal."""
+
+    def act():
+        temporary("a.md", iter(["words"]), lambda _: os.kill(os.getpid(), number) or time.sleep(60))
+
+    child = os.fork()
+    if child == 0:
+        act()
+        os._exit(0)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -number
+    assert list(base.iterdir()) == []
+
+
+def test_signals_mean_what_they_did_before_afterwards(base):
+    """One that is ignored, as with nohup, stays so meanwhile."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        temporary("a.md", iter(["words"]), lambda _: os.kill(os.getpid(), signal.SIGHUP) or Opened.READ)
+        assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGHUP, before)
+    assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
 
 
 def test_the_next_one_removes_what_was_left(base):

@@ -8,7 +8,8 @@ from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
 from katod.cli.choices import Choices
-from katod.cli.picker import Picker
+from katod.cli.layout import Span
+from katod.cli.picker import Picker, _fragments
 from katod.discover.found import Found
 from katod.model import SessionKey
 from tests.looping import each
@@ -61,6 +62,26 @@ def chosen(keys):
 def test_keys_choose_a_session(keys, expected):
     """Arrows move, letters filter, Enter takes the marked one if there is any, Esc and Ctrl-C leave; others do nothing."""
     assert chosen(keys) == expected
+
+
+HOSTILE = "a\x1b[2Jb\x1b]0;c\x07\u202ed\x9b\ne"
+
+
+def test_nothing_in_a_line_affects_the_terminal():
+    """Whatever it is made from: the last step before the library cleans it."""
+    assert "".join(text for _, text, *_ in _fragments([Span(HOSTILE, "bold")], 80)) == "abd e\n"
+
+
+def test_what_sessions_say_of_themselves_is_cleaned():
+    """Agent, id, project and title are drawn without what would affect the terminal, or stand for a key."""
+    found = Found(SessionKey("claude", HOSTILE))
+    row = {"agent": "claude", "session": HOSTILE, "title": HOSTILE, "project": f"/{HOSTILE}", "outputs": []}
+    row |= {"last": "2026-02-10T10:00:00+00:00", "recording": False}
+    with create_app_session(output=DummyOutput()):
+        drawn = Picker(Choices([found], lambda _: row), {HOSTILE: HOSTILE}, DummyOutput())._drawn()
+    shown = "".join(text for _, text, *_ in drawn)
+    assert shown.count("abd e") == 3
+    assert shown.replace("\n", "").isprintable()
 
 
 def test_a_person_is_asked_on_a_terminal(world):

@@ -35,6 +35,30 @@ def test_the_command_can_be_pasted(world, shop):
     assert said.stdout == f"{shop} --resume {SESSION}\n"
 
 
+def test_names_that_affect_a_terminal_carry_nothing_out(world):
+    """Neither a directory nor an id that was written to swallow the end of a word: what is printed is one command."""
+    folder, name = world.home / "dir\x1b[", "x; touch pwned #"
+    folder.mkdir()
+    source = Claude(world, name, cwd=str(folder))
+    source.append(source.user("words"))
+    command = world.cli("resume", "claude:x").strip()
+    assert command.isprintable()
+    said = subprocess.run(
+        ["bash", "-c", command.replace("claude", 'printf "%s|" "$PWD"')],
+        env=world.environment, cwd=world.home, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert said.stdout == f"{folder}|--resume|{name}|"
+    assert not (world.home / "pwned").exists()
+
+
+def test_a_directory_that_is_none_is_left_out(world):
+    """It may have been written by anybody, with anything in it."""
+    for cwd in ("-P", "/\0", "~"):
+        world.claude().append(Claude(cwd=cwd).user("words"))
+        assert world.cli("resume", SESSION) == f"claude --resume {SESSION}\n"
+        world.claude().path.unlink()
+
+
 def test_it_goes_nowhere_if_that_is_not_needed(world, shop, monkeypatch):
     """In the session's directory; for one that no longer exists, a note says so."""
     monkeypatch.chdir(shop)

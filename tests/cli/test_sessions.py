@@ -112,6 +112,14 @@ def test_each_id_selects_its_session(world):
         assert f"words of {short}" in world.cli("export", short)
 
 
+def test_an_id_that_could_be_a_number_selects_its_session(world):
+    """Seven digits are the number of a recording: its agent tells it apart."""
+    make = Claude(world, "1234567")
+    make.append(make.user("words of digits"))
+    [shown] = [line.split("\t")[2] for line in world.cli("sessions").splitlines()]
+    assert "words of digits" in world.cli("show", shown)
+
+
 @pytest.mark.parametrize(
     ("keys", "expected"),
     [
@@ -120,6 +128,8 @@ def test_each_id_selects_its_session(world):
         ([("claude", "aaaabbbb", ""), ("claude", "aaaabbbbc", "")], ["aaaabbbb", "aaaabbbbc"]),
         ([("opencode", "ses_aaaabbbbcccc", "")], ["ses_aaaabbbb"]),
         ([("claude", "aaaabbbbcccc", "aaaabbbbdddd")], ["aaaabbbbc", "aaaabbbbd"]),
+        ([("claude", "1234567", "12")], ["12", "claude:1234567"]),
+        ([("claude", "123456789", ""), ("claude", "-abc", "")], ["12345678", "claude:-abc"]),
     ],
 )
 def test_short_ids_are_as_short_as_they_can_be(keys, expected):

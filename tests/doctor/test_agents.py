@@ -106,7 +106,7 @@ def test_folders_that_cannot_be_read_are_problems_and_the_list_is_short(home, mo
     found = [finding for finding in examine(home.case()) if finding.check == "agents.unreadable"]
     assert len(found) == 6
     assert "Permission denied" in found[0].text
-    assert "'\"'\"'" in found[0].advice
+    assert "closed \\0472\\012'" in found[0].advice
     assert found[-1].data == {"agent": "claude", "places": 1}
     assert "1 session that can be read" in home.examined(examine)["agents.found"].text
 

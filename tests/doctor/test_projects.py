@@ -63,15 +63,26 @@ def test_a_file_that_changed_and_one_that_cannot_count_are_found(home):
     link.symlink_to("/etc/passwd")
     assert [(level, text.partition(": ")[2]) for level, text, _ in found(home)] == [
         ("warning", "it has changed since you allowed it, and counts for nothing"),
-        ("warning", "nothing of it counts: it is a symbolic link"),
+        ("warning", "it cannot count: it is a symbolic link"),
     ]
+
+
+def test_a_store_that_cannot_be_read_is_a_problem(home):
+    """No file counts then, whatever was allowed."""
+    path = shop(home)
+    Allowed(home.state).allow(path, path.read_bytes())
+    Allowed(home.state).path.write_text("{")
+    [(level, text, advice)] = found(home)
+    what = "what you allowed is not known, and no project's file counts: it is damaged"
+    assert (level, text) == ("problem", f"{Allowed(home.state).path}: {what}")
+    assert advice == "move it away, then run `katod allow` in each project again"
 
 
 def test_not_all_of_very_many_are_listed(home):
     """The others are counted."""
     for number in range(23):
         path = shop(home, f"shop{number:02}")
-        Allowed(home.state).allow(path, b"other")
+        Allowed(home.state).allow(path, b"")
     findings = found(home)
     assert len(findings) == 21
     assert findings[-1][1] == "and 3 other project files"

@@ -23,6 +23,7 @@ from tests.support.records import (
     Codex,
     CodexLegacy,
     Cursor,
+    Gemini,
     GeminiDocument,
     OpenCode,
     moment,
@@ -397,6 +398,58 @@ def test_what_the_agent_deleted_can_be_forgotten(world):
     world.cli("forget", "1", "--yes", "--outputs")
     assert found(world, *WORDS, str(maker.path)) == []
     restored(maker, content, mtime + 10**9)
+    run(world)
+    assert world.files() == []
+
+
+def copied(maker, session=OTHER):
+    """Return another session with the records of this one, as a fork has them."""
+    other = type(maker)(maker.world, session)
+    other.path.parent.mkdir(parents=True, exist_ok=True)
+    other.path.write_bytes(maker.path.read_bytes().replace(maker.session.encode(), session.encode()))
+    return other
+
+
+@pytest.mark.parametrize("make", [Claude, Codex, CodexLegacy, Gemini], ids=lambda make: make.__name__)
+def test_old_commands_do_not_act_in_a_copy_of_a_forgotten_session(world, make):
+    """They are known by their times and words; what is typed in the copy is obeyed."""
+    maker = talks(make(world).say(user("before"), says("ok")), "::start old")
+    run(world)
+    forget(world, maker, "--outputs")
+    other = copied(maker)
+    assert found(world, *WORDS, str(maker.path)) == []
+    run(world)
+    assert world.files() == []
+    with_time(world, other, user("::start new\nwords"), says("ok"))
+    run(world)
+    assert [path.name for path in world.files()] == ["new.md"]
+
+
+@pytest.mark.parametrize("command", ["::start", "words"])
+@pytest.mark.parametrize("make", [Claude, CodexLegacy, Codex], ids=lambda make: make.__name__)
+def test_a_copy_of_a_forgotten_session_is_not_auto_recorded(world, make, command):
+    """It has what was forgotten; another session is."""
+    world.configure(auto=True)
+    maker = talks(make(world), command)
+    run(world)
+    forget(world, maker, "--outputs")
+    copied(maker).say(user("new words"), says("ok"))
+    run(world)
+    assert world.files() == []
+    talks(make(world, OTHER.replace("0", "1")), "hello", "other words")
+    run(world)
+    assert len(world.files()) == 1
+
+
+@pytest.mark.parametrize("parent", ["parent_thread_id", "forked_from_id"])
+def test_a_session_that_names_a_forgotten_one_is_not_auto_recorded(world, parent):
+    """Whatever it begins with."""
+    world.configure(auto=True)
+    maker = talks(Codex(world), "hello")
+    run(world)
+    forget(world, maker, "--outputs")
+    fork = Codex(world, OTHER)
+    fork.append(fork.meta(**{parent: maker.session}), fork.user("what was said before, in short"), fork.says("yes"))
     run(world)
     assert world.files() == []
 

@@ -11,8 +11,8 @@ import pytest
 
 from katod.errors import ConfigError
 from katod.project import allowed as module
-from katod.project.allowed import STORE, Allowed, in_effect, look, look_around, nearest, places, read_project
-from katod.project.form import LARGEST, NAME
+from katod.project.allowed import STORE, Allowance, Allowed, in_effect, look, look_around, nearest, places, read_project
+from katod.project.form import LARGEST, NAME, ProjectFile
 
 TEXT = b"[recording]\nexclude = true\n"
 
@@ -110,8 +110,8 @@ def test_only_a_small_regular_file_of_this_user_can_count(home, make, reason):
     make(home.path)
     with pytest.raises(ConfigError, match=reason):
         read_project(home.path)
-    found = look(home.path, {str(home.path): "x"})
-    assert (found.problem, found.digest, found.file) == (f"nothing of it counts: {reason}", "", None)
+    found = look(home.path, {str(home.path): Allowance("x")})
+    assert (found.problem, found.digest, found.file) == (f"it cannot count: {reason}", "", None)
     assert f"`katod allow {home.project}`" in found.advice
 
 
@@ -140,15 +140,52 @@ def test_a_file_counts_once_it_is_allowed(home):
     assert home.effect() == []
 
 
-def test_a_file_that_changed_counts_for_nothing(home):
-    """Until it is allowed again, or has the content that was allowed."""
+def test_of_a_file_that_changed_only_what_it_left_out_counts(home):
+    """Until it is allowed again, or has the content that was allowed: what it says now is not looked at."""
+    data = (
+        b"[recording]\nexclude = true\n[content]\nthinking = false\ntools = 'summary'\n[output]\ndirectory = 'docs'\n"
+    )
+    home.put(data)
+    home.allow()
+    home.put(b"[content]\ntools = 'none'\n")
+    [file] = home.effect()
+    assert file == ProjectFile(home.path, exclude=True, hides_thinking=True, tools="summary")
+    assert home.look().problem == "it has changed since you allowed it; only what it left out goes on counting"
+    assert home.look().advice == f"read it, then run `katod allow {home.project}`"
+    home.put(data)
+    assert (home.effect()[0].directory, home.look().problem) == (("docs",), "")
+
+
+@pytest.mark.parametrize(
+    ("spoil", "problem"),
+    [
+        (Path.unlink, "it no longer exists"),
+        (lambda path: path.write_bytes(b"["), "it has changed since you allowed it"),
+        (lambda path: os.link(path, path.with_name("other")), "it cannot count: it has more than one hard link"),
+        (lambda path: path.write_bytes(b"#" * (LARGEST + 1)), f"it cannot count: it is larger than {LARGEST} bytes"),
+    ],
+    ids=["gone", "no TOML", "linked", "large"],
+)
+def test_nothing_that_is_done_to_a_file_ends_its_exclusion(home, spoil, problem):
+    """Whoever can write to the project could do it, an agent for example; the person takes it back."""
     home.put()
     home.allow()
-    home.put(TEXT + b"\n")
+    spoil(home.path)
+    assert [file.exclude for file in home.effect()] == [True]
+    assert home.look().problem == f"{problem}; only what it left out goes on counting"
+    [found] = look_around([], home.home, home.allowed.read())
+    assert f"run `katod allow {'--remove ' if problem.endswith('exists') else ''}{home.project}`" in found.advice
+    home.allowed.remove(home.path)
+    assert home.effect() == []
+
+
+def test_a_file_that_left_nothing_out_counts_for_nothing_once_it_changed(home):
+    """Format and directory have to be allowed as they are; of one that is gone, nothing is said."""
+    home.put(b"[output]\ndirectory = 'docs'\n")
+    home.allow()
+    home.put(b"[output]\ndirectory = 'other'\n")
     assert home.effect() == []
     assert home.look().problem == "it has changed since you allowed it, and counts for nothing"
-    home.put()
-    assert len(home.effect()) == 1
     home.path.unlink()
     assert (home.effect(), home.look()) == ([], None)
 
@@ -168,8 +205,8 @@ def test_what_was_compared_is_what_counts(home, monkeypatch):
     home.allow()
     read, reads = module.read_small, []
 
-    def replaced(path, limit, *, own):
-        data = read(path, limit, own=own)
+    def replaced(path, limit, **options):
+        data = read(path, limit, **options)
         if path == home.path:
             reads.append(path)
             home.put(b'[output]\ndirectory = "evil"\n')
@@ -178,7 +215,7 @@ def test_what_was_compared_is_what_counts(home, monkeypatch):
     monkeypatch.setattr(module, "read_small", replaced)
     [file] = home.effect()
     assert (file.exclude, file.directory, len(reads)) == (True, (), 1)
-    assert home.effect() == []
+    assert home.effect()[0].directory == ()
 
 
 def test_a_file_that_is_not_allowed_is_not_opened_and_hides_none(home, monkeypatch):
@@ -204,46 +241,71 @@ def test_all_that_matters_is_shown(home):
     """The files of some directories, and every file that was allowed."""
     other = home.home / "other"
     other.mkdir()
-    home.allow(home.put(b"x", other / NAME))
+    home.allow(home.put(TEXT, other / NAME))
+    (other / NAME).unlink()
     home.put(b"y")
     found = look_around([str(home.inside), str(home.project)], home.home, home.allowed.read())
     assert [(one.path, bool(one.digest)) for one in found] == [(other / NAME, False), (home.path, True)]
-    assert found[0].problem.startswith("not valid TOML")
+    assert found[0].problem.startswith("it no longer exists")
 
 
 # -- the store ---------------------------------------------------------------------------------------
 
 
 def test_the_store_is_private_and_small(home):
-    """It holds path and hash."""
+    """It holds path and hash, and what is left out."""
     home.put()
     home.allow()
     store = home.home / "state" / STORE
     assert store.stat().st_mode & 0o777 == 0o600
     assert store.parent.stat().st_mode & 0o777 == 0o700
-    assert json.loads(store.read_bytes()) == {str(home.path): sha256(TEXT).hexdigest()}
+    assert json.loads(store.read_bytes()) == {
+        str(home.path): {"digest": sha256(TEXT).hexdigest(), "exclude": True, "hides_thinking": False, "tools": None}
+    }
     assert os.listdir(store.parent) == [STORE]
 
 
-@pytest.mark.parametrize("content", [b"", b"{", b"[]", b'"x"', b'{"x": 1}', b"[" * 100_000, b"\xff"])
-def test_a_damaged_store_allows_nothing(home, content):
-    """And the next file that is allowed makes a new one."""
+DAMAGED = [
+    b"", b"{", b"[]", b'"x"', b'{"x": 1}', b'{"x": "y"}', b'{"x": {}}', b'{"x": {"digest": 1}}', b"[" * 100_000, b"\xff",
+    b'{"x": {"digest": "y", "more": 1}}', b'{"x": {"digest": "y", "tools": "all"}}',
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("content", DAMAGED)
+def test_a_damaged_store_allows_nothing_and_is_kept(home, content):
+    """It is not overwritten: what else was allowed would be lost without a word."""
     home.put()
     home.allow()
-    (home.home / "state" / STORE).write_bytes(content)
+    home.allowed.path.write_bytes(content)
     assert home.effect() == []
-    home.allow()
-    assert len(home.effect()) == 1
+    for act in (home.allow, home.allowed.read, lambda: home.allowed.remove(home.path)):
+        with pytest.raises(
+            ConfigError, match="what you allowed is not known, and no project's file counts: it is damaged"
+        ):
+            act()
+    assert home.allowed.path.read_bytes() == content
 
 
 def test_a_link_in_place_of_the_store_allows_nothing(home):
     """Only what katod wrote there counts."""
     home.put()
     home.allow()
-    store = home.home / "state" / STORE
+    store = home.allowed.path
     store.rename(home.home / "elsewhere")
     store.symlink_to(home.home / "elsewhere")
     assert home.effect() == []
+    with pytest.raises(ConfigError, match="it is a symbolic link"):
+        home.allow()
+
+
+def test_another_name_of_the_store_changes_nothing(home):
+    """A backup that makes hard links."""
+    home.put()
+    home.allow()
+    os.link(home.allowed.path, home.home / "backup")
+    assert len(home.effect()) == 1
+    home.allow(home.put(path=home.inside / NAME))
+    assert len(home.effect()) == 2
 
 
 def test_a_path_of_any_bytes_can_be_allowed(home):
@@ -273,10 +335,10 @@ def test_a_busy_machine_does_not_switch_a_file_off(home, monkeypatch, which):
     home.allow()
     read = module.read_small
 
-    def busy(path, limit, *, own):
+    def busy(path, limit, **options):
         if path.name == which:
             raise OSError(errno.EMFILE, "Too many open files")
-        return read(path, limit, own=own)
+        return read(path, limit, **options)
 
     monkeypatch.setattr(module, "read_small", busy)
     with pytest.raises(OSError, match="Too many"):

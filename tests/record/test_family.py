@@ -1,6 +1,16 @@
 """Which sessions are forgotten with one: those of its sub-agents."""
 
+import builtins
+import json
+import os
+
+import pytest
+import zstandard
+
+from katod.agents import AGENTS
+from katod.agents.base import SPAWNED
 from katod.record.family import family
+from tests.golden.cases import GOLDEN
 from tests.support.records import OTHER, SESSION, Claude, Codex, OpenCode, says, user
 
 CHILD = "01a1f89e-eea5-7302-86e3-aaaaaaaaaaaa"
@@ -44,3 +54,55 @@ def test_sessions_in_a_database_name_their_parent(parts):
     child.say(user("look"), says("looked"))
     parts.sweep()
     assert keys(parts, maker) == sorted([f"opencode:{maker.id}", f"opencode:{child.id}"])
+
+
+def test_no_file_is_opened_of_an_agent_that_names_sub_agents_after_their_session(parts, monkeypatch):
+    """However many sessions there are."""
+    maker = Claude(parts.world).say(user("one"))
+    Claude(parts.world, OTHER).say(user("two"))
+    parts.sweep()
+    monkeypatch.setattr(os, "open", lambda *_: pytest.fail("a file was opened"))
+    monkeypatch.setattr(builtins, "open", lambda *_: pytest.fail("a file was opened"))
+    assert keys(parts, maker) == [f"claude:{SESSION}"]
+
+
+def test_only_the_beginning_of_a_thread_is_read_once(parts, monkeypatch):
+    """Its first record names the one that started it, whatever follows."""
+    maker = Codex(parts.world).say(user("one"))
+    thread = Codex(parts.world, CHILD)
+    thread.append(thread.meta(source={"subagent": "review"}, thread_source="subagent", parent_thread_id=maker.session))
+    thread.append(*(record for _ in range(2) for record in thread.records(says("words " * 100_000))))
+    parts.sweep()
+    opened, read = [], []
+    opening, preading = os.open, os.pread
+    monkeypatch.setattr(os, "open", lambda path, *rest: opened.append(path) or opening(path, *rest))
+    monkeypatch.setattr(os, "pread", lambda *rest: read.append(len(data := preading(*rest))) or data)
+    assert len(keys(parts, maker)) == 2
+    assert sorted(opened) == sorted(str(one.path) for one in (maker, thread))
+    assert sum(read) < 200_000
+
+
+def test_a_compressed_thread_says_it_too(parts):
+    """As the agent compresses old ones."""
+    maker, thread = Codex(parts.world).say(user("one")), Codex(parts.world, CHILD)
+    thread.append(thread.meta(source={"subagent": "review"}, thread_source="subagent", parent_thread_id=maker.session))
+    thread.path.with_suffix(".jsonl.zst").write_bytes(zstandard.compress(thread.path.read_bytes()))
+    thread.path.unlink()
+    parts.sweep()
+    assert len(keys(parts, maker)) == 2
+
+
+def test_the_agents_whose_sub_agents_name_their_parent_are_known():
+    """Otherwise they would not be forgotten with the session that started them."""
+    starts = [
+        json.loads(line)
+        for path in GOLDEN.glob("*/*.jsonl")
+        for line in path.read_text().splitlines()
+        if '"kind":"session.start"' in line
+    ]
+    naming = {row["session"]["agent"] for row in starts if row["session"].get("parent") and _is_spawned(row)}
+    assert naming == {name for name, spec in AGENTS.items() if spec.names_parents}
+
+
+def _is_spawned(row):
+    return row["payload"].get("origin") == SPAWNED

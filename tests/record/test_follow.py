@@ -147,6 +147,17 @@ def test_a_compacted_session_goes_on_with_what_is_new(world):
     assert texts(watched.look().seen)[-1] == "word 2"
 
 
+def test_what_follows_a_compaction_is_new_at_the_next_look_too(world):
+    """Without ids: once a file that was cut has gone on with something new, known words that recur in it are new."""
+    watched = Watched(CodexLegacy(world).say(*(says(f"word {n}") for n in range(6)))).look()
+    make = watched.maker
+    make.rewrite(lambda n, _: n < 3)
+    make.append(*make.records(says("else")))
+    assert texts(watched.look().seen)[-1] == "else"
+    make.append(*make.records(says("word 4")))
+    assert texts(watched.look().seen)[-2:] == ["else", "word 4"]
+
+
 def test_a_session_goes_on_in_another_file(world):
     """Records that were copied to it are not repeated; a file that was moved is the same one."""
     make = world.claude()

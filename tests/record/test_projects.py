@@ -177,16 +177,31 @@ def test_no_file_lifts_an_exclusion(shop):
 
 
 @pytest.mark.fault("file of a project")
-def test_a_file_that_changed_counts_for_nothing_until_it_is_allowed_again(shop):
-    """Its exclusion ends, too."""
-    shop.allow(EXCLUDED + PLACE)
+def test_a_file_that_changed_chooses_nothing_until_it_is_allowed_again(shop):
+    """Neither directory nor format; what it left out stays out."""
+    shop.world.configure(thinking=True, tools="full")
+    shop.allow(LESS + PLACE)
     shop.talk()
-    shop.put(PLACE + EXCLUDED)
+    assert shop.latest.parent == shop.docs
+    shop.put(PLACE)
     shop.talk()
-    assert [row.root for row in shop.world.outputs()] == [shop.world.out]
+    assert [row.root for row in shop.world.outputs()[1:]] == [shop.world.out]
+    assert not any(shown in shop.latest.read_text() for shown in ("deep thoughts", "secretly"))
     shop.allow(PLACE)
     shop.talk()
     assert shop.latest.parent == shop.docs
+    assert "secretly" in shop.latest.read_text()
+
+
+@pytest.mark.parametrize("change", [lambda path: path.write_text(f"{EXCLUDED}\n"), Path.unlink], ids=["line", "gone"])
+def test_an_exclusion_stays_whatever_becomes_of_its_file(shop, change):
+    """One empty line that an agent adds does not have the project auto-recorded."""
+    shop.world.configure(auto=True)
+    shop.allow(EXCLUDED)
+    change(shop.path)
+    shop.talk("words")
+    shop.talk()
+    assert shop.world.outputs() == []
 
 
 def test_a_running_recording_stays_as_it_is(shop):

@@ -40,5 +40,6 @@ SPEC: Final = AgentSpec(
     suffixes=(".jsonl", ".jsonl.zst"),
     identity_of=_identity,
     instructions=_instructions,
+    names_parents=True,
     resume=lambda session, _path: ("codex", "resume", session),
 )

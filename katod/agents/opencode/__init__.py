@@ -71,5 +71,6 @@ SPEC: Final = AgentSpec(
     container=Container(_DATABASE, (f"{_DATABASE}-wal",), sweep.sessions_in, sweep.sessions_holding),
     stat_of=tree.changed,
     instructions=_instructions,
+    names_parents=True,
     resume=lambda session, _path: ("opencode", "--session", session),
 )

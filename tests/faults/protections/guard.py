@@ -126,7 +126,7 @@ PROTECTIONS = [
     ),
     Protection(
         "the commands of a forgotten session count as carried out",
-        "katod.record.history:_all_commands",
+        "katod.record.history:_typed",
         forget_commands,
         (f"{FORGETTING}test_old_commands_do_not_act_in_a_document_that_changes",),
     ),
@@ -162,7 +162,7 @@ PROTECTIONS = [
         "a project's file counts with the content that was allowed",
         "katod.project.allowed:_digest",
         returning("same"),
-        (f"{PROJECTS}test_a_file_that_changed_counts_for_nothing_until_it_is_allowed_again",),
+        (f"{PROJECTS}test_a_file_that_changed_chooses_nothing_until_it_is_allowed_again",),
     ),
     Protection(
         "a project may only show less",
