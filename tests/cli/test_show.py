@@ -1,12 +1,15 @@
 """`katod show`: a transcript in the terminal or in a pipe."""
 
 import os
+import shutil
 
 import pytest
 
 from tests.support.pane import Pane
 from tests.support.records import SESSION, Claude
 from tests.support.world import World
+
+needs_less = pytest.mark.skipif(shutil.which("less") is None, reason="less is not installed")
 
 
 @pytest.fixture
@@ -55,6 +58,7 @@ def pane(world: World, environment: str, options: str = "") -> Pane:
     return Pane(world, command=["sh", "-c", command, os.sys.executable])
 
 
+@needs_less
 def test_on_a_terminal_it_is_paged_in_colour(spoken):
     """By `less`, which shows colours; without marks of Markdown."""
     with pane(spoken, "") as shown:
@@ -66,6 +70,7 @@ def test_on_a_terminal_it_is_paged_in_colour(spoken):
     assert "ESC" not in shown.text
 
 
+@needs_less
 @pytest.mark.slow
 def test_the_pager_begins_at_what_was_looked_for(world):
     """The message with the words is at the top, with a mark."""
