@@ -19,7 +19,7 @@ from rich.text import Text
 from rich.theme import Theme
 
 from katod.cli.printing import cleaned
-from katod.cli.sections import MARK, Sections, is_found, without_matter
+from katod.cli.sections import MARK, Sections, messages, place_in, sections_of, without_matter
 from katod.search.query import Query
 
 _INDENT: Final = 3  # cells for each level of collapsed blocks
@@ -43,36 +43,43 @@ _HEADINGS: Final = {"h1": "bold underline", "h2": "bold green", "h3": "bold cyan
 def render(pieces: Iterable[str], width: int, query: Query | None = None) -> Iterator[str]:
     """Yield a transcript as a terminal shows it, for each part of the Markdown as soon as it is complete.
 
-    A part that has all words of a query begins with a mark.
+    In a message with all words of a query, a mark stands before the part to look at.
     """
-    screen = Screen(width, query)
-    for piece in without_matter(pieces):
-        yield from screen.take(piece)
-    yield from screen.flush()
+    screen = Screen(width)
+    if query is None:
+        for piece in without_matter(pieces):
+            yield from screen.take(piece)
+        yield from screen.flush()
+        return
+    for message in messages(sections_of(pieces)):
+        place = place_in(message, query)
+        for number, section in enumerate(message):
+            shown = screen.shown(section)
+            yield f"{MARK} {shown.lstrip(chr(10))}" if number == place else shown
 
 
 class Screen:
     """Turns Markdown that arrives in pieces into lines with colours."""
 
-    def __init__(self, width: int, query: Query | None = None) -> None:
+    def __init__(self, width: int) -> None:
         # Of the environment, only the number of colours counts here: who prints decides whether there are any.
         self._console = Console(
             file=StringIO(), force_terminal=True, width=min(width, _WIDEST), highlight=False, emoji=False, theme=_THEMED
         )
         self._sections = Sections()
-        self._query = query
         self._level = 0
         self._is_apart = True  # whether a blank line, or nothing at all, was shown last
 
     def take(self, piece: str) -> Iterator[str]:
         """Yield what is complete with one more piece of Markdown."""
-        yield from map(self._shown, self._sections.take(piece))
+        yield from map(self.shown, self._sections.take(piece))
 
     def flush(self) -> Iterator[str]:
         """Yield the rest: the Markdown so far is complete."""
-        yield from map(self._shown, self._sections.flush())
+        yield from map(self.shown, self._sections.flush())
 
-    def _shown(self, section: str) -> str:
+    def shown(self, section: str) -> str:
+        """Return one section as a terminal shows it."""
         text = ""
         for part, is_summary in self._parts(Markdown(section, code_theme=_THEME, hyperlinks=False).parsed):
             with self._console.capture() as captured:
@@ -81,8 +88,6 @@ class Screen:
             text += f"{shown}\n" if is_summary else f"{shown}\n\n"
         is_apart, self._is_apart = self._is_apart, section.endswith("\n\n")
         gap = "\n" if section[:1] in ("\n", "#") and not is_apart else ""
-        if text and self._query is not None and is_found(section, self._query):
-            text = f"{MARK} {text}"
         return f"{gap}{text.rstrip(chr(10))}\n{chr(10) if self._is_apart else ''}" if text else ""
 
     def _parts(self, parsed: Iterable[Any]) -> Iterator[tuple[RenderableType, bool]]:

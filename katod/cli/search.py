@@ -3,7 +3,7 @@
 import os
 import re
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -43,6 +43,7 @@ _SPEAKER: Final = 18  # cells
 _BESIDE: Final = 30  # cells that the time and the speaker take, more or less
 _INDENT: Final = "   "
 _ELSEWHERE: Final = "`--all` searches the sessions that were not recorded, too"
+_SHOWS: Final = "katod show"
 _PAGE: Final = ".html"
 
 
@@ -211,11 +212,18 @@ def _print(matches: list[Match], searched: _Searched, screen: "_Screen", *, as_j
             show(_block(match, told, screen))
             continue
         for hit in match.hits:
-            row = {**told._asdict(), **hit._asdict()}
+            row = {**told._asdict(), **hit._asdict(), "open": screen.opening(told, match, [hit])}
             if as_json:
                 click.echo(orjson.dumps({name: value for name, value in row.items() if value}))
             else:
-                say("\t".join(map(one_text, (hit.time, told.session, hit.speaker, hit.snippet, told.open))))
+                say("\t".join(map(one_text, (hit.time, told.session, hit.speaker, hit.snippet, row["open"]))))
+
+
+def _quoted(word: str) -> str:
+    """Return a word as `--find` takes it, readable within single quotes."""
+    if re.fullmatch(r"[\w.:/@+-]+", word):
+        return word
+    return shlex.quote(word) if set(word) & set('"\\') else f'"{word}"'
 
 
 class _Screen:
@@ -225,9 +233,16 @@ class _Screen:
         self.zone = zone
         self.width = width  # 0: no terminal
         self.each = each
-        self.find = pasted(shlex.join(query.words))
+        self.find = pasted(" ".join(map(_quoted, query.words)))
         longest_first = sorted(map(re.escape, query.words), key=len, reverse=True)
         self.words = re.compile("|".join(longest_first), re.IGNORECASE)
+
+    def opening(self, told: Told, match: Match, hits: Sequence[Shown]) -> str:
+        """Return the command that opens a match at these hits; what tools returned is not in every view."""
+        if not told.open.startswith(_SHOWS):
+            return told.open
+        full = " --tools full" if isinstance(match.place, Found) and not any(map(_is_said, hits)) else ""
+        return f"{told.open} --find {self.find}{full}"
 
     def day(self, match: Match) -> str:
         """Return the day of a match's newest hit."""
@@ -241,9 +256,7 @@ def _block(match: Match, told: Told, screen: _Screen) -> Iterator[Line]:
     title = cut(one_text(told.title) or told.session, max(_LEAST, screen.width - len(about) - 3))
     yield (Span(title, "bold"), Span(f" · {about}" if about else "", "dim"))
     hits = _telling(match) if screen.each else list(match.hits)
-    find = f" --find {screen.find}" if told.open.startswith("katod show") else ""
-    full = " --tools full" if find and isinstance(match.place, Found) and not any(map(_is_said, hits)) else ""
-    yield (Span(f"{_INDENT}{told.open}{find}{full}", "dim"),)
+    yield (Span(f"{_INDENT}{screen.opening(told, match, hits)}", "dim"),)
     for hit in hits:
         yield from _hit(hit, day, screen)
     if (more := match.total - len(hits)) > 0:

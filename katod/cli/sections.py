@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from katod.search.query import Query
+from katod.search.query import Query, fold
 from katod.search.transcripts import plain
 
 _LONG: Final = 8 * 1024  # characters
@@ -17,6 +17,7 @@ _LONGEST_LINE: Final = 8 * 1024
 _MATTER: Final = "---\n"
 _MATTER_END: Final = re.compile(r"\n---[ \t]*\n")
 _MOST_MATTER: Final = 8 * 1024  # characters
+_SPEAKERS: Final = ("## ", "### ")  # no heading of a message has so few signs
 _HEADING: Final = re.compile(r"#{1,6}[ \t]")
 _FENCE: Final = re.compile(r" {0,3}(`{3,}|~{3,})([^`\n]*)")
 
@@ -84,17 +85,32 @@ class Sections:
             yield text
 
 
-def found_in(pieces: Iterable[str], query: Query) -> Iterator[str]:
-    """Yield the sections of a text that have all words."""
+def messages(sections: Iterable[str]) -> Iterator[list[str]]:
+    """Yield the sections of each message, from one heading with a speaker to the next."""
+    message: list[str] = []
+    for section in sections:
+        if message and section.startswith(_SPEAKERS):
+            yield message
+            message = []
+        message.append(section)
+    if message:
+        yield message
+
+
+def place_in(message: list[str], query: Query) -> int | None:
+    """Return in which section of a message to look for the words, None if the message does not have all of them."""
+    text = "".join(message)
+    if not query.may_be_in_text(text.lower()) or not (query.matches(plain(text)) or query.matches(text)):
+        return None
+    return next((number for number, section in enumerate(message) if query.longest in fold(plain(section))), 0)
+
+
+def sections_of(pieces: Iterable[str]) -> Iterator[str]:
+    """Yield the sections of a transcript, without its front matter."""
     sections = Sections()
     for piece in without_matter(pieces):
-        yield from (section for section in sections.take(piece) if is_found(section, query))
-    yield from (section for section in sections.flush() if is_found(section, query))
-
-
-def is_found(section: str, query: Query) -> bool:
-    """Return whether a section has all words, as it is shown or as it is written."""
-    return query.may_be_in_text(section.lower()) and (query.matches(plain(section)) or query.matches(section))
+        yield from sections.take(piece)
+    yield from sections.flush()
 
 
 def without_matter(pieces: Iterable[str]) -> Iterator[str]:

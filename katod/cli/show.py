@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from shlex import split
 from typing import Any
@@ -14,7 +14,8 @@ from katod.cli.context import Context
 from katod.cli.layout import terminal_width
 from katod.cli.parameters import TRANSCRIPT
 from katod.cli.printing import cleaned
-from katod.cli.sections import MARK, found_in
+from katod.cli.sections import MARK, messages, place_in, sections_of
+from katod.errors import KatodError
 from katod.search.query import Query
 
 
@@ -41,12 +42,27 @@ def show(ctx: click.Context, /, what: str, find: str | None, **content: Any) -> 
     query = Query(split(find)) if find else None
     width = terminal_width()
     if width is None:
-        for piece in pieces if query is None else found_in(pieces, query):
-            click.echo(cleaned(piece), nl=False)
+        _print(pieces if query is None else _found(pieces, query))
         return
     from katod.cli.rendering import render  # noqa: PLC0415 - loads the renderer
 
     _page(render(pieces, width, query), has_colour=ctx.color is not False, at=MARK if query else "")
+
+
+def _print(pieces: Iterable[str]) -> None:
+    for piece in pieces:
+        click.echo(cleaned(piece), nl=False)
+
+
+def _found(pieces: Iterable[str], query: Query) -> Iterator[str]:
+    """Yield the messages with all words. Raises KatodError if there are none."""
+    is_found = False
+    for message in messages(sections_of(pieces)):
+        if place_in(message, query) is not None:
+            is_found = True
+            yield "".join(message)
+    if not is_found:
+        raise KatodError("nothing found", hint="`--tools full` shows what tools were given and returned")
 
 
 def _page(texts: Iterator[str], *, has_colour: bool, at: str = "") -> None:

@@ -64,7 +64,10 @@ def _shown(near: str, pieces: list[tuple[int, int]], width: int) -> str:
 
 def gist(near: str, query: Query) -> str:
     """Return the letters around the words: the same for an event in a session and in its transcript."""
-    return "".join(filter(str.isalnum, snippet(near, query, _GIST).lower()))
+    folded = fold(near)
+    at = _best(folded, query, _GIST)
+    before = "".join(filter(str.isalnum, folded[:at]))[-_GIST // 3 :]
+    return before + "".join(filter(str.isalnum, folded[at:]))[: _GIST * 2 // 3]
 
 
 def _best(folded: str, query: Query, width: int) -> int:

@@ -1,6 +1,7 @@
 """`katod search`: what is printed, and which options choose what."""
 
 import os
+import shlex
 
 import orjson
 import pytest
@@ -27,7 +28,7 @@ def test_transcripts_are_searched(talked):
     time, session, speaker, words, opens = talked.cli("search", "BASKET", "kept").strip().split("\t")
     assert time.startswith("2026-")
     assert (session, speaker) == ("claude:6f1c2c1e-8a53-4c3e-9b5e-0a1d5f8f2c11", "You")
-    assert (words, opens) == ("Where is the basket kept?", "katod show 1")
+    assert (words, opens) == ("Where is the basket kept?", "katod show 1 --find 'basket kept'")
 
 
 def test_sessions_that_are_not_recorded_are_searched_on_demand(talked):
@@ -35,8 +36,8 @@ def test_sessions_that_are_not_recorded_are_searched_on_demand(talked):
     assert len(talked.cli("search", "basket").splitlines()) == 1
     found = [line.split("\t")[1:] for line in talked.cli("search", "--all", "basket").splitlines()]
     assert sorted((session.partition(":")[0], opens) for session, _, _, opens in found) == [
-        ("claude", "katod show 1"),
-        ("codex", "katod show 00000002"),
+        ("claude", "katod show 1 --find basket"),
+        ("codex", "katod show 00000002 --find basket"),
     ]
 
 
@@ -108,6 +109,16 @@ def test_what_was_said_is_shown_before_what_tools_did(world, monkeypatch):
     assert shown == [["Claude", "▸"], ["Claude", "The"], ["You", "Which"]]
 
 
+def test_the_command_that_is_shown_shows_what_was_found(world):
+    """Also a phrase with quotes, and what only a tool returned."""
+    make = Claude()
+    ran, returned = make.runs("c1", "cat x"), make.result("c1", "a 'red' basket \"here\"")
+    world.claude().append(make.user("go"), ran, returned, make.says("done"))
+    for words in (("'red' basket",), ('"here"',), ("red", "a 'red'")):
+        command = world.cli("search", "--all", *words).strip().split("\t")[-1]
+        assert "basket" in world.cli(*shlex.split(command)[1:])
+
+
 def test_json_has_one_object_a_hit(talked):
     """With everything that the table shows, and nothing empty."""
     row = orjson.loads(talked.cli("search", "--json", "kept"))
@@ -116,7 +127,7 @@ def test_json_has_one_object_a_hit(talked):
         "session": "claude:6f1c2c1e-8a53-4c3e-9b5e-0a1d5f8f2c11",
         "title": "basket",
         "project": "/home/me/app",
-        "open": "katod show 1",
+        "open": "katod show 1 --find kept",
         "path": str(talked.out / "app" / "basket.md"),
         "speaker": "You",
         "time": row["time"],
@@ -153,4 +164,4 @@ def test_a_transcript_that_the_ledger_does_not_know_is_searched(talked):
     for path in talked.state.rglob("ledger*"):
         os.unlink(path)
     path = talked.out / "app" / "basket.md"
-    assert talked.cli("search", "kept").strip().endswith(f"\tkatod show {path}")
+    assert talked.cli("search", "kept").strip().endswith(f"\tkatod show {path} --find kept")

@@ -36,7 +36,18 @@ def test_only_messages_with_some_words_are_shown_in_a_pipe(spoken):
     shown = spoken.cli("show", SESSION, "--find", "bash 'import os'")
     assert shown.startswith("### Claude")
     assert "the question" not in shown
-    assert spoken.cli("show", SESSION, "--find", "question bash") == ""
+    assert "import os" in shown
+    spoken.cli("show", SESSION, "--find", "question bash", code=1)
+    assert "nothing found" in spoken.said
+
+
+def test_a_message_is_found_with_its_own_headings(world):
+    """Words may be in different parts of it, and all of it is shown."""
+    make = Claude()
+    world.claude().append(
+        make.user("question"), make.says("## One\n\nred\n\n## Two\n\nbasket\n\n## Three\n\nend")
+    )
+    assert world.cli("show", SESSION, "--find", "red basket").rstrip().endswith("end")
 
 
 def test_what_a_person_put_into_a_file_is_cleaned(world):
