@@ -172,4 +172,4 @@ def _as_code(match: re.Match[str]) -> str:
 def _apart(match: re.Match[str]) -> str:
     """Return a name that is none for a forge, and looks like one."""
     at, name = (f"@{_NO_WIDTH}", match["name"]) if match["at"] else ("", match["issue"])
-    return at + _NUMBER.sub(_NO_WIDTH, name)
+    return at + _NUMBER.sub(_NO_WIDTH, name.replace("@", f"@{_NO_WIDTH}"))  # emphasis may end before another name

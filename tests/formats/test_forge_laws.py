@@ -90,6 +90,7 @@ def test_a_transcript_in_a_conversation_changes_nothing_on_a_forge(tools, data):
 @examples(10, 5_000)
 @given(NAMING)
 @example("@fooa@b.de#12")
+@example("_@a/team_@foo")
 def test_a_forge_notifies_nobody(text):
     """The forge's own renderer finds no name outside of code and links either."""
     for shown in (quiet(body(text)), quiet(typed(text))):
