@@ -44,9 +44,7 @@ def test_only_messages_with_some_words_are_shown_in_a_pipe(spoken):
 def test_a_message_is_found_with_its_own_headings(world):
     """Words may be in different parts of it, and all of it is shown."""
     make = Claude()
-    world.claude().append(
-        make.user("question"), make.says("## One\n\nred\n\n## Two\n\nbasket\n\n## Three\n\nend")
-    )
+    world.claude().append(make.user("question"), make.says("## One\n\nred\n\n## Two\n\nbasket\n\n## Three\n\nend"))
     assert world.cli("show", SESSION, "--find", "red basket").rstrip().endswith("end")
 
 
