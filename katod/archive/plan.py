@@ -8,8 +8,8 @@ from katod.write.whole import Stamp
 
 # `older`: a run was killed before it gave the new file its name.
 State = Literal["same", "older", "gone", "edited"]
-# `anew`: written to another file, as the present one has more than is left of the session.
-Step = Literal["keep", "write", "replace", "leave", "anew", "exclude"]
+# `beside`: written to another file, because the present one has more than is left of the session.
+Step = Literal["keep", "write", "replace", "leave", "beside", "exclude"]
 Outcome = Literal["wrote", "updated", "unchanged", "empty", "excluded", "left alone", "failed"]
 
 
@@ -34,7 +34,7 @@ class Task(NamedTuple):
     @property
     def name(self) -> str:
         """The name that its file keeps, empty for a new one."""
-        return self.entry.name if self.entry is not None and self.step != "anew" else ""
+        return self.entry.name if self.entry is not None and self.step != "beside" else ""
 
     @property
     def present(self) -> str:
@@ -48,7 +48,7 @@ def decide(entry: Entry, sources: Sources, made: str, state: State) -> Step:
     """Return what is to do for a session of which a file was made.
 
     A file that is gone is written again: so it is a way to have a changed one replaced. Whether a session has less than
-    its file, and is written `anew`, is known only once it has been read.
+    its file, and is written `beside` it, is known only once it has been read.
     """
     if state == "edited":
         return "leave"

@@ -105,7 +105,7 @@ class Writer:
         if outcome:
             return outcome
         again = self._begin(task)
-        return self._create(task._replace(step="anew"), again) if again else self._nothing(task)
+        return self._create(task._replace(step="beside"), again) if again else self._nothing(task)
 
     def _name(self, draft: Draft, task: Task, talk: Talk, target: Target) -> Outcome | None:
         """Give a draft its name; None if it would replace a file that has more."""

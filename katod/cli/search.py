@@ -27,9 +27,9 @@ from katod.errors import KatodError, LedgerError
 from katod.formats.ownlines import SIGN
 from katod.formats.when import When
 from katod.model import SessionKey
-from katod.search.outputs import Transcript, existing, transcripts_below
+from katod.search.outputs import TranscriptFile, existing, transcripts_below
 from katod.search.query import Query
-from katod.search.run import Match, Place, Search, Shown, Terms
+from katod.search.run import Match, Search, Searched, ShownHit, Terms
 from katod.search.transcripts import About
 from katod.shell import pasted
 from katod.slug import slug
@@ -83,13 +83,13 @@ def search(
         raise click.UsageError("give at least one word")
     width = _terminal(as_json=as_json)
     terms = Terms(since_seconds(since), said, best, limit, _EACH if width and not within else 0, _width(width))
-    searched = _Searched(context, agent, project)
-    job = Search(query, terms, searched.wants)
-    matches = job.run(searched.within(within) if within else searched.everything(sessions=everything))
+    scope = _Scope(context, agent, project)
+    job = Search(query, terms, scope.wants)
+    matches = job.run(scope.within(within) if within else scope.everything(sessions=everything))
     _say_problems(context.problems | job.problems)
     if not matches:
         raise KatodError("nothing found", hint="" if everything or within else _ELSEWHERE)
-    _print(matches, searched, _Screen(When(local_zone()), width, query, terms.each), as_json=as_json)
+    _print(matches, scope, _Screen(When(local_zone()), width, query, terms.each), as_json=as_json)
     if not job.is_complete:
         say(_incomplete(terms), err=True)
 
@@ -117,7 +117,7 @@ def _width(terminal: int) -> int:
     return max(_LEAST, terminal * _LINES - _BESIDE) if terminal else _WIDTH
 
 
-class Told(NamedTuple):
+class Described(NamedTuple):
     """What people see of a match; `path` is that of a transcript, `project` a path or the name of one."""
 
     agent: str
@@ -128,7 +128,7 @@ class Told(NamedTuple):
     path: str = ""
 
 
-class _Searched:
+class _Scope:
     """What is searched, and what is known of it: from the ledger, the output directory and the agents' directories."""
 
     def __init__(self, context: Context, agent: str | None, project: str) -> None:
@@ -136,9 +136,9 @@ class _Searched:
         self._agent, self._project = agent or "", project.casefold()
         self._rows = _recorded(context)
         self._found: dict[SessionKey, Found] = {}
-        self._told: dict[SessionKey | Path, Told] = {}
+        self._described: dict[SessionKey | Path, Described] = {}
 
-    def everything(self, *, sessions: bool) -> Iterator[Place]:
+    def everything(self, *, sessions: bool) -> Iterator[Searched]:
         """Yield all transcripts, each once, and all sessions if they are wanted."""
         folder = Path(self._context.settings.output.directory).expanduser()
         seen: set[str] = set()
@@ -150,7 +150,7 @@ class _Searched:
         self._found = self._context.found() if sessions else {}
         yield from (found for found in self._found.values() if self._agent in ("", found.key.agent))
 
-    def within(self, what: str) -> Iterator[Place]:
+    def within(self, what: str) -> Iterator[Searched]:
         """Yield the transcript of a recording, or a session with its transcripts. Raises SelectionError."""
         row = recording_named(self._context, what)
         if row is not None:
@@ -161,28 +161,28 @@ class _Searched:
         yield from existing(row.path for row in outputs_of(self._context, found.key))
         yield found
 
-    def wants(self, place: Place, about: About) -> bool:
+    def wants(self, place: Searched, about: About) -> bool:
         """Return whether a place is of the agent and the project that were chosen."""
         if not self._agent and not self._project:
             return True
-        told = self.tell(place, about)
-        return self._agent in ("", told.agent) and self._project in told.project.casefold()
+        described = self.describe(place, about)
+        return self._agent in ("", described.agent) and self._project in described.project.casefold()
 
-    def tell(self, place: Place, about: About) -> Told:
+    def describe(self, place: Searched, about: About) -> Described:
         """Return what people see of a place."""
         name = place.key if isinstance(place, Found) else place.path
-        if name not in self._told:
-            self._told[name] = self._session(place) if isinstance(place, Found) else self._transcript(place, about)
-        return self._told[name]
+        if name not in self._described:
+            self._described[name] = self._session(place) if isinstance(place, Found) else self._transcript(place, about)
+        return self._described[name]
 
-    def _session(self, found: Found) -> Told:
+    def _session(self, found: Found) -> Described:
         short = short_ids(self._found)
         metadata, _ = peek(found)
         key = found.key
         name = short[key.id] + (f"/{short[key.subagent]}" if key.subagent else "")
-        return Told(key.agent, str(key), metadata.best_title, metadata.cwd, f"katod show {pasted(name)}")
+        return Described(key.agent, str(key), metadata.best_title, metadata.cwd, f"katod show {pasted(name)}")
 
-    def _transcript(self, transcript: Transcript, about: About) -> Told:
+    def _transcript(self, transcript: TranscriptFile, about: About) -> Described:
         path = transcript.path
         known = (spec.name for spec in AGENTS.values() if about.agent in (spec.name, spec.product, slug(spec.product)))
         agent = next(known, "")
@@ -191,7 +191,7 @@ class _Searched:
         session += f"/{about.subagent}" if about.subagent else ""
         opens = "open" if path.suffix == _PAGE else "show"
         command = f"katod {opens} {number or pasted(str(path))}"
-        return Told(
+        return Described(
             agent, session, about.title or path.stem, cwd or about.project or path.parent.name, command, str(path)
         )
 
@@ -204,19 +204,19 @@ def _recorded(context: Context) -> dict[Path, tuple[int, str]]:
     return {}
 
 
-def _print(matches: list[Match], searched: _Searched, screen: "_Screen", *, as_json: bool) -> None:
+def _print(matches: list[Match], scope: _Scope, screen: "_Screen", *, as_json: bool) -> None:
     """Print a block for each match on a terminal; in a pipe, one tab-separated line or one object for each hit."""
     for match in matches:
-        told = searched.tell(match.place, match.about)
+        described = scope.describe(match.place, match.about)
         if screen.width:
-            show(_block(match, told, screen))
+            show(_block(match, described, screen))
             continue
         for hit in match.hits:
-            row = {**told._asdict(), **hit._asdict(), "open": screen.opening(told, match, [hit])}
+            row = {**described._asdict(), **hit._asdict(), "open": screen.opening(described, match, [hit])}
             if as_json:
                 click.echo(orjson.dumps({name: value for name, value in row.items() if value}))
             else:
-                say("\t".join(map(one_text, (hit.time, told.session, hit.speaker, hit.snippet, row["open"]))))
+                say("\t".join(map(one_text, (hit.time, described.session, hit.speaker, hit.snippet, row["open"]))))
 
 
 def _quoted(word: str) -> str:
@@ -237,35 +237,35 @@ class _Screen:
         longest_first = sorted(map(re.escape, query.words), key=len, reverse=True)
         self.words = re.compile("|".join(longest_first), re.IGNORECASE)
 
-    def opening(self, told: Told, match: Match, hits: Sequence[Shown]) -> str:
+    def opening(self, described: Described, match: Match, hits: Sequence[ShownHit]) -> str:
         """Return the command that opens a match at these hits; what tools returned is not in every view."""
-        if not told.open.startswith(_SHOWS):
-            return told.open
+        if not described.open.startswith(_SHOWS):
+            return described.open
         full = " --tools full" if isinstance(match.place, Found) and not any(map(_is_said, hits)) else ""
-        return f"{told.open} --find {self.find}{full}"
+        return f"{described.open} --find {self.find}{full}"
 
     def day(self, match: Match) -> str:
         """Return the day of a match's newest hit."""
         return self.zone.day(match.hits[0].time) or self.zone.day(datetime.fromtimestamp(match.latest, UTC).isoformat())
 
 
-def _block(match: Match, told: Told, screen: _Screen) -> Iterator[Line]:
+def _block(match: Match, described: Described, screen: _Screen) -> Iterator[Line]:
     """Yield the lines about one match: what it is, how to open it at the hits, and the newest of those."""
     day = screen.day(match)
-    about = " · ".join(filter(None, (Path(told.project).name, told.agent, day)))
-    title = cut(one_text(told.title) or told.session, max(_LEAST, screen.width - len(about) - 3))
+    about = " · ".join(filter(None, (Path(described.project).name, described.agent, day)))
+    title = cut(one_text(described.title) or described.session, max(_LEAST, screen.width - len(about) - 3))
     yield (Span(title, "bold"), Span(f" · {about}" if about else "", "dim"))
     hits = _telling(match) if screen.each else list(match.hits)
-    yield (Span(f"{_INDENT}{screen.opening(told, match, hits)}", "dim"),)
+    yield (Span(f"{_INDENT}{screen.opening(described, match, hits)}", "dim"),)
     for hit in hits:
         yield from _hit(hit, day, screen)
     if (more := match.total - len(hits)) > 0:
-        name = told.open.split(" ", 2)[2]
+        name = described.open.split(" ", 2)[2]
         yield (Span(f"{_INDENT}… and {more:,} more: `katod search --in {name} …` shows all", "dim"),)
     yield ()
 
 
-def _hit(hit: Shown, day: str, screen: _Screen) -> Iterator[Line]:
+def _hit(hit: ShownHit, day: str, screen: _Screen) -> Iterator[Line]:
     begin = " ".join(filter(None, (screen.zone.stamp(hit.time, day), cut(hit.speaker, _SPEAKER))))
     first, *rest = wrap(f"{_INDENT}{begin} {hit.snippet}", screen.width, subsequent_indent=_INDENT * 2) or [""]
     shown = first[len(_INDENT) + len(begin) :]
@@ -273,7 +273,7 @@ def _hit(hit: Shown, day: str, screen: _Screen) -> Iterator[Line]:
     yield from (cropped([*_marked(line, screen.words)], screen.width) for line in rest[: _LINES - 1])
 
 
-def _telling(match: Match) -> list[Shown]:
+def _telling(match: Match) -> list[ShownHit]:
     """Return the hits that are shown, newest first: what tools were given and returned only if little was said."""
     if match.total <= _EACH:
         return list(match.hits)
@@ -282,7 +282,7 @@ def _telling(match: Match) -> list[Shown]:
     return [hit for hit in match.hits if hit in said or hit in others]
 
 
-def _is_said(hit: Shown) -> bool:
+def _is_said(hit: ShownHit) -> bool:
     return SIGN not in hit.speaker
 
 

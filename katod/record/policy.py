@@ -24,7 +24,8 @@ _ANY_NAME: Final = "transcript"
 class Project(NamedTuple):
     """What the files of a project decide: it is excluded by one of them, or has a directory of its own.
 
-    `directory` is a folder and a path below it. `refused` says which directory a file chose in vain, and why.
+    `directory` is a folder and a path below it. `refused` says which chosen directory cannot
+    be used, and why.
     """
 
     excluded_by: str = ""

@@ -32,14 +32,14 @@ _EVENT: Final = b'{"schema":"katod.event/'
 _PAGE: Final = b"<!DOCTYPE html>"
 
 
-class Transcript(NamedTuple):
+class TranscriptFile(NamedTuple):
     """A file that katod may have written, and when it last changed (ns)."""
 
     path: Path
     changed_ns: int
 
 
-def transcripts_below(folder: Path) -> Iterator[Transcript]:
+def transcripts_below(folder: Path) -> Iterator[TranscriptFile]:
     """Yield the files below a folder that may be transcripts; links are not followed, hidden files are left out."""
     try:
         with os.scandir(folder) as entries:
@@ -53,11 +53,11 @@ def transcripts_below(folder: Path) -> Iterator[Transcript]:
             yield from existing([Path(entry.path)])
 
 
-def existing(paths: Iterable[Path]) -> Iterator[Transcript]:
+def existing(paths: Iterable[Path]) -> Iterator[TranscriptFile]:
     """Yield those of these files that exist."""
     for path in paths:
         try:
-            yield Transcript(path, path.lstat().st_mtime_ns)
+            yield TranscriptFile(path, path.lstat().st_mtime_ns)
         except OSError:
             continue
 

@@ -12,17 +12,17 @@ from katod.discover.found import Found
 from katod.errors import OutputError, SourceError
 from katod.formats.ownlines import SIGN
 from katod.search.hits import Hit
-from katod.search.outputs import Transcript, search_transcript
+from katod.search.outputs import TranscriptFile, search_transcript
 from katod.search.query import Query, like
 from katod.search.sessions import search_session
 from katod.search.snippet import closeness, gist, snippet, surroundings
 from katod.search.transcripts import About
 
 NANO: Final = 1_000_000_000
-Place = Found | Transcript
+Searched = Found | TranscriptFile
 
 
-class Shown(NamedTuple):
+class ShownHit(NamedTuple):
     """One hit as it is shown; `time` is ISO 8601 or empty."""
 
     speaker: str
@@ -36,9 +36,9 @@ class Match(NamedTuple):
     `hits` may be only some of a `total`: those that were said, and those of tools, the newest of each.
     """
 
-    place: Place
+    place: Searched
     about: About
-    hits: tuple[Shown, ...]
+    hits: tuple[ShownHit, ...]
     total: int
     latest: float  # seconds since 1970
     score: float  # how well its best hit matches
@@ -65,7 +65,7 @@ class Search:
     """
 
     def __init__(
-        self, query: Query, terms: Terms = _ALL, wants: Callable[[Place, About], bool] = lambda _place, _about: True
+        self, query: Query, terms: Terms = _ALL, wants: Callable[[Searched, About], bool] = lambda _place, _about: True
     ) -> None:
         self.problems: dict[str, str] = {}
         self.is_complete = True
@@ -75,7 +75,7 @@ class Search:
         self._ids: set[str] = set()
         self._gists: Counter[tuple[str, bool, str]] = Counter()
 
-    def run(self, places: Iterable[Place]) -> list[Match]:
+    def run(self, places: Iterable[Searched]) -> list[Match]:
         """Return the matches of these places: those with the newest hits first, or the best.
 
         A hit is not newer than its file. So, once enough was found, files older than all of that are not opened, unless
@@ -94,22 +94,22 @@ class Search:
     def _order(self, match: Match) -> tuple[float, float]:
         return (-match.score if self._terms.best else 0.0, -match.latest)
 
-    def _is_enough(self, matches: list[Match], place: Place) -> bool:
+    def _is_enough(self, matches: list[Match], place: Searched) -> bool:
         """Return whether nothing in a place, or in those after it, belongs to the first matches."""
         most = self._terms.most
         if self._terms.best or not most or len(matches) < most:
             return False
         return matches[most - 1].latest * NANO >= place.changed_ns
 
-    def _possible(self, places: Iterable[Place]) -> Iterator[Place]:
+    def _possible(self, places: Iterable[Searched]) -> Iterator[Searched]:
         """Yield the places that are new enough, and of the sessions in databases those that may have all words."""
         held: dict[str, set[str]] = {}
         for place in places:
             if place.changed_ns >= self._terms.oldest * NANO and self._may_have(place, held):
                 yield place
 
-    def _may_have(self, place: Place, held: dict[str, set[str]]) -> bool:
-        if isinstance(place, Transcript):
+    def _may_have(self, place: Searched, held: dict[str, set[str]]) -> bool:
+        if isinstance(place, TranscriptFile):
             return True
         spec = AGENTS[place.key.agent]
         paths = [path for path, _, _ in place.files]
@@ -123,7 +123,7 @@ class Search:
                 self.problems[file] = error.what
         return any(path in held[path.rpartition("#")[0]] for path in paths)
 
-    def _match(self, place: Place) -> Match | None:
+    def _match(self, place: Searched) -> Match | None:
         """Return the hits of one place, None if it has none that counts."""
         about, kept = About(), _Kept(self._query, self._terms)
         try:
@@ -137,12 +137,12 @@ class Search:
             self.problems[str(error.path)] = error.what
         return Match(place, about, kept.shown(), kept.count, kept.latest, kept.score) if kept.count else None
 
-    def _hits(self, place: Place) -> tuple[About, Iterable[Hit]]:
-        if isinstance(place, Transcript):
+    def _hits(self, place: Searched) -> tuple[About, Iterable[Hit]]:
+        if isinstance(place, TranscriptFile):
             return search_transcript(place.path, self._query)
         return About(), search_session(place, self._query)
 
-    def _counts(self, hit: Hit, place: Place, about: About) -> bool:
+    def _counts(self, hit: Hit, place: Searched, about: About) -> bool:
         """Return whether a hit is wanted, and was not found before: in a fork, or in the other form of its session."""
         last = hit.time if hit.until is None else hit.until
         if _seconds(last, place) < self._terms.oldest or (self._terms.said and not _is_said(hit)):
@@ -180,14 +180,14 @@ class _Kept:
         if self._terms.each and len(kept) > self._terms.each:
             heappop(kept)
 
-    def shown(self) -> tuple[Shown, ...]:
+    def shown(self) -> tuple[ShownHit, ...]:
         """Return what is kept, newest first; of one moment, the last comes first."""
         kept = sorted([*self._newest[True], *self._newest[False]], key=lambda item: item[:2], reverse=True)
         return tuple(self._shown(hit) for _, _, hit in kept)
 
-    def _shown(self, hit: Hit) -> Shown:
+    def _shown(self, hit: Hit) -> ShownHit:
         near = surroundings(hit.redacted(), self._query)
-        return Shown(hit.speaker, hit.time, snippet(near, self._query, self._terms.width))
+        return ShownHit(hit.speaker, hit.time, snippet(near, self._query, self._terms.width))
 
 
 def _is_said(hit: Hit) -> bool:
@@ -195,7 +195,7 @@ def _is_said(hit: Hit) -> bool:
     return SIGN not in hit.speaker
 
 
-def _seconds(time: str, place: Place) -> float:
+def _seconds(time: str, place: Searched) -> float:
     """Return a time as seconds since 1970; without one, when the file changed, which nothing in it is newer than."""
     changed = place.changed_ns / NANO
     try:

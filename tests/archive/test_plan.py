@@ -53,5 +53,5 @@ def test_what_is_replaced():
     assert (task.name, task.present) == ("a.md", "hash")
     assert task._replace(look=Look("older", None)).present == "before"
     assert task._replace(look=Look("gone", None)).present == ""
-    assert (task._replace(step="anew").name, task._replace(entry=None).name) == ("", "")
+    assert (task._replace(step="beside").name, task._replace(entry=None).name) == ("", "")
     assert task._replace(entry=None).present == ""

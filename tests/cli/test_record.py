@@ -31,7 +31,7 @@ def test_a_ledger_that_is_set_aside_is_named(world):
     world.once()
     ledger = world.state / "ledger.db"
     ledger.write_bytes(b"no database at all" * 1000)
-    world.cli("record", "start", "latest", "anew")
+    world.cli("record", "start", "latest", "again")
     assert f"{ledger}.damaged-1" in world.said
 
 
