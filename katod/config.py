@@ -4,6 +4,7 @@ import difflib
 import os
 import re
 import tomllib
+from collections.abc import Sequence
 from dataclasses import dataclass, field, is_dataclass
 from functools import cache
 from pathlib import Path
@@ -16,8 +17,9 @@ import platformdirs
 
 from katod.agents import AGENTS
 from katod.errors import ConfigError
+from katod.formatspec import MARKDOWN, FormatName, format_of, recorded_formats
 from katod.log import LEVELS
-from katod.model import FORMAT_OF, Attachments, FormatName, Tools
+from katod.model import Attachments, Tools
 from katod.smallfile import read_small
 
 CONFIG_NAME: Final = "katod.toml"
@@ -32,7 +34,7 @@ class Output:
 
     directory: str = "~/katod"
     filename: str = "{project}/{date}-{title}-{session8}"
-    format: FormatName = "markdown"
+    format: FormatName = MARKDOWN
     allowed_roots: tuple[str, ...] = ()
     time_zone: str = "local"
 
@@ -207,11 +209,13 @@ class Reader:
             return self.table(hint, self._dict(value, where), where)
         if where == ("agents",):
             return self._agents(self._dict(value, where))
+        if hint is FormatName:
+            return self._choice(recorded_formats(), value, where)
         if get_origin(hint) is Literal:
             return self._choice(get_args(hint), value, where)
         return self._typed(get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,), value, where)
 
-    def _choice(self, choices: tuple[str, ...], value: Any, where: tuple[str, ...]) -> str:
+    def _choice(self, choices: Sequence[str], value: Any, where: tuple[str, ...]) -> str:
         if value not in choices:
             raise self.wrong(where, f"must be one of {', '.join(choices)}")
         return str(value)
@@ -265,7 +269,7 @@ class Reader:
         where, parts = ("output", "filename"), settings.output.filename.split("/")
         if any(not part or part.startswith(".") for part in parts):
             raise self.wrong(where, "must be a relative path without empty or hidden components")
-        if settings.output.filename.endswith(tuple(FORMAT_OF)):
+        if format_of(settings.output.filename) is not None:
             raise self.wrong(where, "must not include a file extension: `output.format` chooses it")
         self._check_template(where, settings.output.filename)
 

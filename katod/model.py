@@ -6,12 +6,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, NamedTuple
 
-FormatName = Literal["markdown", "jsonl"]
-# The file extension of each format.
-SUFFIXES: Final[dict[str, str]] = {"markdown": ".md", "jsonl": ".jsonl", "html": ".html"}
-FORMAT_OF: Final = {suffix: name for name, suffix in SUFFIXES.items()}
-# What people call a format by its file extension.
-SHORT_FORMATS: Final = {suffix.removeprefix("."): name for suffix, name in FORMAT_OF.items()}
 # Longer ids and names are not remembered in any state; their records are read like all others.
 LONGEST_NAME: Final = 2048
 

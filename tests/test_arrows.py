@@ -19,34 +19,35 @@ ARROWS = {
     "log": "",
     "backoff": "",
     "smallfile": "",
+    "formatspec": "",
     "metadata": "events model",
-    "config": "agents errors log model smallfile",
-    "project": "command config errors model shell smallfile write",
+    "config": "agents errors formatspec log model smallfile",
+    "project": "command config errors formatspec model shell smallfile write",
     # what is stored between the stages
     "store": "errors log model slug",
     # the stages, from bytes to outputs
     "tail": "errors model",
     "agents": "errors events model smallfile tail",
     "discover": "agents config errors log model store tail",
-    "command": "agents errors events model tail",
+    "command": "agents errors events formatspec model tail",
     "record": (
-        "agents backoff command config discover errors events formats log metadata model project slug store tail write"
+        "agents backoff command config discover errors events formats formatspec log metadata model project slug store tail write"
     ),
-    "formats": "agents events metadata model slug",
+    "formats": "agents events formatspec metadata model slug",
     "write": "errors model shell",
-    "search": "agents discover errors events formats log metadata model record tail",
+    "search": "agents discover errors events formats formatspec log metadata model record tail",
     # the stages put together
     "pipeline": "command discover errors events log model record store tail",
     "schedule": "backoff discover",
     "service": "errors log model smallfile store",
     # what katod keeps beside outputs: exports of everything
-    "archive": "agents command discover errors events formats log metadata model record slug write",
+    "archive": "agents command discover errors events formatspec log metadata model record slug write",
     # what katod adds to the agents' own files
     "setup": "agents command errors service write",
     "daemon": "agents config discover errors log model pipeline record schedule service store",
     "doctor": "agents config discover errors log model project record service shell store write",
     "cli": (
-        "agents archive config daemon discover doctor errors events formats log metadata model project record search service setup"
+        "agents archive config daemon discover doctor errors events formats formatspec log metadata model project record search service setup"
         " shell slug smallfile store"
     ),
     "__main__": "cli",
@@ -89,7 +90,7 @@ OUTSIDE_CALLS = {
 # The modules that do; all others, including new ones, must be pure.
 IMPURE = {
     "cli": (
-        "katod.cli .allow .archiving .completion .config .content .context .demo .doctor .export .exporting .follow .forget .groups .handoff .layout"
+        "katod.cli .allow .archiving .completion .config .content .context .demo .doctor .export .exporting .follow .forget .formatchoice .groups .handoff .layout"
         " .open .opening .parameters .pause .picker .printing .record .rendering .resume .run .search .selection .service .sessions .setup"
         " .show .status .transcripts .verify"
     ),
@@ -138,8 +139,6 @@ KNOW_THE_READERS = (
     "katod.formats.turns",
     "katod.formats.markdown",
     "katod.formats.transcript",
-    "katod.formats.registry",
-    "katod.record.ranges",
 )
 
 

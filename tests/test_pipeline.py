@@ -529,5 +529,5 @@ def test_an_export_may_be_a_page(world: World) -> None:
     assert "done" not in text
     source.append(make.user("::start more.html\nwords"))
     world.once()
-    assert "a page of HTML cannot go on" in world.status()["refused"][0]["reason"]
+    assert "nothing can be appended to a `.html` file" in world.status()["refused"][0]["reason"]
     assert [name for name in world.written() if name.endswith(".html")] == ["talk.html"]

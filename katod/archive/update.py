@@ -14,7 +14,7 @@ from katod.archive.manifest import Sources
 from katod.archive.plan import Outcome, Task, decide, is_current
 from katod.discover.found import Found
 from katod.errors import KatodError, OutputError, SourceGone
-from katod.formats.versions import VERSIONS
+from katod.formatspec import FORMATS
 from katod.log import EventLog
 from katod.model import Options
 from katod.record.policy import Policy
@@ -143,5 +143,5 @@ def _sources(found: Found) -> Sources:
 
 def _made(agent: str, form: str, options: Options) -> str:
     """Return a short hash of what determines an export besides its session."""
-    what = repr((AGENTS[agent].adapter.version, VERSIONS[form], options))
+    what = repr((AGENTS[agent].adapter.version, FORMATS[form].version, options))
     return blake2b(what.encode(), digest_size=8).hexdigest()

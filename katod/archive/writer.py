@@ -10,7 +10,7 @@ from katod.archive.manifest import Entry
 from katod.archive.naming import ExportNaming
 from katod.archive.plan import Outcome, Task
 from katod.archive.said import Said, has_less
-from katod.formats.heads import is_printed
+from katod.formatspec import FORMATS
 from katod.log import EventLog
 from katod.model import Options, Target
 from katod.record.export import Begun, Stretch, Tally, look_ahead, picture_folder, picture_saver, render, replay
@@ -63,7 +63,7 @@ class Writer:
         entry = task.entry
         if entry is None or self._folder.look(entry, closely=True).state == "edited":
             return False
-        return is_printed(self._form, self._folder.head(entry.parts))
+        return FORMATS[self._form].is_printed(self._folder.head(entry.parts))
 
     def _create(self, task: Task, talk: Talk) -> Outcome:
         """Write a file of its own for a session, or recognise the one that there is."""

@@ -6,9 +6,9 @@ import click
 
 from katod.cli.content import content_options
 from katod.cli.context import Context
+from katod.cli.formatchoice import format_option
 from katod.cli.groups import Choice
 from katod.cli.parameters import RECORDING, SESSION_OR_FILE, complete_files
-from katod.model import SHORT_FORMATS, SUFFIXES
 
 
 @click.command()
@@ -22,13 +22,7 @@ from katod.model import SHORT_FORMATS, SUFFIXES
 @click.option(
     "--all", "everything", is_flag=True, help="Bring the directory of -o up to date: a file for every session."
 )
-@click.option(
-    "-f",
-    "--format",
-    "format_name",
-    type=Choice(list(SUFFIXES), SHORT_FORMATS),
-    help="Output format. Default: by the file extension of -o, else markdown.",
-)
+@format_option("Output format; -f alone lists them. Default: by the file extension of -o, else markdown.")
 @click.option(
     "-o",
     "--output",

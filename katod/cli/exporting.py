@@ -18,8 +18,9 @@ from katod.discover.found import Found
 from katod.errors import SelectionError
 from katod.formats.pullrequest import pull_request
 from katod.formats.turns import gathered
+from katod.formatspec import FORMATS, format_of, split_name
 from katod.metadata import Replay
-from katod.model import FORMAT_OF, SUFFIXES, Options, SessionKey
+from katod.model import Options, SessionKey
 from katod.record.export import (
     Stretch,
     Tally,
@@ -66,7 +67,7 @@ def _one(
 ) -> None:
     """Export one session or file."""
     name, events = events_of(context, what)
-    file_name = f"{name}{SUFFIXES[format_name]}"
+    file_name = f"{name}{FORMATS[format_name].suffix}"
     if for_pull_request:
         pieces = iter([_for_pull_request(events, options)])
     else:
@@ -78,22 +79,23 @@ def _by_suffix(output: Path) -> str:
     """Return the format that the output's name implies. Raises UsageError for an unknown file extension."""
     if not output.suffix or output.is_dir():
         return "markdown"
-    if output.suffix not in FORMAT_OF:
-        known = ", ".join(FORMAT_OF)
+    spec = format_of(output.name)
+    if spec is None:
+        known = ", ".join(dict.fromkeys(spec.suffix for spec in FORMATS.values()))
         raise click.UsageError(f"unknown file extension {output.suffix} (known: {known}): choose a format with -f")
-    return FORMAT_OF[output.suffix]
+    return spec.name
 
 
 def events_of(context: Context, what: str) -> tuple[str, Replay]:
     """Return the name of the export, without its extension, and the events of the session, recording or file."""
     path = Path(what).expanduser()
-    if what and path.is_file() and path.suffix != SUFFIXES["markdown"]:  # those are recordings
-        return path.stem, _noticed(_file(context, path), what)
+    if what and path.is_file() and path.suffix != FORMATS["markdown"].suffix:  # those are recordings
+        return split_name(path.name)[0], _noticed(_file(context, path), what)
     if what and path.is_dir():
         raise SelectionError("is a directory", path=what, hint="name a session file, or a session of `katod sessions`")
     if (row := recording_named(context, what)) is not None:
         key, stretches = _sources_of(context, row)
-        return row.path.stem, recorded(row, replay(key, stretches, context.log))
+        return split_name(row.path.name)[0], recorded(row, replay(key, stretches, context.log))
     if path.suffix == ".jsonl":
         raise SelectionError("no such file", path=what)
     found = select(context, what)

@@ -14,27 +14,21 @@ import click
 
 from katod.cli.content import content_options
 from katod.cli.context import Context
-from katod.cli.groups import Choice
+from katod.cli.formatchoice import format_option
 from katod.cli.layout import in_home, terminal_width
 from katod.cli.parameters import SESSION
 from katod.cli.printing import cleaned, say
 from katod.cli.selection import select as selected
 from katod.discover.found import Found
 from katod.errors import NothingHere
-from katod.model import SHORT_FORMATS, SUFFIXES
+from katod.formatspec import recorded_formats
 
 _LOOK_EVERY: Final = 1.0  # seconds, for the first session of a directory
 
 
 @click.command()
 @click.argument("session", type=SESSION, default="")
-@click.option(
-    "-f",
-    "--format",
-    "format_name",
-    type=Choice(list(SUFFIXES), SHORT_FORMATS),
-    help="markdown or jsonl. Default: on a terminal, Markdown in colour; in a pipe, jsonl.",
-)
+@format_option("markdown or jsonl. Default: on a terminal, Markdown in colour; in a pipe, jsonl.", recorded_formats())
 @click.option("--all", "everything", is_flag=True, help="Begin with the first message, not with your last one.")
 @content_options
 @click.pass_obj
@@ -45,8 +39,6 @@ def follow(context: Context, /, session: str, format_name: str | None, everythin
     kept. Without SESSION, it is the only one that is being recorded, or the latest of this directory, or the next one
     that begins here; on a terminal, you choose.
     """
-    if format_name == "html":
-        raise click.UsageError("a page of HTML cannot go on: choose markdown or jsonl, or use `katod open --web`")
     with suppress(KeyboardInterrupt):
         found = _select(context, session)
         _follow(context, found, format_name, content, everything=everything)

@@ -7,7 +7,7 @@ import click
 from katod.cli.content import content_options
 from katod.cli.context import Context
 from katod.cli.parameters import TRANSCRIPT
-from katod.model import SUFFIXES
+from katod.formatspec import FORMATS
 
 
 @click.command()
@@ -32,8 +32,8 @@ def open(context: Context, /, what: str, web: bool, **content: Any) -> None:  # 
     clear()
     chosen = transcript(context, what, recorded=content == DEFAULT)
     if (own := chosen.own(content, web=web)) is not None:
-        opened_in(own, web=own.suffix == SUFFIXES["html"])
+        opened_in(own, web=own.suffix == FORMATS["html"].suffix)
         return
     format_name = "html" if web else "markdown"
     name, pieces = chosen.rendered(context, format_name, content)
-    temporary(f"{name}{SUFFIXES[format_name]}", pieces, lambda path: opened_in(path, web=web))
+    temporary(f"{name}{FORMATS[format_name].suffix}", pieces, lambda path: opened_in(path, web=web))

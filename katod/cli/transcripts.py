@@ -9,12 +9,12 @@ from katod.cli.context import Context
 from katod.cli.exporting import events_of, options_of
 from katod.cli.selection import only_recording, outputs_of, recording_named, select
 from katod.errors import SelectionError
-from katod.model import SUFFIXES
+from katod.formatspec import FORMATS
 from katod.record.export import render_all
 from katod.store.rows import OutputRow
 
 _PIECE: Final = 64 * 1024  # characters
-MARKDOWN: Final = SUFFIXES["markdown"]
+MARKDOWN: Final = FORMATS["markdown"].suffix
 # The content that was configured, which a transcript has.
 DEFAULT: Final[dict[str, Any]] = {"thinking": False, "tools": None, "redact": True}
 
@@ -33,7 +33,7 @@ class Transcript(NamedTuple):
     def own(self, content: dict[str, Any], *, web: bool = False) -> Path | None:
         """Return its file, if that is what is wanted; in the browser, only a page is."""
         is_wanted = content == DEFAULT or not self.source
-        is_page = self.file is not None and self.file.suffix == SUFFIXES["html"]
+        is_page = self.file is not None and self.file.suffix == FORMATS["html"].suffix
         return self.file if is_wanted and (is_page or not web) else None
 
     def rendered(self, context: Context, format_name: str, content: dict[str, Any]) -> tuple[str, Iterator[str]]:
@@ -54,7 +54,7 @@ def transcript(context: Context, what: str, *, recorded: bool = False) -> Transc
     if row is not None:
         return _of_row(row)
     if what and (given := Path(what).expanduser()).exists():
-        return Transcript("", given) if given.suffix in (MARKDOWN, SUFFIXES["html"]) else Transcript(what)
+        return Transcript("", given) if given.suffix in (MARKDOWN, FORMATS["html"].suffix) else Transcript(what)
     found = select(context, what)
     rows = outputs_of(context, found.key) if recorded else []
     return _of_row(rows[-1]) if rows else Transcript(str(found.key))
@@ -67,7 +67,7 @@ def _of_row(row: OutputRow) -> Transcript:
     if not row.path.is_file():
         hint = f"`katod export --recording {row.id}` prints it again"
         raise SelectionError("no longer exists, or cannot be read", path=row.path, hint=hint)
-    is_lines = row.path.suffix == SUFFIXES["jsonl"]
+    is_lines = row.path.suffix == FORMATS["jsonl"].suffix
     return Transcript(str(row.path if is_lines else row.id), row.path)
 
 

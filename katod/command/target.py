@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Final
 
 from katod.errors import TargetRefused
-from katod.model import FORMAT_OF, SUFFIXES, Target
+from katod.formatspec import FORMATS, format_of, split_name, suffixes_in_chat
+from katod.model import Target
 
 _LONGEST_PART: Final = 200
 _LONGEST: Final = 1000
@@ -81,7 +82,7 @@ def generated(template: str, fields: dict[str, str], scope: TargetScope) -> Targ
     filled = template.format_map({**fields, "project": scope.project_folder})
     raw = [part for part in filled.split("/") if part]
     parts = tuple(_tame(part) for part in raw) or ("untitled",)
-    name = parts[-1] + SUFFIXES[scope.format]
+    name = parts[-1] + FORMATS[scope.format].suffix
     name = f"session-{name}" if name.casefold() in _INSTRUCTIONS else name
     target = Target(root, (*folders, *parts[:-1], name), scope.format)
     _outside_agents(target.path, scope.protected)
@@ -90,8 +91,8 @@ def generated(template: str, fields: dict[str, str], scope: TargetScope) -> Targ
 
 def numbered(target: Target, number: int) -> Target:
     """Return the target with `-2`, `-3`, … before its suffix."""
-    stem, dot, suffix = target.parts[-1].rpartition(".")
-    return Target(target.root, (*target.parts[:-1], f"{stem}-{number}{dot}{suffix}"), target.format)
+    stem, suffix = split_name(target.parts[-1])
+    return Target(target.root, (*target.parts[:-1], f"{stem}-{number}{suffix}"), target.format)
 
 
 def _anchor(name: str, scope: TargetScope) -> tuple[Path, str]:
@@ -165,16 +166,15 @@ def _check_part(part: str) -> None:
 
 def _with_format(parts: tuple[str, ...], default: str) -> tuple[tuple[str, ...], str]:
     name = parts[-1]
-    stem, dot, ending = name.rpartition(".")
-    if not dot:
-        return (*parts[:-1], name + SUFFIXES[default]), default
-    chosen = FORMAT_OF.get(f".{ending.lower()}")
-    if chosen is None or not stem:
-        known = ", ".join(sorted(FORMAT_OF))
+    if "." not in name:
+        return (*parts[:-1], name + FORMATS[default].suffix), default
+    chosen = format_of(name)
+    if chosen is None or not chosen.in_chat:
+        known = ", ".join(sorted(suffixes_in_chat()))
         raise TargetRefused(
             f"unknown file extension (known: {known})", hint="without one, the configured format is used"
         )
-    return parts, chosen
+    return parts, chosen.name
 
 
 def _outside_agents(path: Path, protected: tuple[Path, ...]) -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from html import escape
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 from katod.events import Event
 from katod.formats.content import (
@@ -31,7 +31,6 @@ from katod.formats.mdtext import clean
 from katod.formats.pictures import PICTURES
 from katod.formats.style import STYLE
 from katod.formats.transcript import Transcript
-from katod.formats.versions import VERSIONS
 from katod.metadata import SessionMetadata
 from katod.model import Mark, Options
 
@@ -43,9 +42,6 @@ _POLICY: Final = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; 
 
 class Html:
     """Prints the content of a conversation as a page; the list of prompts comes last, and is shown beside it."""
-
-    name: ClassVar[str] = "html"
-    version: ClassVar[int] = VERSIONS["html"]
 
     def __init__(self, options: Options, state: dict[str, Any] | None = None) -> None:
         state = state or {}

@@ -1,13 +1,12 @@
 """JSONL: the canonical events as they are, one per line, all kinds."""
 
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 import orjson
 
 from katod import events as ev
 from katod.events import Event, to_json
 from katod.formats.redact import may_contain_secret, redact_json
-from katod.formats.versions import VERSIONS
 from katod.metadata import SessionMetadata
 from katod.model import Mark, Options
 
@@ -17,9 +16,6 @@ _TOO_DEEP: Final = "nested too deep to be written as JSON"
 
 class Jsonl:
     """Writes every event in full, without a head or marks."""
-
-    name: ClassVar[str] = "jsonl"
-    version: ClassVar[int] = VERSIONS["jsonl"]
 
     def __init__(self, options: Options, _: dict[str, Any] | None = None) -> None:
         self._redact = options.redact

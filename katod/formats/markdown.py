@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 from katod.events import Event
 from katod.formats.content import (
@@ -30,7 +30,6 @@ from katod.formats.content import (
 from katod.formats.mdtext import body, clean, code, fenced, html, inline, quoted, typed
 from katod.formats.ownlines import SIGN, literal, poses
 from katod.formats.transcript import Transcript
-from katod.formats.versions import VERSIONS
 from katod.metadata import SessionMetadata
 from katod.model import Mark, Options
 
@@ -39,9 +38,6 @@ _ITEMS: Final = (Tool, Outcome, Link)  # of a list
 
 class Markdown:
     """Prints the content of a conversation as Markdown."""
-
-    name: ClassVar[str] = "markdown"
-    version: ClassVar[int] = VERSIONS["markdown"]
 
     def __init__(self, options: Options, state: dict[str, Any] | None = None) -> None:
         state = state or {}

@@ -1,6 +1,6 @@
 """The interface of every format."""
 
-from typing import Any, ClassVar, Protocol
+from typing import Any, Protocol
 
 from katod.events import Event
 from katod.metadata import SessionMetadata
@@ -13,14 +13,14 @@ class Format(Protocol):
     No clock, locale, environment or hash order affects the text. `state()` is small plain JSON.
     """
 
-    name: ClassVar[str]
-    version: ClassVar[int]  # rises when the same events would print different text
-
     def __init__(self, options: Options, state: dict[str, Any] | None = None) -> None:
         """Start an output, or continue from `state()`."""
 
     def head(self, metadata: SessionMetadata, time: str) -> str:
-        """Return what a new output begins with; `time` is when the recording started."""
+        """Return what a new output begins with; `time` is when the recording started.
+
+        A format whose spec `is_summed` is asked for it last, and may say something of the whole conversation.
+        """
 
     def event(self, event: Event, metadata: SessionMetadata) -> str:
         """Return the text of one event, empty if it is not printed."""

@@ -1,16 +1,14 @@
-"""The formats by name."""
+"""Loads the formats by name."""
 
-from typing import Any, Final
+from pkgutil import resolve_name
+from typing import Any, cast
 
-from katod.formats.html import Html
-from katod.formats.jsonl import Jsonl
-from katod.formats.markdown import Markdown
 from katod.formats.protocol import Format
+from katod.formatspec import FORMATS
 from katod.model import Options
-
-FORMATS: Final[dict[str, type[Format]]] = {Markdown.name: Markdown, Jsonl.name: Jsonl, Html.name: Html}
 
 
 def open_format(name: str, options: Options, state: dict[str, Any] | None = None) -> Format:
     """Return a format at the start of an output, or continued from `state()`."""
-    return FORMATS[name](options, state)
+    printer = cast("type[Format]", resolve_name(f"katod.formats.{FORMATS[name].printer.replace('.', ':')}"))
+    return printer(options, state)

@@ -8,7 +8,8 @@ from typing import Any, Final
 from katod.command.target import folder_parts
 from katod.config import Reader, Settings, is_key, open_toml
 from katod.errors import ConfigError, TargetRefused
-from katod.model import FormatName, Tools
+from katod.formatspec import FormatName
+from katod.model import Tools
 
 NAME: Final = ".katod.toml"
 LARGEST: Final = 64 * 1024  # bytes

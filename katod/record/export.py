@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Iterator
 from hashlib import sha256
 from itertools import chain
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Any, Final, NamedTuple
 
 import orjson
@@ -16,6 +17,7 @@ from katod.events import Event
 from katod.formats.pictures import asset_name, linked
 from katod.formats.protocol import Format
 from katod.formats.registry import open_format
+from katod.formatspec import FORMATS
 from katod.log import EventLog
 from katod.metadata import Replay, SessionMetadata
 from katod.model import Cursor, Identity, Options, SessionKey
@@ -26,6 +28,7 @@ from katod.write.output import Place, save_asset
 
 _READ_BYTES: Final = 512 * 1024
 _LOOK_AHEAD: Final = 400
+_PIECE: Final = 64 * 1024  # characters
 _MESSAGES: Final = frozenset({ev.USER_MESSAGE, ev.USER_COMMAND, ev.ASSISTANT_MESSAGE})
 
 
@@ -132,8 +135,23 @@ def render_all(
 def render(begun: Begun, format_name: str, options: Options, save: Callable[[str, str], None]) -> Iterator[str]:
     """Yield the text of a conversation that has begun, as `render_all` does."""
     printer = open_format(format_name, options)
-    yield from render_begun(begun, printer, save)
-    yield printer.pause() + printer.end()
+    if FORMATS[format_name].is_summed:
+        yield from _head_last(begun, printer, save)
+    else:
+        yield from render_begun(begun, printer, save)
+        yield printer.pause()
+    yield printer.end()
+
+
+def _head_last(begun: Begun, printer: Format, save: Callable[[str, str], None]) -> Iterator[str]:
+    """Yield the head and the text of a whole conversation; the text is in a file until the head is known."""
+    with TemporaryFile("w+", encoding="utf-8", errors="replace", newline="") as body:
+        body.writelines(_texts(begun, printer, save))
+        body.write(printer.pause())
+        yield printer.head(begun.metadata, begun.time)
+        body.seek(0)
+        while piece := body.read(_PIECE):
+            yield piece
 
 
 def render_begun(
@@ -141,6 +159,10 @@ def render_begun(
 ) -> Iterator[str]:
     """Yield the head and the text of a conversation that goes on after these events."""
     yield printer.head(begun.metadata, begun.time)
+    yield from _texts(begun, printer, save)
+
+
+def _texts(begun: Begun, printer: Format, save: Callable[[str, str], None]) -> Iterator[str]:
     early = SessionMetadata(begun.metadata.key)
     for event, now in chain(((event, early) for event in early.observed(begun.first)), begun.rest):
         text = printer.event(event, now)

@@ -9,8 +9,8 @@ from katod.command.target import TargetScope, generated, numbered, resolve
 from katod.errors import TargetRefused
 from katod.formats.mdtext import clean
 from katod.formats.redact import redact
-from katod.formats.registry import FORMATS
 from katod.formats.when import When
+from katod.formatspec import FORMATS, split_name
 from katod.metadata import LONGEST_TITLE, SessionMetadata, first_words
 from katod.model import Options, SessionKey, Target, Word
 from katod.record.policy import Policy, refused_directory
@@ -55,8 +55,11 @@ class OutputNaming:
     def named(self, name: str, metadata: SessionMetadata, word: Word = "start") -> Target:
         """Return the target of a name that was typed after a command. Raises TargetRefused."""
         target = resolve(name, self.scope(metadata))
-        if target.format == "html" and word != "export":
-            raise TargetRefused("a page of HTML cannot go on", path=target.path, hint="use `.html` with ::export")
+        spec = FORMATS[target.format]
+        if spec.is_whole and word != "export":
+            raise TargetRefused(
+                f"nothing can be appended to a `{spec.suffix}` file", path=target.path, hint="use it with ::export"
+            )
         return target
 
     def generated(self, metadata: SessionMetadata, form: str = "") -> Target:
@@ -179,5 +182,5 @@ def _with_title(metadata: SessionMetadata, title: str) -> SessionMetadata:
 
 def beside(target: Target, options: Options) -> Options:
     """Return the options with the folders of an output, which are called like it."""
-    stem = target.parts[-1].rpartition(".")[0]
+    stem, _ = split_name(target.parts[-1])
     return replace(options, assets=f"{stem}.assets", subagents_folder=f"{stem}.agents")

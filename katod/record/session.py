@@ -8,7 +8,8 @@ from katod.discover.catalog import Catalog, Source, save_source
 from katod.events import Event
 from katod.formats.pictures import linked
 from katod.formats.redact import REDACTED
-from katod.formats.registry import FORMATS, open_format
+from katod.formats.registry import open_format
+from katod.formatspec import FORMATS
 from katod.log import EventLog
 from katod.metadata import SessionMetadata
 from katod.model import SessionKey

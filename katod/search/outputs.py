@@ -9,7 +9,8 @@ from typing import Final, NamedTuple
 from katod.agents import AGENTS
 from katod.errors import OutputError
 from katod.formats.redact import redact
-from katod.model import FORMAT_OF, Cursor
+from katod.formatspec import suffixes_in_chat
+from katod.model import Cursor
 from katod.search.hits import Hit
 from katod.search.query import Query
 from katod.search.sessions import lines_with
@@ -49,7 +50,7 @@ def transcripts_below(folder: Path) -> Iterator[TranscriptFile]:
     for entry in found:
         if entry.is_dir(follow_symlinks=False):
             yield from transcripts_below(Path(entry.path))
-        elif entry.name.endswith(tuple(FORMAT_OF)) and entry.is_file(follow_symlinks=False):
+        elif entry.name.endswith(tuple(suffixes_in_chat())) and entry.is_file(follow_symlinks=False):
             yield from existing([Path(entry.path)])
 
 

@@ -17,6 +17,7 @@ from katod.errors import OutputError, SourceGone
 from katod.model import Identity, SessionKey, Stat
 from katod.record.policy import Policy
 from tests.support.records.base import says, user
+from tests.support.versions import set_format_version
 
 
 @pytest.fixture
@@ -95,7 +96,7 @@ def test_every_version_counts(monkeypatch, world):
     """Another adapter, format, option or version of katod makes another export."""
     options = Policy.of(load(world.config), ()).options()
     made = [update._made("claude", "html", one) for one in (options, replace(options, recorder="katod 99"))]
-    monkeypatch.setitem(update.VERSIONS, "html", 99)
+    set_format_version(monkeypatch, "html", 99)
     made.append(update._made("claude", "html", options))
     monkeypatch.setattr(update.AGENTS["claude"].adapter, "version", 99)
     made.append(update._made("claude", "html", options))

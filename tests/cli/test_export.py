@@ -2,6 +2,7 @@
 
 import pytest
 
+from katod.formatspec import FORMATS, recorded_formats
 from tests.support.records import SESSION, Claude, line
 
 
@@ -79,3 +80,12 @@ def test_a_recording_is_exported_as_what_was_recorded(world):
     assert "private" not in world.cli("handoff", "1")
     world.cli("export", "--recording", "1", "--for", "pr", code=2)
     assert "the only other option is -o" in world.said
+
+
+@pytest.mark.parametrize("command", ["export", "follow"])
+def test_the_option_f_alone_lists_the_formats(world, command):
+    """Each in one line, with its file extension; `follow` has those that can be appended to."""
+    rows = world.cli(command, "-f").splitlines()
+    names = FORMATS if command == "export" else recorded_formats()
+    assert [row.split()[:2] for row in rows] == [[name, FORMATS[name].suffix] for name in names]
+    assert all(row.endswith(FORMATS[name].about) for name, row in zip(names, rows, strict=True))

@@ -69,7 +69,7 @@ def test_markdown_has_a_head(world, options, first, monkeypatch):
 def test_html_is_refused_in_words(world):
     """A page has an end."""
     world.cli("follow", "-f", "html", code=2)
-    assert "cannot go on" in world.said
+    assert "not one of markdown, jsonl" in world.said
 
 
 def test_a_running_program_prints_at_once_and_ends_with_its_reader(world, make):

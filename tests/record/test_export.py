@@ -9,6 +9,7 @@ from katod import events as ev
 from katod.errors import SourceError, SourceGone
 from katod.events import Event, SessionRef
 from katod.formats.markdown import Markdown
+from katod.formatspec import FORMATS
 from katod.log import EventLog
 from katod.metadata import SessionMetadata
 from katod.model import Cursor, Identity, Options, Range, SessionKey, Stat
@@ -159,7 +160,7 @@ def test_an_empty_session_gives_nothing():
 def recording(*ranges, printer=None, behind=None):
     root = Path("/out")
     return OutputRow(
-        1, 1, root, root / "n.md", "markdown", Markdown.version, Options(), {"key": list(KEY), "metadata": {}},
+        1, 1, root, root / "n.md", "markdown", FORMATS["markdown"].version, Options(), {"key": list(KEY), "metadata": {}},
         printer=printer, behind=behind, ranges=list(ranges),
     )  # fmt: skip
 
@@ -251,3 +252,32 @@ def test_a_line_that_is_no_event_is_named(bad):
     good = orjson.dumps(ev.to_json(Event("a", ev.USER_MESSAGE, SessionRef(*KEY), {"text": "one"}, {})))
     with pytest.raises(SourceError, match=r"^/x\.jsonl: line 3 is not a katod event$"):
         list(read_katod([good, b"", bad, good], Path("/x.jsonl")))
+
+
+def test_the_head_of_a_summed_format_comes_first_and_is_known_last(monkeypatch, tmp_path):
+    """It may say something of the whole conversation; what is printed meanwhile waits in a file, whatever it contains."""
+
+    class Counting(Markdown):
+        count = 0
+
+        def head(self, *_):
+            return f"{self.count} events\n"
+
+        def event(self, event, _):
+            self.count += 1
+            return event.payload.get("text", "")
+
+        def pause(self):
+            return "|"
+
+        def end(self):
+            return "."
+
+    monkeypatch.setattr("katod.formats.markdown.Markdown", Counting)
+    monkeypatch.setitem(FORMATS, "markdown", FORMATS["markdown"]._replace(is_summed=True))
+    make = Claude()
+    events = replay(KEY, [stretch(tmp_path, make.user("a\r\nb"), make.says("c" * 100_000))], LOG)
+    text = "".join(render_all(events, "markdown", Options()))
+    count, _, body = text.partition(" events\n")
+    assert int(count) > 2
+    assert body == "a\r\nb" + "c" * 100_000 + "|."

@@ -6,7 +6,7 @@ import pytest
 
 from katod.config import load
 from katod.errors import TargetRefused
-from katod.formats.registry import FORMATS
+from katod.formatspec import FORMATS
 from katod.metadata import SessionMetadata
 from katod.model import Options, Range, SessionKey, Target
 from katod.record.naming import OutputNaming

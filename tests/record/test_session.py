@@ -7,13 +7,13 @@ import pytest
 from katod import events as ev
 from katod.agents.claude.adapter import ClaudeAdapter
 from katod.events import Event, SessionRef
-from katod.formats.markdown import Markdown
 from katod.formats.redact import REDACTED
 from katod.metadata import SessionMetadata
 from katod.model import Options, Range, SessionKey
 from katod.record.session import Changes, LiveOutput
 from katod.store.rows import OutputRow
 from tests.support.records import SESSION, Claude
+from tests.support.versions import set_format_version
 
 KEY = SessionKey("claude", SESSION)
 QUEUED = {"type": "queue-operation", "sessionId": SESSION, "timestamp": "2026-02-10T22:50:00.000Z"}
@@ -284,7 +284,7 @@ def test_after_an_upgrade_an_outputs_format_is_brought_up_to_date(two, monkeypat
     [before] = parts.ledger.outputs()
     before.printer["format"] = {"of": "an older version"}
     parts.ledger.save_output(before)
-    monkeypatch.setattr(Markdown, "version", 99)
+    set_format_version(monkeypatch, "markdown", 99)
     [output] = parts.load(session.sources[0]).outputs.values()
     assert output.version == 99
     assert "of" not in output.printer["format"]

@@ -11,14 +11,15 @@ from katod.service import control
 from katod.service.control import Request
 from tests.support.outputs import counts, only
 from tests.support.records import SESSION, Claude, Codex, line
+from tests.support.versions import set_format_version
 from tests.support.world import World
 
 
 @pytest.mark.fault("upgraded during a recording")
 @pytest.mark.parametrize("agent", ["claude", "codex"])
-@pytest.mark.parametrize("risen", [(Markdown,), (ClaudeAdapter, CodexAdapter), (Markdown, ClaudeAdapter, CodexAdapter)])
+@pytest.mark.parametrize("risen", ["format", "adapters", "both"])
 def test_a_recording_goes_on_after_an_upgrade(
-    world: World, monkeypatch: pytest.MonkeyPatch, agent: str, risen: tuple[type, ...]
+    world: World, monkeypatch: pytest.MonkeyPatch, agent: str, risen: str
 ) -> None:
     """Existing text is not changed, new text follows under the same speaker, and nothing is written twice."""
     make, source = (Claude(), world.claude()) if agent == "claude" else (Codex(), world.codex())
@@ -27,8 +28,10 @@ def test_a_recording_goes_on_after_an_upgrade(
     source.append(make.user("::start\none"), make.says("two"))
     world.once()
     before = only(world)
-    for part in risen:
-        monkeypatch.setattr(part, "version", 2)
+    if risen != "adapters":
+        set_format_version(monkeypatch, "markdown", 2)
+    for adapter in (ClaudeAdapter, CodexAdapter) if risen != "format" else ():
+        monkeypatch.setattr(adapter, "version", adapter.version + 1)
     source.append(make.says("three"))
     world.once()
     text = only(world)
@@ -46,7 +49,7 @@ def test_the_state_of_another_version_is_not_trusted(world: World, monkeypatch: 
         older.setattr(Markdown, "state", lambda _: {})
         source.append(make.user("::start\none"), make.says("two"))
         world.once()
-    monkeypatch.setattr(Markdown, "version", 2)
+    set_format_version(monkeypatch, "markdown", 2)
     source.append(make.says("three"))
     world.once()
     assert only(world).count("## ") == 2
@@ -65,7 +68,7 @@ def test_an_upgrade_after_a_compaction_goes_on(world, monkeypatch):
     new.write_bytes(records[-1] + line(make.says("four")))
     os.replace(new, source.path)
     world.once()
-    monkeypatch.setattr(Markdown, "version", 2)
+    set_format_version(monkeypatch, "markdown", 2)
     source.append(make.says("five"))
     world.once()
     assert counts(only(world), "one", "two", "three", "four", "five") == [1, 1, 1, 1, 1]
@@ -79,7 +82,7 @@ def test_an_ended_recording_that_begins_again_is_of_the_present_version(world, m
         before.setattr(Markdown, "state", lambda _: {})
         source.append(make.user("::start n\none"), make.says("two"), make.user("::stop"))
         world.once()
-    monkeypatch.setattr(Markdown, "version", 2)
+    set_format_version(monkeypatch, "markdown", 2)
     source.append(make.user("::start\nthree"), make.says("four"))
     world.once()
     assert [row.version for row in world.outputs()] == [2]

@@ -7,6 +7,7 @@ import pytest
 from katod.formats.markdown import Markdown
 from katod.store.rows import UNNAMED
 from tests.support.records import Claude, line
+from tests.support.versions import set_format_version
 from tests.support.world import World
 
 SECRET = "gh" + "p_" + "Ab3dEf6hIj9kLm2nOp5qRs8tUv1wXy4zAb3d"
@@ -200,7 +201,7 @@ def test_an_upgrade_that_changes_the_head_leaves_one(world, source, make, monkey
     monkeypatch.setattr(
         Markdown, "head", lambda self, *given: before(self, *given).replace("---\n", "---\nnew: head\n", 1)
     )
-    monkeypatch.setattr(Markdown, "version", Markdown.version + 1)
+    set_format_version(monkeypatch, "markdown", 2)
     source.append(make.user("a new matter"))
     world.once()
     [path] = world.files()

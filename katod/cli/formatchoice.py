@@ -1,0 +1,48 @@
+"""The option `-f`: a format by its name or its file extension; without a value, it lists the formats."""
+
+from collections.abc import Callable, Iterable
+from typing import Any, Final, TypeVar
+
+import click
+from click.shell_completion import CompletionItem
+
+from katod.cli.groups import Choice
+from katod.formatspec import FORMATS, SHORT_FORMATS, FormatSpec
+
+_LIST: Final = "list"
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class _Format(Choice):
+    """The name of a format, or its file extension."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        super().__init__([*names], SHORT_FORMATS)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the name. Raises BadParameter; lists the formats instead if no value was given."""
+        if value == _LIST and ctx is not None and not ctx.resilient_parsing:
+            click.echo("\n".join(_listed([FORMATS[name] for name in self.choices])))
+            ctx.exit()
+        return super().convert(value, param, ctx)
+
+    def shell_complete(
+        self, _ctx: click.Context, _param: click.Parameter, incomplete: str
+    ) -> "list[CompletionItem[str]]":
+        """Return the formats whose names begin like this."""
+        return [CompletionItem(name, help=FORMATS[name].about) for name in self.choices if name.startswith(incomplete)]
+
+
+def format_option(text: str, names: Iterable[str] = FORMATS) -> Callable[[F], F]:
+    """Return the decorator that adds the option `-f` for these formats."""
+    return click.option(
+        "-f", "--format", "format_name", type=_Format(names), metavar="FORMAT", is_flag=False, flag_value=_LIST,
+        help=text,
+    )  # fmt: skip
+
+
+def _listed(specs: list[FormatSpec]) -> Iterable[str]:
+    """Yield a line for each format."""
+    name, suffix = max(len(spec.name) for spec in specs), max(len(spec.suffix) for spec in specs)
+    for spec in specs:
+        yield f"{spec.name:{name}}  {spec.suffix:{suffix}}  {spec.about}"

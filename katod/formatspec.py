@@ -1,0 +1,75 @@
+"""The formats by name: what can be said of each without loading it. A format is one module in `formats` and one row."""
+
+import re
+from typing import Final, NamedTuple, NewType
+
+# The name of a format that a recording can be written in.
+FormatName = NewType("FormatName", str)
+MARKDOWN: Final = FormatName("markdown")
+
+
+class FormatSpec(NamedTuple):
+    """One format: a class in `katod.formats`."""
+
+    name: str
+    suffix: str
+    printer: str  # its class, such as `markdown.Markdown`
+    about: str
+    begins: bytes  # what every file of it begins with, in all versions, as a regular expression
+    version: int = 1  # rises when the same events would print different text
+    in_chat: bool = False  # whether a name typed in the chat may have its suffix
+    is_whole: bool = False  # a document that has an end: nothing can be appended to it
+    is_summed: bool = False  # its head says something of the whole conversation, and so is printed last
+
+    @property
+    def short(self) -> str:
+        """What people call it by its suffix, such as `md`."""
+        return self.suffix.removeprefix(".")
+
+    def is_printed(self, head: bytes) -> bool:
+        """Return whether a file begins as katod writes this format, given its first bytes."""
+        return re.match(self.begins, head) is not None
+
+
+_ROWS: Final = (
+    FormatSpec(
+        "markdown", ".md", "markdown.Markdown", "a transcript to read", rb"---\n(?:[a-z]+: [^\n]*\n)*tags: \[katod, ",
+        in_chat=True,
+    ),
+    FormatSpec(
+        "jsonl", ".jsonl", "jsonl.Jsonl", "all events, one per line; katod reads it like a session",
+        rb'\{"schema":"katod\.event/', in_chat=True,
+    ),
+    FormatSpec(
+        "html", ".html", "html.Html", "the transcript as one page, with its pictures",
+        rb'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        rb'<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; ', in_chat=True, is_whole=True,
+    ),
+)  # fmt: skip
+FORMATS: Final = {spec.name: spec for spec in _ROWS}
+SHORT_FORMATS: Final = {spec.short: spec.name for spec in reversed(_ROWS)}  # of two with one suffix, the first
+
+
+def format_of(name: str) -> FormatSpec | None:
+    """Return the format that a file name ends like, None if it has the suffix of none or nothing before it."""
+    folded = name.lower()
+    return next((spec for spec in _ROWS if folded.endswith(spec.suffix) and len(name) > len(spec.suffix)), None)
+
+
+def split_name(name: str) -> tuple[str, str]:
+    """Return a file name without the suffix of its format, and that suffix; of another name, the last extension."""
+    spec = format_of(name)
+    if spec is not None:
+        return name[: -len(spec.suffix)], name[-len(spec.suffix) :]
+    stem, dot, ending = name.rpartition(".")
+    return (stem, dot + ending) if stem else (name, "")
+
+
+def suffixes_in_chat() -> list[str]:
+    """Return the suffixes that a name typed in the chat may have."""
+    return [spec.suffix for spec in _ROWS if spec.in_chat]
+
+
+def recorded_formats() -> list[str]:
+    """Return the names of the formats that a recording can be written in: those that can be appended to."""
+    return [spec.name for spec in _ROWS if not spec.is_whole]
