@@ -23,6 +23,7 @@ from katod.model import Attachments, Tools
 from katod.smallfile import read_small
 
 CONFIG_NAME: Final = "katod.toml"
+SEAL_KEY_NAME: Final = "seal-key.pem"
 LARGEST: Final = 1024 * 1024  # bytes of a configuration file
 _UTC: Final = dict.fromkeys(("Etc/UTC", "Etc/UCT", "Etc/Universal", "Etc/Zulu", "UCT", "Universal", "Zulu"), "UTC")
 TEMPLATE_FIELDS: Final = ("project", "date", "title", "session8", "session", "agent")
@@ -103,6 +104,11 @@ def config_path(given: Path | None = None) -> Path:
     if named := os.environ.get("KATOD_CONFIG"):
         return Path(named).expanduser()
     return platformdirs.user_config_path("katod") / CONFIG_NAME
+
+
+def seal_key_path() -> Path:
+    """Return the path of the key that signs: in the user's configuration directory, whichever configuration is used."""
+    return platformdirs.user_config_path("katod") / SEAL_KEY_NAME
 
 
 def state_path() -> Path:

@@ -15,6 +15,7 @@ KatodError
 │   ├── LedgerDamaged    the ledger contains data that katod did not write
 │   └── LedgerUnreleased the ledger was written by a version of katod that was never released
 ├── ServiceError         the service manager is not there, or refuses
+├── SealError            a record, a signature or a key cannot be used, or they do not belong together
 ├── SetupError           a file of an agent cannot be changed safely
 └── AlreadyRunning       another katod uses this state directory, or this directory of exports
 
@@ -88,6 +89,10 @@ class LedgerUnreleased(LedgerError):
 
 class ServiceError(KatodError):
     """The service manager is not there, refuses, or has a file for katod that katod did not write."""
+
+
+class SealError(KatodError):
+    """A record, a signature or a key cannot be used, or they do not belong together."""
 
 
 class SetupError(KatodError):

@@ -1,4 +1,4 @@
-"""Small files: read where a FIFO, a device or something without an end may stand in their place; replaced whole."""
+"""Small files: read where a FIFO, a device or something without an end may stand in their place; written whole."""
 
 import errno
 import os
@@ -8,14 +8,16 @@ from typing import Final
 
 _READ: Final = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
 _PRIVATE: Final = 0o600
+_OTHERS: Final = 0o077
 
 
-def read_small(path: Path, limit: int, *, own: bool = False, linked: bool = False) -> bytes:
+def read_small(path: Path, limit: int, *, own: bool = False, linked: bool = False, private: bool = False) -> bytes:
     """Return the content of a regular file of at most `limit` bytes; links are followed.
 
-    `own` takes only a file of this user, and neither a symbolic nor, unless `linked`, a hard link.
+    `own` takes only a file of this user, and neither a symbolic nor, unless `linked`, a hard link. `private` takes only
+    a file of this user that nobody else has access to, wherever links lead.
     Never waits. Raises OSError whose `strerror` says what is wrong: EINVAL if it is not a regular file or a link, EPERM
-    if it belongs to another user, EFBIG if it is larger.
+    if it belongs to another user or is not private, EFBIG if it is larger.
     """
     fd = _open(path, own=own)
     try:
@@ -24,6 +26,8 @@ def read_small(path: Path, limit: int, *, own: bool = False, linked: bool = Fals
             raise OSError(errno.EINVAL, "it is not a regular file", str(path))
         if own:
             _require_own(status, path, linked=linked)
+        if private:
+            _require_private(status, path)
         data = b""
         while piece := os.read(fd, limit + 1 - len(data)):
             data += piece
@@ -50,15 +54,31 @@ def _require_own(status: os.stat_result, path: Path, *, linked: bool) -> None:
         raise OSError(errno.EINVAL, "it has more than one hard link", str(path))
 
 
+def _require_private(status: os.stat_result, path: Path) -> None:
+    _require_own(status, path, linked=True)
+    if status.st_mode & _OTHERS:
+        mode = f"others have access to it (mode {stat.S_IMODE(status.st_mode):04o})"
+        raise OSError(errno.EPERM, mode, str(path))
+
+
+def create_small(path: Path, data: bytes, mode: int) -> None:
+    """Write a new file; on return, its content is on disk. Raises OSError: FileExistsError if anything is there."""
+    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
+    try:
+        with open(fd, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(fd)
+    except BaseException:
+        path.unlink(missing_ok=True)
+        raise
+
+
 def write_small(path: Path, data: bytes) -> None:
     """Replace a private file as a whole; on return, that is on disk. For one writer at a time. Raises OSError."""
     part = path.with_name(f"{path.name}.part")
     part.unlink(missing_ok=True)
-    fd = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, _PRIVATE)
-    with open(fd, "wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(fd)
+    create_small(part, data, _PRIVATE)
     part.rename(path)
     sync_folder(path.parent)
 

@@ -42,12 +42,14 @@ ARROWS = {
     "service": "errors log model smallfile store",
     # what katod keeps beside outputs: exports of everything
     "archive": "agents command discover errors events formatspec log metadata model record slug write",
+    # signatures of what was exported
+    "seal": "errors events model smallfile",
     # what katod adds to the agents' own files
     "setup": "agents command errors service write",
     "daemon": "agents config discover errors log model pipeline record schedule service store",
     "doctor": "agents config discover errors log model project record service shell store write",
     "cli": (
-        "agents archive config daemon discover doctor errors events formats formatspec log metadata model project record search service setup"
+        "agents archive config daemon discover doctor errors events formats formatspec log metadata model project record seal search service setup"
         " shell slug smallfile store"
     ),
     "__main__": "cli",
@@ -67,6 +69,8 @@ LIBRARIES = {
     "rich": {"cli"},
     "prompt_toolkit": {"cli"},
     "platformdirs": {"config"},
+    "cbor2": {"seal"},
+    "cryptography": {"seal"},
     "re2": {"formats"},
     "markdown_it": {"formats"},
     "pygments": {"formats"},
@@ -91,7 +95,7 @@ OUTSIDE_CALLS = {
 IMPURE = {
     "cli": (
         "katod.cli .allow .archiving .completion .config .content .context .demo .doctor .export .exporting .follow .forget .formatchoice .groups .handoff .layout"
-        " .open .opening .parameters .pause .picker .printing .record .rendering .resume .run .search .selection .service .sessions .setup"
+        " .open .opening .parameters .pause .picker .printing .record .rendering .resume .run .seal .search .selection .service .sessions .setup"
         " .show .status .transcripts .verify"
     ),
     "config": "katod.config",
@@ -115,6 +119,7 @@ IMPURE = {
     "service": ".control .desktop .lock .manager .pause .program .sandbox .sd_notify .signals .signs",
     "setup": ".files .hook .plan",
     "search": ".outputs .sessions",
+    "seal": ".keys",
 }
 # What determines the bytes of an output: pure, and using only pure modules.
 DECIDING = (

@@ -34,6 +34,7 @@ _COMMANDS: Final = {
     "open": "Open a transcript in your editor, or in the browser.",
     "follow": "Print a session as it happens, until Ctrl-C.",
     "export": "Export a session, a session file, a recording, or everything.",
+    "seal": "Sign an agent record, so that others can check that nothing changed.",
     "handoff": "Brief another agent about a session, within a budget.",
     "verify": "Check transcripts against the agents' session files.",
     "allow": "Let a project's `.katod.toml` take effect, as it is now.",

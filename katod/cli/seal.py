@@ -1,0 +1,178 @@
+"""`katod seal`: signs agent records, verifies signatures, makes keys."""
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import click
+
+from katod.cli.context import Context
+from katod.cli.parameters import complete_files
+from katod.cli.printing import say
+from katod.config import seal_key_path
+from katod.discover.found import Found
+from katod.errors import SealError, SourceError
+from katod.events import Event
+from katod.record.export import Stretch, replay
+from katod.seal.cose import LARGEST, SUFFIX
+from katod.seal.growth import ending, growth
+from katod.seal.keys import make_key, public_path, read_private, read_public, require_extra
+from katod.seal.record import Record, read_record
+from katod.seal.signing import Verified, sign_record, verify_record
+from katod.smallfile import create_small, read_small
+
+_FILE: Final = click.Path(path_type=Path)
+_SHARED: Final = 0o644  # less what the umask takes: a signature is to be passed on
+_MEANING: Final = "This proves who signed the record and that nothing changed since, not that what was said is true."
+
+
+@click.command()
+@click.argument("record", type=_FILE, required=False, shell_complete=complete_files)
+@click.option("--verify", is_flag=True, help="Check the signature of RECORD instead of making it.")
+@click.option("--new-key", is_flag=True, help="Make a key, and change nothing else.")
+@click.option(
+    "--key",
+    type=_FILE,
+    shell_complete=complete_files,
+    help="The private key that signs, or the public key to check with. Default: `seal-key.pem` or"
+    " `seal-key.pub.pem` in the directory of the configuration.",
+)
+@click.option("--checkpoint", is_flag=True, help="Sign although the session may go on; the signature says so.")
+@click.option(
+    "--signature",
+    type=_FILE,
+    metavar="FILE",
+    shell_complete=complete_files,
+    help=f"The signature. Default: beside RECORD, with {SUFFIX} in place of .json.",
+)
+@click.pass_obj
+def seal(
+    context: Context,
+    record: Path | None,
+    verify: bool,
+    new_key: bool,
+    key: Path | None,
+    checkpoint: bool,
+    signature: Path | None,
+) -> None:
+    """Sign an agent record, so that others can check that nothing changed.
+
+    RECORD is a file that `katod export -f agent-record` wrote. The signature is a file of its own; who has it, the
+    record and your public key can check who signed, with katod or any COSE library. A session that still grows is
+    refused, unless you ask for a checkpoint. Existing files are never overwritten.
+    """
+    if new_key:
+        _exclude("--new-key goes with no other option than --key", record, verify, checkpoint, signature)
+        require_extra()
+        _make(key or seal_key_path())
+        return
+    if record is None:
+        raise click.UsageError("Missing argument 'RECORD'.")
+    require_extra()
+    beside = signature or record.with_name(f"{record.name.removesuffix('.json')}{SUFFIX}")
+    if verify:
+        _exclude("--verify says itself whether it is a checkpoint: leave out --checkpoint", checkpoint)
+        _verify(record, beside, key or public_path(seal_key_path()))
+    else:
+        _sign(context, record, beside, key or seal_key_path(), checkpoint=checkpoint)
+
+
+def _exclude(reason: str, *others: object) -> None:
+    """Raise UsageError if any of the other options is given."""
+    if any(others):
+        raise click.UsageError(reason)
+
+
+def _make(path: Path) -> None:
+    name = make_key(path).urn
+    say(f"wrote {path}: it signs; keep it to yourself, and a copy where it cannot be lost")
+    say(f"wrote {public_path(path)}: it verifies; give it to whoever is to check what you signed")
+    say(f"its name is {name}")
+
+
+# -- signing --------------------------------------------------------------------------------------
+
+
+def _sign(context: Context, path: Path, target: Path, key_path: Path, *, checkpoint: bool) -> None:
+    if target.exists():
+        raise _taken(target)
+    key = read_private(key_path)
+    record = read_record(path)
+    notes = [] if checkpoint else [_ended(context, record, path)]
+    try:
+        create_small(target, sign_record(record, key, checkpoint=checkpoint), _SHARED)
+    except FileExistsError:
+        raise _taken(target) from None
+    say(f"wrote {target}{', the signature of a checkpoint' if checkpoint else ''}")
+    say(f"signed by {key.public.urn}")
+    for note in filter(None, notes):
+        say(f"katod: {path}: {note}", err=True)
+
+
+def _taken(target: Path) -> SealError:
+    hint = "check it with --verify; move it away to sign again, or name another file with --signature"
+    return SealError("there is a signature already", path=target, hint=hint)
+
+
+def _ended(context: Context, record: Record, path: Path) -> str:
+    """Return what a person has to know of why it cannot be told whether the session ended, empty if it has.
+
+    Raises SealError if it still grows.
+    """
+    if record.origin is None:
+        return "it is not known to be a record of katod's: whether its session still grows was not checked"
+    found = context.found().get(record.origin.key)
+    if found is None:
+        return f"{record.origin.key} was not found on this machine: whether it still grows was not checked"
+    try:
+        now = ending(_events(context, found))
+    except SourceError as error:
+        hint = "seal it as a checkpoint with --checkpoint"
+        raise SealError(f"whether its session still grows cannot be told: {error}", path=path, hint=hint) from error
+    if grows := growth(now, record.origin.last, time.time() - found.changed_ns / 1e9):
+        raise SealError(grows.why, path=path, hint=grows.hint)
+    return ""
+
+
+def _events(context: Context, found: Found) -> Iterator[Event]:
+    stretches = [Stretch(path, identity) for path, identity, _ in found.files]
+    return (event for event, _ in replay(found.key, stretches, context.log))
+
+
+# -- verifying ------------------------------------------------------------------------------------
+
+
+def _verify(path: Path, signature: Path, key_path: Path) -> None:
+    key, record = read_public(key_path), read_record(path)
+    try:
+        verified = verify_record(record, _signature(signature), key)
+    except SealError as error:
+        raise SealError(f"does not verify: {error.what}", path=error.path or signature, hint=error.hint) from error
+    say(f"{path}: verified, nothing changed since it was signed")
+    for name, text in _told(record, verified, key.urn):
+        say(f"  {name:<9}{text}")
+    say(_MEANING)
+
+
+def _signature(path: Path) -> bytes:
+    try:
+        return read_small(path, LARGEST)
+    except FileNotFoundError:
+        raise SealError("there is no signature", path=path, hint="name its file with --signature") from None
+    except OSError as error:
+        raise SealError(f"cannot be read: {error.strerror}", path=path) from error
+
+
+def _told(record: Record, verified: Verified, name: str) -> Iterator[tuple[str, str]]:
+    """Yield what the signature and the record say, with what it is called."""
+    yield "signed by", name
+    if verified.claims.issuer != name:
+        yield "calling", f"itself {verified.claims.issuer!r}: who that is, only you can know of this key"
+    yield "session", record.session
+    yield "agent", f"{record.agent or 'unknown'}, model {record.model} of {record.provider}"
+    yield "time", f"{record.start or 'unknown'} to {record.end or 'unknown'}"
+    if verified.claims.checkpoint:
+        yield "state", "a checkpoint: the session was expected to go on"
+    if verified.unsigned:
+        yield "beside", f"header {', '.join(map(str, verified.unsigned))}, which nobody signed and katod did not check"
