@@ -18,8 +18,8 @@ class FormatSpec(NamedTuple):
     begins: bytes  # what every file of it begins with, in all versions, as a regular expression
     version: int = 1  # rises when the same events would print different text
     in_chat: bool = False  # whether a name typed in the chat may have its suffix
-    is_whole: bool = False  # a document that has an end: nothing can be appended to it
-    is_summed: bool = False  # its head says something of the whole conversation, and so is printed last
+    has_end: bool = False  # nothing can be appended to a file of it
+    is_document: bool = False  # made of a conversation as a whole, not event by event
 
     @property
     def short(self) -> str:
@@ -43,7 +43,15 @@ _ROWS: Final = (
     FormatSpec(
         "html", ".html", "html.Html", "the transcript as one page, with its pictures",
         rb'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        rb'<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; ', in_chat=True, is_whole=True,
+        rb'<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; ', in_chat=True, has_end=True,
+    ),
+    FormatSpec(
+        "agent-record", ".acr.json", "agentrecord.AgentRecord", "a record that can be signed (IETF draft, version 00)",
+        rb'\{"(?:file-attribution":\{"files"|id":"[0-9a-f-]{36}")', is_document=True,
+    ),
+    FormatSpec(
+        "vcon", ".vcon.json", "vcon.Vcon", "the same record in a vCon, a conversation container of the IETF",
+        rb'\{"uuid":"[0-9a-f-]{36}","created_at":', is_document=True,
     ),
 )  # fmt: skip
 FORMATS: Final = {spec.name: spec for spec in _ROWS}
@@ -72,4 +80,4 @@ def suffixes_in_chat() -> list[str]:
 
 def recorded_formats() -> list[str]:
     """Return the names of the formats that a recording can be written in: those that can be appended to."""
-    return [spec.name for spec in _ROWS if not spec.is_whole]
+    return [spec.name for spec in _ROWS if not (spec.has_end or spec.is_document)]

@@ -138,12 +138,14 @@ DECIDING = (
 )
 # These import every agent's reader only for the agents' names; the names should be passed to them instead.
 KNOW_THE_READERS = (
+    "katod.formats.agentrecord",
     "katod.formats.brief",
     "katod.formats.html",
     "katod.formats.pullrequest",
     "katod.formats.turns",
     "katod.formats.markdown",
     "katod.formats.transcript",
+    "katod.formats.vcon",
 )
 
 

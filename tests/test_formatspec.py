@@ -4,10 +4,10 @@ import pytest
 
 from katod.config import parse_settings
 from katod.events import USER_MESSAGE, Event, SessionRef
-from katod.formats.registry import open_format
 from katod.formatspec import FORMATS, SHORT_FORMATS, format_of, recorded_formats, split_name, suffixes_in_chat
 from katod.metadata import SessionMetadata
 from katod.model import Options, SessionKey
+from katod.record.export import render_all
 
 KEY = SessionKey("claude", "6f1c2c1e", "a1b2")
 
@@ -17,10 +17,8 @@ KEY = SessionKey("claude", "6f1c2c1e", "a1b2")
 def test_each_format_is_recognised_by_itself_only(form, title):
     """Whatever the title is; a file of a person, or of a format with another suffix, is none of it."""
     metadata = SessionMetadata(KEY, {"title": title, "cwd": "/home/me/app", "branch": "main", "model": "m"})
-    printer = open_format(form, Options())
-    event = Event("1", USER_MESSAGE, SessionRef("claude", "6f1c2c1e"), {"text": "words"}, {})
-    body = printer.event(event, metadata)
-    text = (printer.head(metadata, "2026-02-10T22:36:18.000Z") + body).encode()
+    event = Event("1", USER_MESSAGE, SessionRef("claude", "6f1c2c1e"), {"text": title or "words"}, {})
+    text = "".join(render_all([(event, metadata)], form, Options())).encode()
     alike = [name for name, spec in FORMATS.items() if spec.suffix == FORMATS[form].suffix]
     assert [name for name, spec in FORMATS.items() if spec.is_printed(text)] == alike
     others = (b"", b"my notes", b"---\ntitle: mine\n---\n", b"\n" + text)
@@ -52,6 +50,6 @@ def test_the_chat_knows_three_suffixes():
 def test_recordings_are_written_in_formats_that_can_be_appended_to(tmp_path):
     """The configuration takes exactly those."""
     assert recorded_formats()[:2] == ["markdown", "jsonl"]
-    assert not any(FORMATS[name].is_whole for name in recorded_formats())
+    assert not any(FORMATS[name].has_end or FORMATS[name].is_document for name in recorded_formats())
     for name in recorded_formats():
         assert parse_settings(f'[output]\nformat = "{name}"'.encode(), tmp_path).output.format == name

@@ -97,6 +97,7 @@ class AgentSpec:
     name: str  # in the configuration, in event ids and in the ledger
     label: str  # the speaker in a transcript
     product: str
+    program: str = ""  # what records for other systems call it, if not like the product
     adapter: type["Adapter"]
     nature: Nature
     roots: Callable[[], list[Path]]  # the agent's directories, from environment variables or defaults

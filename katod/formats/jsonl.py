@@ -1,17 +1,11 @@
 """JSONL: the canonical events as they are, one per line, all kinds."""
 
-from typing import Any, Final
+from typing import Any
 
-import orjson
-
-from katod import events as ev
-from katod.events import Event, to_json
-from katod.formats.redact import may_contain_secret, redact_json
+from katod.events import Event
+from katod.formats.rows import row_of
 from katod.metadata import SessionMetadata
 from katod.model import Mark, Options
-
-# orjson writes at most 254 levels; agents never nest that deep, hostile files do.
-_TOO_DEEP: Final = "nested too deep to be written as JSON"
 
 
 class Jsonl:
@@ -26,12 +20,7 @@ class Jsonl:
 
     def event(self, event: Event, _metadata: SessionMetadata) -> str:
         """Return the event as one line."""
-        row = to_json(event)
-        line = _line(row)
-        if self._redact and may_contain_secret(line):
-            row["payload"] = redact_json(row["payload"])
-            line = _line(row)
-        return line.decode() + "\n"
+        return row_of(event, redact=self._redact)[1].decode() + "\n"
 
     def mark(self, _: Mark) -> str:
         """Return nothing: marks are not events."""
@@ -48,12 +37,3 @@ class Jsonl:
     def state(self) -> dict[str, Any]:
         """Return no state: none is needed."""
         return {}
-
-
-def _line(row: dict[str, Any]) -> bytes:
-    try:
-        return orjson.dumps(row)
-    except TypeError:
-        row["payload"] = {"rawType": row["kind"], "raw": _TOO_DEEP}
-        row["kind"] = ev.PROVIDER_RAW
-        return orjson.dumps(row)

@@ -1,5 +1,6 @@
-"""The interface of every format."""
+"""The interfaces of the formats: one that is printed event by event, or a document that is made as a whole."""
 
+from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 
 from katod.events import Event
@@ -17,10 +18,7 @@ class Format(Protocol):
         """Start an output, or continue from `state()`."""
 
     def head(self, metadata: SessionMetadata, time: str) -> str:
-        """Return what a new output begins with; `time` is when the recording started.
-
-        A format whose spec `is_summed` is asked for it last, and may say something of the whole conversation.
-        """
+        """Return what a new output begins with; `time` is when the recording started."""
 
     def event(self, event: Event, metadata: SessionMetadata) -> str:
         """Return the text of one event, empty if it is not printed."""
@@ -36,3 +34,30 @@ class Format(Protocol):
 
     def state(self) -> dict[str, Any]:
         """Return what has to be remembered, as JSON."""
+
+
+class Spool(Protocol):
+    """Keeps a text of any length outside of memory, as it grows."""
+
+    def write(self, text: str) -> object:
+        """Add to the end."""
+
+    def pieces(self) -> Iterator[str]:
+        """Yield the text from the beginning, once it is complete."""
+
+
+class Document(Protocol):
+    """Makes one document of a whole conversation, which may begin with what is known only in the end.
+
+    What grows with the conversation is kept in spools, so that memory stays bounded. As with every format, nothing but
+    the options and the events decides about the text.
+    """
+
+    def __init__(self, options: Options, spool: Callable[[], Spool]) -> None:
+        """Start a document; `spool` returns a new, empty spool at each call."""
+
+    def take(self, event: Event) -> None:
+        """Take up the next event of the conversation."""
+
+    def pieces(self) -> Iterator[str]:
+        """Yield the document, once all events were taken; nothing else follows."""

@@ -1,14 +1,23 @@
 """Loads the formats by name."""
 
+from collections.abc import Callable
 from pkgutil import resolve_name
 from typing import Any, cast
 
-from katod.formats.protocol import Format
+from katod.formats.protocol import Document, Format, Spool
 from katod.formatspec import FORMATS
 from katod.model import Options
 
 
 def open_format(name: str, options: Options, state: dict[str, Any] | None = None) -> Format:
     """Return a format at the start of an output, or continued from `state()`."""
-    printer = cast("type[Format]", resolve_name(f"katod.formats.{FORMATS[name].printer.replace('.', ':')}"))
-    return printer(options, state)
+    return cast("type[Format]", _printer(name))(options, state)
+
+
+def open_document(name: str, options: Options, spool: Callable[[], Spool]) -> Document:
+    """Return an empty document of a format that is one."""
+    return cast("type[Document]", _printer(name))(options, spool)
+
+
+def _printer(name: str) -> object:
+    return resolve_name(f"katod.formats.{FORMATS[name].printer.replace('.', ':')}")

@@ -1,6 +1,7 @@
 """Whole sessions read from the beginning: exports, recordings rendered again, states after an upgrade."""
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, closing
 from hashlib import sha256
 from itertools import chain
 from pathlib import Path
@@ -16,7 +17,7 @@ from katod.errors import SourceError
 from katod.events import Event
 from katod.formats.pictures import asset_name, linked
 from katod.formats.protocol import Format
-from katod.formats.registry import open_format
+from katod.formats.registry import open_document, open_format
 from katod.formatspec import FORMATS
 from katod.log import EventLog
 from katod.metadata import Replay, SessionMetadata
@@ -134,24 +135,41 @@ def render_all(
 
 def render(begun: Begun, format_name: str, options: Options, save: Callable[[str, str], None]) -> Iterator[str]:
     """Yield the text of a conversation that has begun, as `render_all` does."""
+    if FORMATS[format_name].is_document:
+        yield from _document(begun, format_name, options)
+        return
     printer = open_format(format_name, options)
-    if FORMATS[format_name].is_summed:
-        yield from _head_last(begun, printer, save)
-    else:
-        yield from render_begun(begun, printer, save)
-        yield printer.pause()
-    yield printer.end()
+    yield from render_begun(begun, printer, save)
+    yield printer.pause() + printer.end()
 
 
-def _head_last(begun: Begun, printer: Format, save: Callable[[str, str], None]) -> Iterator[str]:
-    """Yield the head and the text of a whole conversation; the text is in a file until the head is known."""
-    with TemporaryFile("w+", encoding="utf-8", errors="replace", newline="") as body:
-        body.writelines(_texts(begun, printer, save))
-        body.write(printer.pause())
-        yield printer.head(begun.metadata, begun.time)
-        body.seek(0)
-        while piece := body.read(_PIECE):
+class FileSpool:
+    """A text in a temporary file without a name, which no other user can read."""
+
+    def __init__(self) -> None:
+        self._file = TemporaryFile("w+", encoding="utf-8", errors="replace", newline="")  # noqa: SIM115 - close() does it
+
+    def write(self, text: str) -> None:
+        """Add to the end. Raises OSError if the disk is full."""
+        self._file.write(text)
+
+    def pieces(self) -> Iterator[str]:
+        """Yield the text from the beginning."""
+        self._file.seek(0)
+        while piece := self._file.read(_PIECE):
             yield piece
+
+    def close(self) -> None:
+        """Give the space on the disk free."""
+        self._file.close()
+
+
+def _document(begun: Begun, format_name: str, options: Options) -> Iterator[str]:
+    with ExitStack() as spools:
+        document = open_document(format_name, options, lambda: spools.enter_context(closing(FileSpool())))
+        for event, _ in _passing(begun):
+            document.take(event)
+        yield from document.pieces()
 
 
 def render_begun(
@@ -159,16 +177,17 @@ def render_begun(
 ) -> Iterator[str]:
     """Yield the head and the text of a conversation that goes on after these events."""
     yield printer.head(begun.metadata, begun.time)
-    yield from _texts(begun, printer, save)
-
-
-def _texts(begun: Begun, printer: Format, save: Callable[[str, str], None]) -> Iterator[str]:
-    early = SessionMetadata(begun.metadata.key)
-    for event, now in chain(((event, early) for event in early.observed(begun.first)), begun.rest):
+    for event, now in _passing(begun):
         text = printer.event(event, now)
         for media, data in linked(event, text):
             save(media, data)
         yield text
+
+
+def _passing(begun: Begun) -> Replay:
+    """Yield all events of a conversation, each with the metadata at that point."""
+    early = SessionMetadata(begun.metadata.key)
+    return chain(((event, early) for event in early.observed(begun.first)), begun.rest)
 
 
 def picture_folder(name: str, format_name: str, options: Options) -> str:

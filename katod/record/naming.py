@@ -56,7 +56,7 @@ class OutputNaming:
         """Return the target of a name that was typed after a command. Raises TargetRefused."""
         target = resolve(name, self.scope(metadata))
         spec = FORMATS[target.format]
-        if spec.is_whole and word != "export":
+        if spec.has_end and word != "export":
             raise TargetRefused(
                 f"nothing can be appended to a `{spec.suffix}` file", path=target.path, hint="use it with ::export"
             )

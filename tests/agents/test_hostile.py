@@ -10,13 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from katod.agents.base import Origin
-from katod.formats.registry import FORMATS, open_format
+from katod.formatspec import FORMATS
 from katod.log import EventLog
 from katod.metadata import SessionMetadata
 from katod.model import Identity, Line, Options, SessionKey
 from katod.record.stream import Translation
 from tests.examples import examples, texts
 from tests.support.records import MAKERS, UNKNOWN, Maker, calls, result, says, user
+from tests.support.rendering import Rendering
 from tests.support.world import World
 
 LEAVES: Final = st.one_of(
@@ -74,15 +75,15 @@ def run(agent: str, records: list[dict[str, Any]]) -> None:
     identity = Identity(SessionKey(agent, "s"))
     metadata = SessionMetadata(identity.key)
     translation = Translation(Origin(identity, Path("/nowhere/s.jsonl")), metadata, EventLog())
-    printers = [open_format(name, options) for name in FORMATS for options in (OPTIONS, Options())]
+    renderings = [Rendering(name, options) for name in FORMATS for options in (OPTIONS, Options())]
     lines = [Line(n * 100, n * 100 + 100, orjson.dumps(record)) for n, record in enumerate(records)]
     for event in [*translation.feed(lines), *translation.finish()]:
         metadata.observe(event)
-        for printer in printers:
-            printer.event(event, metadata).encode("utf-8", "replace")
+        for rendering in renderings:
+            rendering.take(event, metadata)
         metadata.close(event)
-    for printer in printers:
-        printer.head(metadata, metadata.started)
+    for rendering in renderings if metadata.last else ():
+        rendering.text(metadata).encode("utf-8", "replace")
     assert orjson.dumps(translation.state())
 
 

@@ -12,13 +12,14 @@ import atheris
 with atheris.instrument_imports(include=["katod"]):
     from katod.agents import AGENTS
     from katod.agents.base import Origin
-    from katod.formats.registry import FORMATS, open_format
+    from katod.formatspec import FORMATS
     from katod.log import EventLog
     from katod.metadata import SessionMetadata
     from katod.model import Identity, Line, Options, SessionKey
     from katod.record.stream import Translation
     from katod.tail.decode import decode
     from katod.tail.framing import frame
+    from tests.support.rendering import Rendering
 
 FULL = Options(tools="full", thinking=True, subagents=True)
 
@@ -43,18 +44,20 @@ class Agent:
         """Read the bytes as a session file."""
         origin = Origin(self.identity, Path("/nowhere/s.jsonl"))
         metadata = SessionMetadata(self.identity.key)
-        printers = [open_format(name, options) for name in FORMATS for options in (Options(), FULL)]
+        renderings = [Rendering(name, options) for name in FORMATS for options in (Options(), FULL)]
         translation = Translation(origin, metadata, EventLog())
         is_document = data[:2] in (b"{\n", b"{\r")
         lines = [Line(0, len(data), data)] if is_document else frame(data + b"\n", 0)
         for part in (lines[: len(lines) // 2], lines[len(lines) // 2 :]):
             for event in translation.feed(part):
                 metadata.observe(event)
-                for printer in printers:
-                    printer.event(event, metadata).encode()
+                for rendering in renderings:
+                    rendering.take(event, metadata)
                 metadata.close(event)
             translation = Translation(origin, metadata, EventLog(), translation.state())
         translation.finish()
+        for rendering in renderings if metadata.last else ():
+            rendering.text(metadata).encode()
 
 
 TARGETS = {"records": records} | {agent: Agent(agent) for agent in sorted(AGENTS)}

@@ -252,32 +252,3 @@ def test_a_line_that_is_no_event_is_named(bad):
     good = orjson.dumps(ev.to_json(Event("a", ev.USER_MESSAGE, SessionRef(*KEY), {"text": "one"}, {})))
     with pytest.raises(SourceError, match=r"^/x\.jsonl: line 3 is not a katod event$"):
         list(read_katod([good, b"", bad, good], Path("/x.jsonl")))
-
-
-def test_the_head_of_a_summed_format_comes_first_and_is_known_last(monkeypatch, tmp_path):
-    """It may say something of the whole conversation; what is printed meanwhile waits in a file, whatever it contains."""
-
-    class Counting(Markdown):
-        count = 0
-
-        def head(self, *_):
-            return f"{self.count} events\n"
-
-        def event(self, event, _):
-            self.count += 1
-            return event.payload.get("text", "")
-
-        def pause(self):
-            return "|"
-
-        def end(self):
-            return "."
-
-    monkeypatch.setattr("katod.formats.markdown.Markdown", Counting)
-    monkeypatch.setitem(FORMATS, "markdown", FORMATS["markdown"]._replace(is_summed=True))
-    make = Claude()
-    events = replay(KEY, [stretch(tmp_path, make.user("a\r\nb"), make.says("c" * 100_000))], LOG)
-    text = "".join(render_all(events, "markdown", Options()))
-    count, _, body = text.partition(" events\n")
-    assert int(count) > 2
-    assert body == "a\r\nb" + "c" * 100_000 + "|."

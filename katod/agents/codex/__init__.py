@@ -32,6 +32,7 @@ SPEC: Final = AgentSpec(
     name="codex",
     label="Codex",
     product="Codex",
+    program="codex-cli",
     adapter=CodexAdapter,
     nature=Nature.POSITIONS,
     roots=_roots,

@@ -1,0 +1,225 @@
+"""The verifiable agent record of draft-birkholz-verifiable-agent-conversations-00, which a signature can be made of.
+
+The document is the canonical form of its JSON as that draft's own tool makes it: keys sorted by code point, no spaces,
+nothing escaped that need not be, no newline in the end. So what is signed are the bytes of the file.
+"""
+
+import json
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+from uuid import NAMESPACE_URL, uuid5
+
+from katod import events as ev
+from katod.agents import AGENTS
+from katod.agents.models import provider_of
+from katod.events import Event
+from katod.formats.attribution import Attribution
+from katod.formats.protocol import Spool
+from katod.formats.recordentries import EXTRA, Fields, entry_of, timestamp, token_usage
+from katod.formats.rows import row_of
+from katod.model import Options
+from katod.slug import slug
+
+VERSION: Final = "3.0.0-draft"
+UNKNOWN: Final = "unknown"  # the draft's word for a model or a provider that nobody names
+_MESSAGES: Final = (ev.USER_MESSAGE, ev.ASSISTANT_MESSAGE)
+_MOST_HELD: Final = 256  # entries after an answer, until its usage is known
+
+
+class AgentRecord:
+    """Makes the record of one session: an entry for each event, in their order."""
+
+    def __init__(self, options: Options, spool: Callable[[], Spool]) -> None:
+        self._options = options
+        self._entries = spool()
+        self._answer = _Answer(self._write)
+        self._names = _EntryIds()
+        self.about = About()
+        self._written = 0
+
+    def take(self, event: Event) -> None:
+        """Take up the next event."""
+        row, _ = row_of(event, redact=self._options.redact)
+        self.take_row(event, row)
+
+    def take_row(self, event: Event, row: Fields) -> None:
+        """Take up the next event, given its JSON form, which may be redacted."""
+        self.about.take(event, row)
+        if row["kind"] == ev.USAGE and row["payload"].get("scope") == "message":
+            self._answer.use(self._named(row, event), row)
+        else:
+            self._answer.add(self._named(row, event), row)
+
+    def _named(self, row: Fields, event: Event) -> Fields:
+        """Return the entry of an event, with its id and that of its parent."""
+        entry = entry_of(row)
+        entry["id"], parent = self._names.of(event)
+        if entry["type"] == "assistant" and event.model:
+            entry["model-id"] = event.model
+        return entry | ({"parent-id": parent} if parent else {})
+
+    def _write(self, entry: Fields) -> None:
+        self._entries.write(("," if self._written else "") + canonical(entry))
+        self._written += 1
+
+    def pieces(self) -> Iterator[str]:
+        """Yield the record."""
+        self._answer.settle()
+        head, _, tail = canonical(self.about.record(self._options)).partition('"entries":[]')
+        yield f'{head}"entries":['
+        yield from self._entries.pieces()
+        yield f"]{tail}"
+
+
+def canonical(value: Any) -> str:
+    """Return JSON in the form that is signed."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
+
+class _EntryIds:
+    """Names the entries: the first part of a native record, or its message, has the id of that record, if it has one.
+
+    All others have their event's id, without the session in front of it.
+    """
+
+    def __init__(self) -> None:
+        self._of_record: dict[str, str] = {}
+        self._prefix = ""
+
+    def of(self, event: Event) -> tuple[str, str]:
+        """Return the id of an event's entry, and that of the entry of its parent, empty if that has none."""
+        native, parent = event.source.get("providerEventId", ""), event.source.get("parentId", "")
+        self._prefix = self._prefix or f"{event.session.agent}:{event.session.id}:"
+        name = event.id.removeprefix(self._prefix)
+        if native and native not in self._of_record and (event.kind in _MESSAGES or _is_part(name, native)):
+            name = self._of_record[native] = native
+        return name, self._of_record.get(parent, "") if parent != native else ""
+
+
+def _is_part(name: str, native: str) -> bool:
+    """Return whether an event is a part of its record; what is derived from the record has a letter in its name."""
+    part = name.removeprefix(native)
+    return part != name and (not part or part[1:].isdigit())
+
+
+class _Answer:
+    """Holds the last answer and what follows it, until its usage is known: that comes later in most agents' files."""
+
+    def __init__(self, write: Callable[[Fields], None]) -> None:
+        self._write = write
+        self._held: list[Fields] = []
+        self._message = ""
+
+    def add(self, entry: Fields, row: Fields) -> None:
+        """Write an entry, or hold it."""
+        if entry["type"] in ("user", "assistant") or len(self._held) >= _MOST_HELD:
+            self.settle()
+        if entry["type"] == "assistant":
+            self._message = row["source"].get("messageId", "")
+        if self._held or entry["type"] == "assistant":
+            self._held.append(entry)
+        else:
+            self._write(entry)
+
+    def use(self, entry: Fields, row: Fields) -> None:
+        """Add usage to the answer that it is of; an answer without words is an entry without content."""
+        message = row["source"].get("messageId", "")
+        usage = token_usage(row["payload"])
+        if self._held and message == self._message and "token-usage" not in self._held[0]:
+            self._held[0]["token-usage"] = usage
+            self._held[0][EXTRA]["usage"] = row["id"]
+            self.settle()
+            return
+        del entry["event-type"], entry["data"]
+        self.settle()
+        self._write(entry | {"type": "assistant", "token-usage": usage} | _model(row))
+
+    def settle(self) -> None:
+        """Write what is held."""
+        for entry in self._held:
+            self._write(entry)
+        self._held = []
+
+
+def _model(row: Fields) -> Fields:
+    return {"model-id": row["model"]} if "model" in row else {}
+
+
+class About:
+    """What a record says of the session as a whole."""
+
+    def __init__(self) -> None:
+        self.start: Fields = {}
+        self.models: list[str] = []
+        self.first: Event | None = None
+        self.last: Event | None = None
+        self.count = 0
+        self.times: list[str] = ["", ""]
+        self.files = Attribution()
+
+    def take(self, event: Event, row: Fields) -> None:
+        """Take up one event; its payload is that of the row, which may be redacted."""
+        self.first = self.first or event
+        self.last = event
+        self.count += 1
+        if event.model and event.model not in self.models:
+            self.models.append(event.model)
+        if event.kind == ev.SESSION_START and event.session.subagent == self.first.session.subagent:
+            self.start = row["payload"] | self.start
+        elif event.kind == ev.TOOL_RESULT:
+            self.files.take(row["payload"], self.models[-1] if self.models else "")
+        self._note_time(event)
+
+    def _note_time(self, event: Event) -> None:
+        time = timestamp(event.time) if event.time_source != "derived" else ""
+        if time and not self.times[0]:
+            self.times[0] = time
+        if time and event.kind == ev.SESSION_END:
+            self.times[1] = time
+
+    @property
+    def provider(self) -> str:
+        """Who provides the first model: as the agent says, else by the model's name."""
+        return self.start.get("modelProvider", "") or provider_of(self.models[0] if self.models else "")
+
+    def record(self, options: Options) -> Fields:
+        """Return the record without entries."""
+        assert self.first is not None
+        assert self.last is not None
+        ref = self.first.session
+        vcs, recorder = self._vcs(), options.recorder.partition(" ")
+        record: Fields = {
+            "version": VERSION, "id": str(uuid5(NAMESPACE_URL, f"katod:{self.last.id}")), "session": self._session(vcs),
+            "recording-agent": {"name": "katod"} | ({"version": recorder[2]} if recorder[2] else {}),
+        }  # fmt: skip
+        extra = {name: value for name, value in ref._asdict().items() if value and name != "id"}
+        extra |= {"session": ref.id, "events": self.count, "last": self.last.id, "redacted": options.redact}
+        optional = {"vcs": vcs, "file-attribution": self.files.record(self.start.get("cwd", ""))}
+        return record | {name: value for name, value in optional.items() if value} | {EXTRA: extra}
+
+    def _session(self, vcs: Fields) -> Fields:
+        ref = self.first.session  # type: ignore[union-attr]
+        where = {"working-dir": self.start["cwd"]} | ({"vcs": vcs} if vcs else {}) if self.start.get("cwd") else {}
+        session = {
+            "session-start": self.times[0], "session-end": self.times[1], "environment": where,
+            "format": "autonomous" if ref.subagent else "",
+        }  # fmt: skip
+        known: Fields = {name: value for name, value in session.items() if value}
+        return known | {"session-id": ref.subagent or ref.id, "agent-meta": self._agent(), "entries": []}
+
+    def _agent(self) -> Fields:
+        agent = AGENTS[self.first.session.agent]  # type: ignore[union-attr]
+        meta: Fields = {
+            "model-id": self.models[0] if self.models else UNKNOWN, "model-provider": self.provider or UNKNOWN,
+            "cli-name": agent.program or slug(agent.product),
+        }  # fmt: skip
+        optional = {
+            "cli-version": self.start.get("cliVersion"),
+            "models": self.models if len(self.models) > 1 else None,
+        }
+        return meta | {name: value for name, value in optional.items() if value}
+
+    def _vcs(self) -> Fields:
+        names = (("revision", "commit"), ("branch", "branch"), ("repository", "repository"))
+        known = {name: self.start[key] for name, key in names if self.start.get(key)}
+        return {"type": "git"} | known if known else {}

@@ -1,0 +1,159 @@
+"""vCon: a conversation container of the IETF, with the verifiable agent record in it, byte for byte.
+
+Members are those of draft-ietf-vcon-vcon-core-04; parties, trace and file changes are as in
+draft-howe-vcon-agent-session-00.
+"""
+
+import json
+from collections.abc import Callable, Iterable, Iterator
+from hashlib import sha256
+from typing import Any, Final
+from uuid import UUID
+
+from katod import events as ev
+from katod.agents import AGENTS
+from katod.events import Event
+from katod.formats.agentrecord import UNKNOWN, AgentRecord
+from katod.formats.protocol import Spool
+from katod.formats.recordentries import Fields, timestamp
+from katod.formats.rows import row_of
+from katod.metadata import LONGEST_TITLE, first_words
+from katod.model import Options
+
+# The schema of the record in `analysis`.
+_SCHEMA: Final = "https://datatracker.ietf.org/doc/draft-birkholz-verifiable-agent-conversations/00/"
+_UNDATED: Final = "1970-01-01T00:00:00Z"  # `start` may not be absent
+_SPOKEN: Final = (ev.USER_MESSAGE, ev.ASSISTANT_MESSAGE)
+_PERSON: Final = 0
+_AGENT: Final = 1
+
+
+class Vcon:
+    """Makes a vCon of one session: its words as dialog, the record as analysis, file changes as attachments."""
+
+    def __init__(self, options: Options, spool: Callable[[], Spool]) -> None:
+        self._options = options
+        self._record = AgentRecord(options, spool)
+        self._dialog = _Items(spool())
+        self._changes = _Items(spool())
+        self._parties: dict[str, int] = {}  # by sub-agent; the agent itself has no name
+        self._subject = ""
+        self._time = ""
+
+    def take(self, event: Event) -> None:
+        """Take up the next event."""
+        row, _ = row_of(event, redact=self._options.redact)
+        self._record.take_row(event, row)
+        self._time = timestamp(event.time) or self._time
+        speaker = self._parties.setdefault(event.session.subagent, _AGENT + len(self._parties))
+        if row["kind"] in _SPOKEN:
+            self._say(row, speaker)
+        elif row["kind"] == ev.TOOL_RESULT:
+            for change in _changes(row["payload"]):
+                body = {"mediatype": "application/json", "encoding": "json", "body": _json(change)}
+                self._changes.add({"purpose": "agent_file_change", "party": speaker} | body | self._start(row))
+
+    def _say(self, row: Fields, speaker: int) -> None:
+        text, by_user = row["payload"].get("text", ""), row["kind"] == ev.USER_MESSAGE
+        if by_user:
+            self._subject = self._subject or first_words(text, LONGEST_TITLE)
+            listener, speaker = speaker, _PERSON if speaker == _AGENT else _AGENT
+        else:
+            listener = _PERSON if speaker == _AGENT else _AGENT
+        turn = {"parties": [speaker, listener], "originator": speaker, "mediatype": "text/plain", "encoding": "none"}
+        self._dialog.add({"type": "text", "body": text} | turn | self._start(row))
+
+    def _start(self, row: Fields) -> Fields:
+        """Return when something was said: `start` is required, so where an agent records no time, that is said."""
+        recorded = row.get("timeSource") == "recorded" and timestamp(row["time"])
+        if recorded:
+            return {"start": recorded}
+        return {"start": self._time or _UNDATED, "meta": {"time_source": "derived" if self._time else "none"}}
+
+    def pieces(self) -> Iterator[str]:
+        """Yield the vCon."""
+        about = self._record.about
+        assert about.last is not None
+        head = {
+            "uuid": _uuid8(about.last.id), "created_at": self._time or _UNDATED, "extensions": ["agent_session"],
+            "subject": self._subject, "parties": self._all_parties(),
+        }  # fmt: skip
+        yield _json(head).removesuffix("}")
+        yield ',"dialog":['
+        yield from self._dialog.pieces()
+        yield '],"analysis":['
+        yield from self._analysis()
+        yield '],"attachments":['
+        yield from self._changes.pieces()
+        yield "]}"
+
+    def _analysis(self) -> Iterator[str]:
+        """Yield the only analysis: the record as a string."""
+        head = {
+            "type": "agent_trace", "dialog": list(range(self._dialog.count)), "vendor": "katod",
+            "product": self._options.recorder or "katod", "schema": _SCHEMA, "encoding": "json",
+            "mediatype": "application/json", "body": "",
+        }  # fmt: skip
+        yield _json(head).removesuffix('"}')
+        for piece in self._record.pieces():
+            yield _json(piece)[1:-1]
+        yield '"}'
+
+    def _all_parties(self) -> list[Fields]:
+        """Return the parties: who prompts, the agent, and its sub-agents."""
+        about = self._record.about
+        assert about.first is not None
+        ref = about.first.session
+        name = AGENTS[ref.agent].product
+        bot = {"role": "agent", "type": "bot", "name": name, "validation": "system"}
+        prompting: Fields = {"role": "agent", "type": "bot", "name": name} if ref.subagent else {"type": "person"}
+        return [prompting, *(bot | {"meta": {"agent_session": self._about_agent(one)}} for one in self._parties)]
+
+    def _about_agent(self, subagent: str) -> Fields:
+        about = self._record.about
+        start, models = about.start, about.models
+        names = (("cwd", "cwd"), ("vcs_branch", "branch"), ("vcs_commit", "commit"))
+        where = {name: start[key] for name, key in names if start.get(key)}
+        parent = about.first.session.id if subagent and about.first else ""
+        return (
+            {"model_id": models[0] if models else UNKNOWN, "provider": about.provider or UNKNOWN}
+            | {"recording_agent": self._options.recorder or "katod"}
+            | ({"environment": where} if where else {})
+            | ({"parent_agent_id": parent, "agent_id": subagent} if parent else {})
+        )
+
+
+class _Items:
+    """The elements of an array."""
+
+    def __init__(self, spool: Spool) -> None:
+        self._spool = spool
+        self.count = 0
+
+    def add(self, item: Fields) -> None:
+        self._spool.write(("," if self.count else "") + _json(item))
+        self.count += 1
+
+    def pieces(self) -> Iterator[str]:
+        return self._spool.pieces()
+
+
+def _changes(payload: Fields) -> Iterable[Fields]:
+    """Yield what a tool changed: one for each range of lines, or one for a file of which they are not known."""
+    structured = payload.get("structured")
+    for file in structured.get("files", ()) if isinstance(structured, dict) and not payload.get("isError") else ():
+        change = {"path": file.get("path", ""), "operation": file.get("change", "update")}
+        ranges = file.get("ranges") or [None]
+        yield from (change | ({"line_range": lines} if lines else {}) for lines in ranges)
+
+
+def _uuid8(name: str) -> str:
+    """Return the UUID of version 8 that a name determines."""
+    digest = bytearray(sha256(f"katod:vcon:{name}".encode("utf-8", "replace")).digest()[:16])
+    digest[6] = digest[6] & 0x0F | 0x80
+    digest[8] = digest[8] & 0x3F | 0x80
+    return str(UUID(bytes=bytes(digest)))
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
