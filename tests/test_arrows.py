@@ -43,7 +43,7 @@ ARROWS = {
     # what katod keeps beside outputs: exports of everything
     "archive": "agents command discover errors events formatspec log metadata model record slug write",
     # signatures of what was exported
-    "seal": "errors events model smallfile",
+    "seal": "errors events formats model smallfile",
     # what katod adds to the agents' own files
     "setup": "agents command errors service write",
     "daemon": "agents config discover errors log model pipeline record schedule service store",

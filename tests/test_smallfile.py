@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from katod.smallfile import read_small, write_small
+from katod.smallfile import create_small, read_small, write_small
 
 
 def test_links_are_followed_unless_only_an_own_file_will_do(tmp_path):
@@ -44,3 +44,33 @@ def test_a_file_is_replaced_whole_and_private(tmp_path):
     assert (path.read_bytes(), other.read_bytes()) == (b"two", b"mine")
     assert path.stat().st_mode & 0o777 == 0o600
     assert sorted(os.listdir(tmp_path)) == ["other", "x.json"]
+
+
+def test_a_private_file_is_one_that_nobody_else_has_access_to(tmp_path):
+    """Links to it are followed; the mode is that of the file that is read, and it is named."""
+    path, link = tmp_path / "key", tmp_path / "link"
+    create_small(path, b"x", 0o600)
+    link.symlink_to(path)
+    assert read_small(link, 1, private=True) == b"x"
+    for mode in (0o610, 0o604):
+        path.chmod(mode)
+        with pytest.raises(PermissionError, match=f"others have access to it .mode 0{mode:o}"):
+            read_small(link, 1, private=True)
+
+
+def test_a_new_file_takes_the_place_of_nothing(tmp_path, monkeypatch):
+    """Neither a file nor a link is followed or replaced; what could not be written whole is not there."""
+    path = tmp_path / "x"
+    path.symlink_to(tmp_path / "y")
+    with pytest.raises(FileExistsError):
+        create_small(path, b"x", 0o600)
+    assert os.listdir(tmp_path) == ["x"]
+    path.unlink()
+
+    def fail(_fd):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", fail)
+    with pytest.raises(OSError, match="No space"):
+        create_small(path, b"x", 0o600)
+    assert os.listdir(tmp_path) == []

@@ -18,7 +18,7 @@ from katod.record.export import Stretch, replay
 from katod.seal.cose import LARGEST, SUFFIX
 from katod.seal.growth import ending, growth
 from katod.seal.keys import make_key, public_path, read_private, read_public, require_extra
-from katod.seal.record import Record, read_record
+from katod.seal.record import Record, Time, read_record
 from katod.seal.signing import Verified, sign_record, verify_record
 from katod.smallfile import create_small, read_small
 
@@ -151,7 +151,7 @@ def _verify(path: Path, signature: Path, key_path: Path) -> None:
         raise SealError(f"does not verify: {error.what}", path=error.path or signature, hint=error.hint) from error
     say(f"{path}: verified, nothing changed since it was signed")
     for name, text in _told(record, verified, key.urn):
-        say(f"  {name:<9}{text}")
+        say(f"  {name:<11}{text}")
     say(_MEANING)
 
 
@@ -171,8 +171,13 @@ def _told(record: Record, verified: Verified, name: str) -> Iterator[tuple[str, 
         yield "calling", f"itself {verified.claims.issuer!r}: who that is, only you can know of this key"
     yield "session", record.session
     yield "agent", f"{record.agent or 'unknown'}, model {record.model} of {record.provider}"
-    yield "time", f"{record.start or 'unknown'} to {record.end or 'unknown'}"
+    yield "began", str(_known(record.start))
+    yield "ended", str(_known(record.end))
     if verified.claims.checkpoint:
         yield "state", "a checkpoint: the session was expected to go on"
     if verified.unsigned:
         yield "beside", f"header {', '.join(map(str, verified.unsigned))}, which nobody signed and katod did not check"
+
+
+def _known(time: Time | None) -> Time:
+    return "unknown" if time is None else time

@@ -113,7 +113,8 @@ def _claims(headers: dict[Label, Any]) -> Claims:
 def _is_checkpoint(headers: dict[Label, Any]) -> bool:
     if CHECKPOINT not in headers:
         return False
-    if headers[CHECKPOINT] != {"checkpoint": True}:
+    told = headers[CHECKPOINT]
+    if not isinstance(told, dict) or set(told) != {"checkpoint"} or told["checkpoint"] is not True:
         raise SealError(f"its header {CHECKPOINT} says what katod does not understand")
     return True
 

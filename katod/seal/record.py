@@ -11,12 +11,13 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from katod.errors import SealError
+from katod.formats.agentrecord import canonical
+from katod.formats.recordentries import EXTRA
 from katod.model import SessionKey
 from katod.smallfile import read_small
 
 LARGEST: Final = 256 * 1024 * 1024
 TRACE_FORMAT: Final = "ietf-vac-v3.0"
-EXTRA: Final = "x-katod"
 _TIME: Final = re.compile(
     r"\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])T([01]\d|2[0-3]):[0-5]\d:([0-5]\d|60)(\.\d+)?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)",
     re.ASCII,
@@ -76,7 +77,7 @@ def parse_record(data: bytes) -> Record:
     """Return the record in these bytes. Raises SealError."""
     try:
         value = json.loads(data.decode(), object_pairs_hook=_object, parse_constant=_constant)
-        is_canonical = canonical(value) == data
+        is_canonical = canonical(value).encode() == data
     except RecursionError:
         raise SealError("is no agent record: it is nested too deeply") from None
     except ValueError as error:  # not UTF-8, not JSON, half a character, or a number with thousands of digits
@@ -84,11 +85,6 @@ def parse_record(data: bytes) -> Record:
     if not is_canonical:
         raise SealError("is not in the form that is signed", hint=_FORM)
     return _Fields("the record", value).record(data)
-
-
-def canonical(value: Any) -> bytes:
-    """Return JSON as it is signed. Raises ValueError for half of a surrogate pair."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

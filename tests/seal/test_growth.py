@@ -1,0 +1,63 @@
+"""Whether a session still grows: its last event, what is open in it, and how long it has been quiet."""
+
+import pytest
+
+from katod import events as ev
+from katod.events import Event, SessionRef
+from katod.seal.growth import Ending, ending, growth
+
+MINUTE, HOUR, DAY = 60, 3600, 86400
+CALL = "a tool call in it has no result yet"
+TURN = "its last turn is open"
+
+
+def event(number, kind, call):
+    """Return an event."""
+    return Event(f"e{number}", kind, SessionRef("claude", "s"), {"toolCallId": call} if call else {}, {})
+
+
+@pytest.mark.parametrize(
+    ("kinds", "open_"),
+    [
+        ([], ""),
+        ([ev.USER_MESSAGE, ev.ASSISTANT_MESSAGE], ""),
+        ([ev.TURN_START, ev.ASSISTANT_MESSAGE], TURN),
+        ([ev.TURN_START, ev.ASSISTANT_MESSAGE, ev.TURN_END], ""),
+        ([ev.TURN_START, ev.TURN_END, ev.TURN_START], TURN),
+        ([ev.TURN_START, ev.SESSION_END], ""),
+        ([(ev.TOOL_CALL, "a")], CALL),
+        ([(ev.TOOL_CALL, "a"), (ev.TOOL_RESULT, "a")], ""),
+        ([(ev.TOOL_CALL, "a"), (ev.TOOL_CALL, "b"), (ev.TOOL_RESULT, "a")], CALL),
+        ([(ev.TOOL_RESULT, "of another file")], ""),
+        ([ev.TURN_START, (ev.TOOL_CALL, "a")], CALL),
+        ([ev.TURN_START, (ev.TOOL_CALL, "a"), ev.TURN_END], ""),
+        ([(ev.TOOL_CALL, "a"), ev.TURN_START, ev.TURN_END], ""),
+    ],
+)
+def test_what_is_open_at_the_end_of_a_session(kinds, open_):
+    """A turn without its end, or a call without its result; what an earlier turn left open does not count."""
+    pairs = [(kind, "") if isinstance(kind, str) else kind for kind in kinds]
+    found = ending(event(number, *pair) for number, pair in enumerate(pairs, 1))
+    assert found == Ending(f"e{len(kinds)}" if kinds else "", open_)
+
+
+@pytest.mark.parametrize(
+    ("now", "age", "why"),
+    [
+        (Ending("last", ""), 15 * MINUTE, ""),
+        (Ending("last", ""), 14 * MINUTE, "within the last 15 minutes"),
+        (Ending("last", ""), -HOUR, "within the last 15 minutes"),  # the file's time is in the future
+        (Ending("last", CALL), HOUR, "a tool call in it has no result yet, and its files changed within the last day"),
+        (Ending("last", TURN), 23 * HOUR, "its last turn is open, and its files changed within the last day"),
+        (Ending("last", CALL), DAY, ""),
+        (Ending("later", ""), 9 * DAY, "has gone on since this was exported"),
+        (Ending("", ""), 9 * DAY, "has gone on since this was exported"),
+    ],
+)
+def test_a_session_grows_until_it_was_quiet(now, age, why):
+    """It is said why, and what to do; without any sign, it has ended."""
+    found = growth(now, "last", age)
+    assert bool(found) == bool(why)
+    if found:
+        assert why in found.why
+        assert "--checkpoint" in found.hint
