@@ -7,16 +7,17 @@ from typing import Final
 
 import click
 
+from katod.agents import AGENTS
 from katod.cli.context import Context
 from katod.cli.parameters import complete_files
 from katod.cli.printing import say
 from katod.config import seal_key_path
 from katod.discover.found import Found
 from katod.errors import SealError, SourceError
-from katod.events import Event
+from katod.model import SessionKey
 from katod.record.export import Stretch, replay
 from katod.seal.cose import LARGEST, SUFFIX
-from katod.seal.growth import ending, growth
+from katod.seal.growth import Ending, ending, growth
 from katod.seal.keys import make_key, public_path, read_private, read_public, require_extra
 from katod.seal.record import Record, Time, read_record
 from katod.seal.signing import Verified, sign_record, verify_record
@@ -122,22 +123,34 @@ def _ended(context: Context, record: Record, path: Path) -> str:
     """
     if record.origin is None:
         return "it is not known to be a record of katod's: whether its session still grows was not checked"
-    found = context.found().get(record.origin.key)
-    if found is None:
-        return f"{record.origin.key} was not found on this machine: whether it still grows was not checked"
     try:
-        now = ending(_events(context, found))
+        known = _known(context, record.origin.key)
     except SourceError as error:
         hint = "seal it as a checkpoint with --checkpoint"
         raise SealError(f"whether its session still grows cannot be told: {error}", path=path, hint=hint) from error
+    if known is None:
+        return f"{record.origin.key} was not found on this machine: whether it still grows was not checked"
+    found, now = known
     if grows := growth(now, record.origin.last, time.time() - found.changed_ns / 1e9):
         raise SealError(grows.why, path=path, hint=grows.hint)
     return ""
 
 
-def _events(context: Context, found: Found) -> Iterator[Event]:
-    stretches = [Stretch(path, identity) for path, identity, _ in found.files]
-    return (event for event, _ in replay(found.key, stretches, context.log))
+def _known(context: Context, key: SessionKey) -> tuple[Found, Ending] | None:
+    """Return the session of a record as it is on this machine, None if it is not there. Raises SourceError."""
+    for found in context.found().values():
+        if _may_be(found.key, key):
+            stretches = [Stretch(path, identity) for path, identity, _ in found.files]
+            now = ending(event for event, _ in replay(found.key, stretches, context.log))
+            if now.session == key.id:
+                return found, now
+    return None
+
+
+def _may_be(found: SessionKey, key: SessionKey) -> bool:
+    """Return whether a session found by the name of its file may be one: some names have only the beginning of an id."""
+    is_cut = AGENTS[found.agent].cuts_ids and key.id.startswith(found.id)
+    return found == key or (is_cut and found._replace(id=key.id) == key)
 
 
 # -- verifying ------------------------------------------------------------------------------------
@@ -171,13 +184,13 @@ def _told(record: Record, verified: Verified, name: str) -> Iterator[tuple[str, 
         yield "calling", f"itself {verified.claims.issuer!r}: who that is, only you can know of this key"
     yield "session", record.session
     yield "agent", f"{record.agent or 'unknown'}, model {record.model} of {record.provider}"
-    yield "began", str(_known(record.start))
-    yield "ended", str(_known(record.end))
+    yield "began", _shown(record.start)
+    yield "ended", _shown(record.end)
     if verified.claims.checkpoint:
         yield "state", "a checkpoint: the session was expected to go on"
     if verified.unsigned:
         yield "beside", f"header {', '.join(map(str, verified.unsigned))}, which nobody signed and katod did not check"
 
 
-def _known(time: Time | None) -> Time:
-    return "unknown" if time is None else time
+def _shown(time: Time | None) -> str:
+    return "unknown" if time is None else str(time)

@@ -12,13 +12,19 @@ from katod.events import Event
 
 _QUIET: Final = 15 * 60  # seconds after which a session that has nothing open counts as ended
 _OPEN: Final = 24 * 3600  # and one that has: its agent was probably killed
+_CALL: Final = "a tool call in it has no result yet"
+_TURN: Final = "its last turn is open"
 _AGAIN: Final = "export it again, or seal this as a checkpoint with --checkpoint"
 _WAIT: Final = "wait and export it then, or seal this as a checkpoint with --checkpoint"
 
 
 class Ending(NamedTuple):
-    """How a session ends as of now: its last event, and what is open there (empty: nothing)."""
+    """How a session ends as of now: its last event, and what is open there (empty: nothing).
 
+    `session` is its whole id: the names of some agents' files have only the beginning.
+    """
+
+    session: str
     last: str
     open: str
 
@@ -32,10 +38,10 @@ class Growth(NamedTuple):
 
 def ending(events: Iterable[Event]) -> Ending:
     """Return how the events of a session end: a turn is open if no end of it follows, a call if no result does."""
-    last, is_turn_open = "", False
+    session, last, is_turn_open = "", "", False
     calls: set[str] = set()
     for event in events:
-        last = event.id
+        session, last = session or event.session.id, event.id
         if event.kind in (ev.TURN_START, ev.TURN_END, ev.SESSION_END):
             is_turn_open = event.kind == ev.TURN_START
             calls.clear()
@@ -43,7 +49,9 @@ def ending(events: Iterable[Event]) -> Ending:
             calls.add(event.payload["toolCallId"])
         elif event.kind == ev.TOOL_RESULT:
             calls.discard(event.payload["toolCallId"])
-    return Ending(last, "a tool call in it has no result yet" if calls else "its last turn is open" * is_turn_open)
+    return Ending(
+        session, last, "a tool call in it has no result yet" if calls else "its last turn is open" * is_turn_open
+    )
 
 
 def growth(now: Ending, last: str, age: float) -> Growth | None:

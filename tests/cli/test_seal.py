@@ -4,13 +4,15 @@ import json
 import os
 import sys
 import time
+from types import SimpleNamespace
 
 import pytest
 
 from katod.cli import seal
 from katod.errors import SourceError
 from katod.seal.keys import make_key, read_public
-from tests.support.records import SESSION, Claude, calls, result, says, user
+from tests.examples import mostly
+from tests.support.records import MAKERS, OF_EACH_NATURE, SESSION, Claude, calls, result, says, user
 from tests.support.sealing import a_record, written
 
 PROOF = "This proves who signed the record and that nothing changed since, not that what was said is true.\n"
@@ -32,10 +34,11 @@ def talk(world):
 
 
 def exported(world, maker, *, days=0.0, name="talk"):
-    """Return the record of a session whose file changed so many days ago."""
-    aged(maker, days)
+    """Return the record of a session whose file changed so many days ago, or just now."""
+    if days:
+        aged(maker, days)
     path = world.home / f"{name}.acr.json"
-    world.cli("export", maker.session, "-f", "agent-record", "-o", str(path))
+    world.cli("export", "latest", "-f", "agent-record", "-o", str(path))
     return path
 
 
@@ -157,6 +160,21 @@ def test_a_session_that_has_gone_on_is_refused(world):
     assert "the session has gone on since this was exported" in world.said
     assert "the signature of a checkpoint" in world.cli("seal", str(talk), "--checkpoint")
     assert "a checkpoint: the session was expected to go on" in world.cli("seal", "--verify", str(talk))
+
+
+@pytest.mark.usefixtures("key")
+@pytest.mark.parametrize("make", mostly(OF_EACH_NATURE, MAKERS), ids=lambda maker: maker.__name__)
+def test_whether_a_session_grows_is_told_of_every_agent(world, monkeypatch, make):
+    """Unchanged, its last event is that of the record; with one message more, it is another one."""
+    maker = make(world).say(user("hello"), says("yes"))
+    talk = exported(world, maker)
+    then = time.time() + 2 * 86400
+    monkeypatch.setattr(seal, "time", SimpleNamespace(time=lambda: then))
+    world.cli("seal", str(talk))
+    assert world.said == ""
+    maker.say(says("one word more"))
+    world.cli("seal", str(talk), "--signature", str(world.home / "b"), code=1)
+    assert "the session has gone on since this was exported" in world.said
 
 
 @pytest.mark.usefixtures("key")

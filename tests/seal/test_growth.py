@@ -38,20 +38,24 @@ def test_what_is_open_at_the_end_of_a_session(kinds, open_):
     """A turn without its end, or a call without its result; what an earlier turn left open does not count."""
     pairs = [(kind, "") if isinstance(kind, str) else kind for kind in kinds]
     found = ending(event(number, *pair) for number, pair in enumerate(pairs, 1))
-    assert found == Ending(f"e{len(kinds)}" if kinds else "", open_)
+    assert found == Ending("s" if kinds else "", f"e{len(kinds)}" if kinds else "", open_)
 
 
 @pytest.mark.parametrize(
     ("now", "age", "why"),
     [
-        (Ending("last", ""), 15 * MINUTE, ""),
-        (Ending("last", ""), 14 * MINUTE, "within the last 15 minutes"),
-        (Ending("last", ""), -HOUR, "within the last 15 minutes"),  # the file's time is in the future
-        (Ending("last", CALL), HOUR, "a tool call in it has no result yet, and its files changed within the last day"),
-        (Ending("last", TURN), 23 * HOUR, "its last turn is open, and its files changed within the last day"),
-        (Ending("last", CALL), DAY, ""),
-        (Ending("later", ""), 9 * DAY, "has gone on since this was exported"),
-        (Ending("", ""), 9 * DAY, "has gone on since this was exported"),
+        (Ending("s", "last", ""), 15 * MINUTE, ""),
+        (Ending("s", "last", ""), 14 * MINUTE, "within the last 15 minutes"),
+        (Ending("s", "last", ""), -HOUR, "within the last 15 minutes"),  # the file's time is in the future
+        (
+            Ending("s", "last", CALL),
+            HOUR,
+            "a tool call in it has no result yet, and its files changed within the last day",
+        ),
+        (Ending("s", "last", TURN), 23 * HOUR, "its last turn is open, and its files changed within the last day"),
+        (Ending("s", "last", CALL), DAY, ""),
+        (Ending("s", "later", ""), 9 * DAY, "has gone on since this was exported"),
+        (Ending("s", "", ""), 9 * DAY, "has gone on since this was exported"),
     ],
 )
 def test_a_session_grows_until_it_was_quiet(now, age, why):
