@@ -55,6 +55,27 @@ KINDS: Final = (
 )
 
 
+# The texts without which an event of a kind cannot be printed.
+REQUIRED: Final = {
+    USER_MESSAGE: ("text",),
+    USER_COMMAND: ("line",),
+    DECISION_RESPONSE: ("decisionId",),
+    ASSISTANT_MESSAGE: ("text",),
+    ASSISTANT_THINKING: ("text",),
+    TOOL_CALL: ("toolCallId", "name"),
+    TOOL_RESULT: ("toolCallId", "text"),
+    DECISION_PROMPT: ("decisionId", "decisionKey", "prompt"),
+    SYSTEM_MESSAGE: ("text",),
+    PROVIDER_INFO: ("text",),
+    PROVIDER_RAW: ("rawType",),
+    TURN_END: ("reason",),
+    CONFIG_CHANGE: ("what", "after"),
+    ERROR: ("message",),
+    AGENT_START: ("subagent",),
+    AGENT_END: ("subagent",),
+}
+
+
 class SessionRef(NamedTuple):
     """The conversation an event belongs to: agent, session id, sub-agent id, parent session id."""
 
@@ -111,6 +132,10 @@ def from_json(row: dict[str, Any]) -> Event:
     if not isinstance(payload, dict) or not isinstance(source, dict):
         raise TypeError("payload and source are objects")
     ref = SessionRef(session["agent"], session["id"], session.get("subagent", ""), session.get("parent", ""))
+    texts = [*ref, *(payload[name] for name in REQUIRED.get(row["kind"], ()))]
+    texts += [row["id"], row["kind"], *(row.get(name, "") for name in ("time", "timeSource", "turn", "model"))]
+    if not all(isinstance(text, str) for text in texts):
+        raise TypeError("a text is expected")
     return Event(
         id=row["id"],
         kind=row["kind"],

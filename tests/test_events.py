@@ -26,8 +26,10 @@ TIMES = st.just(("", "")) | st.tuples(st.just("2026-02-10T23:36:27.000Z"), st.sa
 @st.composite
 def events(draw):
     time, time_source = draw(TIMES)
+    kind = draw(st.sampled_from(ev.KINDS))
+    payload = draw(OBJECTS) | {name: draw(WORDS) for name in ev.REQUIRED.get(kind, ())}
     return Event(
-        draw(WORDS), draw(st.sampled_from(ev.KINDS)), draw(SESSIONS), draw(OBJECTS), draw(OBJECTS),
+        draw(WORDS), kind, draw(SESSIONS), payload, draw(OBJECTS),
         time, time_source, draw(WORDS), draw(WORDS),
     )  # fmt: skip
 
@@ -115,6 +117,26 @@ def test_row_with_an_odd_field_is_no_event(field, value):
     """A row with a field that is not an object is refused as documented: KeyError or TypeError."""
     with pytest.raises((KeyError, TypeError)):
         from_json(GOOD | {field: value})
+
+
+@each("kind", ev.REQUIRED)
+@each("value", [None, 5, ["ab"], {}])
+def test_an_event_without_its_texts_is_none(kind, value):
+    """Each text that a kind cannot be printed without has to be there, and has to be a text."""
+    whole = GOOD | {"kind": kind, "payload": dict.fromkeys(ev.REQUIRED[kind], "x")}
+    assert from_json(whole).kind == kind
+    for name in ev.REQUIRED[kind]:
+        with pytest.raises((KeyError, TypeError)):
+            from_json(whole | {"payload": whole["payload"] | {name: value}})
+        with pytest.raises((KeyError, TypeError)):
+            from_json(whole | {"payload": {key: one for key, one in whole["payload"].items() if key != name}})
+
+
+@each("field", ["id", "time", "timeSource", "turn", "model"])
+def test_a_row_with_a_field_that_is_no_text_is_no_event(field):
+    """They are printed as they are."""
+    with pytest.raises(TypeError):
+        from_json(GOOD | {field: 5})
 
 
 def test_every_kind_has_its_own_name():

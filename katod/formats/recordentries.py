@@ -72,7 +72,8 @@ def _assistant(_kind: str, payload: Fields) -> Fields:
 
 def _reasoning(_kind: str, payload: Fields) -> Fields:
     entry = {"type": "reasoning", "content": payload.pop("text", "")}
-    return entry | {name: payload.pop(name) for name in ("encrypted", "subject") if name in payload}
+    said = [name for name in ("encrypted", "subject") if isinstance(payload.get(name), str)]  # that it is may be all
+    return entry | {name: payload.pop(name) for name in said}
 
 
 def _tool_call(_kind: str, payload: Fields) -> Fields:

@@ -113,13 +113,14 @@ class Transcript:
     def head(self, metadata: SessionMetadata, time: str) -> Head:
         """Return what the transcript begins with."""
         self._place.day = self._when.day(time)
-        agent, key = AGENTS[metadata.key.agent], metadata.key
+        agent, key, start = AGENTS[metadata.key.agent], metadata.key, metadata.start
         words = " ".join(self._redact(metadata.best_title).split())
+        project = self._redact(PurePosixPath(metadata.cwd).name)
         stamp = self._when.stamp(time, "")
         return Head(
             cut_at_word(words, TITLE) or f"Conversation with {agent.label}",
-            slug(agent.product), f"{agent.product} {metadata.start.version}".strip(), metadata.model,
-            PurePosixPath(metadata.cwd).name, metadata.start.branch, key.id, key.subagent, metadata.start.parent,
+            slug(agent.product), self._redact(f"{agent.product} {start.version}".strip()), self._redact(metadata.model),
+            project, self._redact(start.branch), key.id, key.subagent, start.parent,
             self._when.day(time), f"{stamp} ({self._base.time_zone})" if stamp else "",
         )  # fmt: skip
 
@@ -239,7 +240,7 @@ class Transcript:
 
     def _call(self, event: Event, metadata: SessionMetadata) -> Pieces:
         payload = event.payload
-        name, call, known = _shown_name(payload["name"]), payload["toolCallId"], tool(payload["name"])
+        name, call, known = self._redact(_shown_name(payload["name"])), payload["toolCallId"], tool(payload["name"])
         if is_quiet(payload["name"]):
             return []
         view = View(self._redact, metadata.cwd)
@@ -313,7 +314,7 @@ class Transcript:
         """Return what came of a call: below its line if nothing was printed since, else with its line again."""
         if self._place.line and self._place.line == event.payload["toolCallId"]:
             return [Outcome(came)]
-        return self._in_turn(event, metadata, Tool(_shown_name(call.name), call.about, came), line="-")
+        return self._in_turn(event, metadata, Tool(self._redact(_shown_name(call.name)), call.about, came), line="-")
 
     def _committed(self, made: list[tuple[str, str]]) -> Line:
         spans: list[Span] = []
@@ -334,7 +335,7 @@ class Transcript:
         attached = self._attachments(event, metadata)
         if printed is None:
             about = (*call.about, Span("text", "result"))
-            fold = Fold(_shown_name(call.name), about, notes, (result,) if result else ())
+            fold = Fold(self._redact(_shown_name(call.name)), about, notes, (result,) if result else ())
             return self._in_turn(event, metadata, fold, *attached)
         return [*printed, *(self._held.flush() if attached else ()), *attached]
 
@@ -452,7 +453,7 @@ class Transcript:
     def _attachment(self, row: dict[str, Any], view: View, *, typed: bool) -> Attachment:
         name = view.path(self._redact(row.get("name") or ""))
         what = [name or row.get("mediaType") or "", pictures.shown_size(row.get("bytes"))]
-        label = f"{row['type']}: {', '.join(part for part in what if part)}".removesuffix(": ")
+        label = self._redact(f"{row['type']}: {', '.join(part for part in what if part)}".removesuffix(": "))
         link, before = "", self._asked.get("saved", 0)
         if typed and self._options.attachments == "save" and pictures.is_kept(row, before):
             self._asked["saved"] = before + row["bytes"]

@@ -242,7 +242,7 @@ def test_a_katod_file_gives_its_events_back(tmp_path):
     written = [orjson.dumps(ev.to_json(event)) for event, _ in first]
     again = [(event, metadata.state()) for event, metadata in read_katod([b"", *written, b" \n"], tmp_path)]
     assert [ev.to_json(event) for event, _ in again] == [ev.to_json(event) for event, _ in first]
-    assert again[-1][1]["draft"] == "the title"
+    assert again[-1][1]["title"] == "the title"
     assert [state.get("calls") for _, state in again] == [state.get("calls") for _, state in first]
 
 

@@ -1,0 +1,168 @@
+"""The verifiable agent record."""
+
+import json
+
+import pytest
+from hypothesis import given
+
+from katod import events as ev
+from katod.events import Event, SessionRef
+from katod.model import Options
+from tests.examples import examples
+from tests.formats.schemas import schema
+from tests.support.anyevents import conversations
+from tests.support.rendering import rendered
+
+SESSION = "6f1c2c1e-8a53-4c3e-9b5e-0a1d5f8f2c11"
+TIME = "2026-02-10T22:36:18.000Z"
+
+
+def event(number, kind, payload, *, model="", time=TIME, subagent="", part="0", **source):
+    source = {"providerEventType": "x", "providerEventId": f"u{number}"} | source
+    ref = SessionRef("claude", SESSION, subagent)
+    return Event(f"claude:{SESSION}:u{number}:{part}", kind, ref, payload, source, time, "recorded", model=model)
+
+
+def user(number, text="hello", **more):
+    return event(number, ev.USER_MESSAGE, {"text": text}, **more)
+
+
+def says(number, text="hi", **more):
+    return event(number, ev.ASSISTANT_MESSAGE, {"text": text}, **{"model": "claude-opus-4-6", "messageId": "m1"} | more)
+
+
+def call(number, **more):
+    payload = {"toolCallId": "t1", "name": "Bash", "family": "execute", "input": {"command": "ls"}}
+    return event(number, ev.TOOL_CALL, payload, **{"messageId": "m1"} | more)
+
+
+def usage(number, message="m1", **counts):
+    payload = {"scope": "message", "output": 7} | counts
+    return event(number, ev.USAGE, payload, model="claude-opus-4-6", part="usage", messageId=message)
+
+
+def record(*events, **options):
+    return json.loads(rendered("agent-record", events, Options(**options)))
+
+
+def entries(*events, **options):
+    return record(*events, **options)["session"]["entries"]
+
+
+@examples(25, 1000)
+@given(conversations())
+def test_any_conversation_gives_a_valid_record_in_the_form_that_is_signed(events):
+    """Valid by the schema, ids unique, and the bytes are those of the draft's canonical form."""
+    text = rendered("agent-record", events)
+    made = json.loads(text)
+    assert [error.message for error in schema("agent-record").iter_errors(made)] == []
+    assert json.dumps(made, sort_keys=True, separators=(",", ":"), ensure_ascii=False) == text
+    ids = [entry["id"] for entry in made["session"]["entries"]]
+    assert len(ids) == len(set(ids))
+    alone = sum("token-usage" in entry and "usage" not in entry["x-katod"] for entry in made["session"]["entries"])
+    joined = sum("usage" in entry["x-katod"] for entry in made["session"]["entries"])
+    used = sum(one.kind == ev.USAGE and one.payload["scope"] == "message" for one in events)
+    assert (len(ids) + joined, alone + joined) == (len(events), used), "every event is said once"
+
+
+def test_the_head_says_who_talked_where_and_who_recorded():
+    """The agent's program, its models and their provider, the directory and its branch, and katod."""
+    start = {"cwd": "/home/me/app", "branch": "main", "commit": "abc", "repository": "https://x/y", "cliVersion": "2.1"}
+    first = event(0, ev.SESSION_START, start, part="start")
+    made = record(first, user(1), says(2), says(3, model="claude-haiku-4-5"), recorder="katod 1.2.3")
+    assert made["recording-agent"] == {"name": "katod", "version": "1.2.3"}
+    assert made["session"]["agent-meta"] == {
+        "model-id": "claude-opus-4-6", "models": ["claude-opus-4-6", "claude-haiku-4-5"],
+        "model-provider": "anthropic", "cli-name": "claude-code", "cli-version": "2.1",
+    }  # fmt: skip
+    vcs = {"type": "git", "branch": "main", "revision": "abc", "repository": "https://x/y"}
+    assert (made["vcs"], made["session"]["environment"]) == (vcs, {"working-dir": "/home/me/app", "vcs": vcs})
+    assert (made["session"]["session-id"], made["session"]["session-start"]) == (SESSION, TIME)
+    assert made["x-katod"] == {
+        "agent": "claude", "session": SESSION, "events": 4, "last": f"claude:{SESSION}:u3:0", "redacted": True
+    }  # fmt: skip
+
+
+def test_what_no_agent_says_is_unknown_or_absent():
+    """The draft requires model and provider; there is no end without evidence of one, and no directory."""
+    made = record(user(1, time=""))
+    assert made["session"]["agent-meta"] == {
+        "model-id": "unknown", "model-provider": "unknown", "cli-name": "claude-code"
+    }  # fmt: skip
+    assert set(made["session"]) == {"agent-meta", "entries", "session-id"}
+    ended = record(user(1), event(2, ev.SESSION_END, {}, time="2026-02-10T23:00:00Z"))
+    assert ended["session"]["session-end"] == "2026-02-10T23:00:00Z"
+
+
+def test_the_provider_is_the_one_that_the_agent_names():
+    """Only without it, the name of the model tells."""
+    start = event(0, ev.SESSION_START, {"modelProvider": "bedrock"}, part="start")
+    assert record(start, says(1))["session"]["agent-meta"]["model-provider"] == "bedrock"
+
+
+def test_a_sub_agent_is_a_session_of_its_own():
+    """Its id is the record's; the session that it belongs to is named beside it."""
+    made = record(user(1, subagent="a1"), says(2, subagent="a1"))
+    assert (made["session"]["session-id"], made["session"]["format"]) == ("a1", "autonomous")
+    assert (made["x-katod"]["session"], made["x-katod"]["subagent"]) == (SESSION, "a1")
+
+
+@pytest.mark.parametrize("between", [[], [call(3)]])
+def test_usage_is_on_the_answer_that_it_is_of(between):
+    """Even if calls and results of the same answer come first, and once only."""
+    counts = {"input": 3, "cacheRead": 20, "cacheWrite": 5, "reasoning": 2, "total": 37, "costUsd": 0.123456789}
+    rows = entries(user(1), says(2), *between, usage(4, **counts), user(5))
+    assert [row["type"] for row in rows] == ["user", "assistant", *("tool-call" for _ in between), "user"]
+    assert rows[1]["token-usage"] == {
+        "input": 3, "output": 7, "cached": 20, "cache-write": 5, "reasoning": 2, "total": 37, "cost": 0.123457
+    }  # fmt: skip
+    assert rows[1]["x-katod"]["usage"] == f"claude:{SESSION}:u4:usage"
+
+
+def test_usage_of_an_answer_without_words_is_an_entry_of_its_own():
+    """Of the assistant, without content, after the entries of the answer before."""
+    rows = entries(says(1), call(2, messageId="m2"), usage(3, message="m2"))
+    assert [(row["type"], "content" in row, "token-usage" in row) for row in rows] == [
+        ("assistant", True, False), ("tool-call", False, False), ("assistant", False, True)
+    ]  # fmt: skip
+
+
+def test_an_answer_is_not_held_for_ever():
+    """Usage that comes after very many entries is one of its own."""
+    rows = entries(says(1), *(call(number) for number in range(2, 400)), usage(400))
+    assert "token-usage" not in rows[0]
+    assert rows[-1]["token-usage"] == {"output": 7}
+
+
+def test_usage_of_a_turn_or_session_is_an_event():
+    """It is no answer's."""
+    rows = entries(says(1), event(2, ev.USAGE, {"scope": "session", "output": 9}))
+    assert rows[1]["event-type"] == "usage"
+    assert rows[1]["data"] == {"scope": "session", "output": 9}
+
+
+def test_ids_are_the_agents_own():
+    """The first part of a record has its id, the others theirs; a parent is named if it has an entry."""
+    start = event(1, ev.SESSION_START, {}, part="start")
+    second = user(1, "two")._replace(id=f"claude:{SESSION}:u1:1")
+    rows = entries(start, user(1), second, says(2, parentId="u1"), says(3, parentId="gone"))
+    assert [row["id"] for row in rows] == ["u1:start", "u1", "u1:1", "u2", "u3"]
+    assert [row.get("parent-id") for row in rows] == [None, None, None, "u1", None]
+
+
+def test_secrets_are_redacted():
+    """As in every other format, and the record says whether they are."""
+    token = "ghp_" + "x9Yz" * 9
+    assert token not in json.dumps(record(user(1, token)))
+    shown = record(user(1, token), redact=False)
+    assert token in json.dumps(shown)
+    assert shown["x-katod"]["redacted"] is False
+
+
+def test_what_is_nested_too_deep_is_left_out():
+    """The record can be read by every parser."""
+    deep: object = "x"
+    for _ in range(5000):
+        deep = [deep]
+    [row] = entries(event(1, ev.PROVIDER_RAW, {"rawType": "x", "raw": deep}))
+    assert row["data"]["raw"].startswith("nested too deep")

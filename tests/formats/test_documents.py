@@ -1,0 +1,70 @@
+"""The documents of real sessions are valid by the specifications of the systems that they are for."""
+
+import importlib.util
+import json
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from katod.formatspec import FORMATS
+from katod.log import EventLog
+from katod.model import Options
+from katod.record.export import Stretch, render_all, replay
+from tests.formats.schemas import schema
+from tests.golden.cases import KNOWN, cases
+from tests.looping import each
+from tests.oracle.corpus import corpus_folder, corpus_sources
+
+DOCUMENTS = [name for name in ("agent-record", "vcon") if name in FORMATS]
+SPECIFICATIONS = corpus_folder() / ".." / "targets" / "schemas"
+SOURCES = corpus_sources()
+
+
+def wrong_in(name, text):
+    """Return what is wrong with a document, an empty list if nothing is."""
+    return [f"{error.json_path}: {error.message[:200]}" for error in schema(name).iter_errors(json.loads(text))][:3]
+
+
+@cache
+def cddl():
+    """Return the schema of the draft itself, in the words that its checker understands. Skips without it."""
+    pycddl = pytest.importorskip("pycddl", reason="the checker of CDDL is not installed")
+    if not (SPECIFICATIONS / "agent-conversation.cddl").exists():
+        pytest.skip("the draft's CDDL is not here")
+    spec = importlib.util.spec_from_file_location("cddl_compat", SPECIFICATIONS / "cddl_compat.py")
+    compat = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(compat)
+    return pycddl.Schema(compat.compat((SPECIFICATIONS / "agent-conversation.cddl").read_text()))
+
+
+@each("name", DOCUMENTS)
+@each("case", cases(), ids=str)
+def test_every_fixture_gives_valid_documents(name, case):
+    """By the JSON Schema of each."""
+    assert wrong_in(name, "".join(render_all(case.events(), name, Options()))) == []
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not SOURCES, reason="there is no corpus of real sessions")
+@each("source", SOURCES, ids=lambda source: source.name)
+def test_every_real_session_gives_valid_documents(source):
+    """By the JSON Schema of each, and by the draft's own CDDL; the vCon has the record in it, byte for byte."""
+    cbor2 = pytest.importorskip("cbor2")
+    made = {name: exported(source, name) for name in DOCUMENTS}
+    if not made["agent-record"]:
+        return  # nothing was said in it
+    assert {name: wrong for name, text in made.items() if (wrong := wrong_in(name, text))} == {}
+    record = json.loads(made["agent-record"])
+    assert json.dumps(record, sort_keys=True, separators=(",", ":"), ensure_ascii=False) == made["agent-record"]
+    ids = [entry["id"] for entry in record["session"]["entries"]]
+    assert len(ids) == len(set(ids))
+    assert json.loads(made["vcon"])["analysis"][0]["body"] == made["agent-record"]
+    cddl().validate_cbor(cbor2.dumps(record))
+
+
+def exported(source, name):
+    """Return the export of a session file, empty if there is nothing in it."""
+    identity = KNOWN[source.agent].named(Path(source.path).absolute())
+    stretch = Stretch(str(Path(source.path).absolute()), identity)
+    return "".join(render_all(replay(identity.key, [stretch], EventLog()), name, Options()))

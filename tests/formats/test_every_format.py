@@ -1,0 +1,194 @@
+"""What holds for every format."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+
+from katod import events as ev
+from katod.events import Event, SessionRef
+from katod.formatspec import FORMATS
+from katod.model import Options
+from katod.record.export import read_katod, render_all
+from tests.examples import examples, mostly
+from tests.golden.cases import GOLDEN, cases
+from tests.support.anyevents import conversations
+from tests.support.records import SESSION, Claude, line
+from tests.support.rendering import rendered
+
+EVERY = pytest.mark.parametrize("name", FORMATS)
+# Names only: katod's JSONL has no pictures.
+OPTIONS = Options(time_zone="Europe/Berlin", tools="full", thinking=True, recorder="katod 1")
+SECRET = "ghp_" + "x9YzQ2" * 6
+MB = 1024 * 1024
+# Prints the hash of a golden file in every format.
+PROGRAM = """
+import sys
+from hashlib import sha256
+from pathlib import Path
+from katod.formatspec import FORMATS
+from katod.model import Options
+from katod.record.export import read_katod, render_all
+path = Path(sys.argv[1])
+for name in FORMATS:
+    text = "".join(render_all(read_katod(path.read_bytes().splitlines(True), path), name, Options()))
+    print(name, sha256(text.encode()).hexdigest())
+"""
+# Exports a file and prints the peak memory in KiB.
+EXPORT = """
+import sys
+from katod.cli import main
+try:
+    main()
+finally:
+    print(next(line.split()[1] for line in open("/proc/self/status") if line.startswith("VmHWM")), file=sys.stderr)
+"""
+
+
+def test_the_same_events_give_the_same_bytes_everywhere():
+    """Whatever the time zone, the locale, and the order in which Python's sets are."""
+    golden = str(GOLDEN / "claude" / "tool-kinds.jsonl")
+
+    def printed(**environment: str) -> bytes:
+        command = [sys.executable, "-c", PROGRAM, golden]
+        return subprocess.run(command, env=dict(os.environ) | environment, capture_output=True, check=True).stdout
+
+    here = printed(PYTHONHASHSEED="1", TZ="UTC", LC_ALL="C")
+    assert here == printed(PYTHONHASHSEED="2", TZ="Asia/Tokyo", LC_ALL="C.UTF-8")
+    assert [row.split()[0].decode() for row in here.splitlines()] == list(FORMATS)
+
+
+@EVERY
+@examples(8, 300)
+@given(events=conversations())
+def test_any_text_is_printed_as_valid_text(name, events):
+    """It can be encoded; what is JSON can be parsed, line by line or as a whole."""
+    text = rendered(name, events, OPTIONS)
+    assert text.encode().decode() == text
+    if name == "jsonl":
+        assert [json.loads(row)["id"] for row in text.splitlines()] == [event.id for event in events]
+    elif FORMATS[name].is_document:
+        assert isinstance(json.loads(text), dict)
+
+
+def _filled(value):
+    """Return a payload with a secret in each of its texts."""
+    if isinstance(value, dict):
+        return {key: _filled(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_filled(inner) for inner in value]
+    return f"token {SECRET}" if isinstance(value, str) else value
+
+
+PAYLOADS = {
+    ev.USER_MESSAGE: {"text": "", "attachments": [{"type": "image", "name": "", "mediaType": ""}]},
+    ev.USER_COMMAND: {"command": "", "options": {"a": ""}, "line": ""},
+    ev.DECISION_RESPONSE: {"decisionId": "", "selections": [""], "freeText": ""},
+    ev.ASSISTANT_MESSAGE: {"text": ""},
+    ev.ASSISTANT_THINKING: {"text": "", "subject": "", "encrypted": ""},
+    ev.TOOL_CALL: {"toolCallId": "", "name": "", "family": "", "input": {"a": ["", {"b": ""}]}, "description": ""},
+    ev.TOOL_RESULT: {"toolCallId": "", "text": "", "structured": {"files": [{"path": "", "change": "", "ranges": [[1, 2]]}]}},
+    ev.DECISION_PROMPT: {"decisionId": "", "decisionKey": "", "prompt": "", "options": [{"label": "", "description": ""}]},
+    ev.SYSTEM_MESSAGE: {"text": "", "subtype": ""},
+    ev.PROVIDER_INFO: {"text": "", "data": {"a": ""}},
+    ev.PROVIDER_RAW: {"rawType": "", "raw": {"a": [""]}},
+    ev.SESSION_START: {"cwd": "", "branch": "", "commit": "", "cliVersion": "", "title": "", "repository": "", "modelProvider": ""},
+    ev.SESSION_END: {"reason": ""},
+    ev.TURN_START: {"number": 1},
+    ev.TURN_END: {"reason": "done"},
+    ev.USAGE: {"scope": "message", "output": 1},
+    ev.COMPACTION: {"trigger": "", "summary": ""},
+    ev.CONFIG_CHANGE: {"what": "model", "before": "", "after": ""},
+    ev.ERROR: {"message": "", "code": ""},
+    ev.AGENT_START: {"subagent": "a", "task": "", "model": ""},
+    ev.AGENT_END: {"subagent": "a", "status": "", "result": ""},
+}  # fmt: skip
+
+
+@EVERY
+def test_no_format_prints_a_secret(name):
+    """Wherever in an event it is; without redaction, it is shown."""
+    assert set(PAYLOADS) == set(ev.KINDS)
+    ref = SessionRef("claude", "s")
+    events = [
+        Event(f"claude:s:{n}:0", kind, ref, _filled(payload), {"providerEventType": "x"}, "2026-02-10T22:36:18Z", "recorded")
+        for n, (kind, payload) in enumerate(PAYLOADS.items())
+    ]  # fmt: skip
+    assert SECRET not in rendered(name, events, OPTIONS)
+    assert SECRET in rendered(name, events, replace(OPTIONS, redact=False))
+
+
+# -- JSONL as a source ------------------------------------------------------------------------------
+
+
+@cache
+def _as_jsonl(case, redact):
+    return (
+        "".join(render_all(case.events(), "jsonl", replace(OPTIONS, redact=redact))).encode().splitlines(keepends=True)
+    )
+
+
+def _comparable(name, text):
+    """Return a text without what katod's JSONL cannot say: pictures, and the id in the name of a session's file."""
+    text = re.sub(r"<img [^>]*>|<p class=\"note\">image: [^<]*</p>", "", text) if name == "html" else text
+    text = re.sub(r"<p></p>\n|\n(?=\n)", "", text) if name == "html" else text
+    return re.sub(r"^session: .*\n", "", text, count=1, flags=re.MULTILINE) if name == "markdown" else text
+
+
+OFTEN = {
+    case
+    for case in cases()
+    if case.name in ("subagent", "plain-turn", "tool-kinds", "secrets", "revert", "document", "sub-agent")
+}
+
+
+@EVERY
+@pytest.mark.parametrize("case", mostly(OFTEN, cases()), ids=str)
+def test_katods_jsonl_gives_the_same_exports_as_the_session(name, case):
+    """Whether it was redacted when it was written, or is only now."""
+    direct = "".join(render_all(case.events(), name, OPTIONS))
+    for redact in (True, False):
+        lines = _as_jsonl(case, redact)
+        again = "".join(render_all(read_katod(lines, Path("x.jsonl")), name, OPTIONS))
+        assert _comparable(name, again) == _comparable(name, direct)
+
+
+# -- memory -----------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory):
+    """Return a session of 200 MB: half of it words, half results of tools, some of them long."""
+    make, path = Claude(), tmp_path_factory.mktemp("large") / f"{SESSION}.jsonl"
+    with path.open("wb") as file:
+        size, number = 0, 0
+        while size < 200 * MB:
+            number += 1
+            call = f"t{number}"
+            words = f"{number} " + "wörter über Wörter " * 300
+            size += file.write(
+                line(make.user(words)) + line(make.says(words)) + line(make.calls(call, "Bash", command="ls"))
+            )
+            size += file.write(line(make.result(call, words * (40 if number % 50 == 0 else 2))))
+    return path
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the peak of memory is read from /proc")
+@EVERY
+def test_memory_stays_bounded(name, large, tmp_path):
+    """200 MB of source are exported within 300 MB."""
+    output = tmp_path / f"out{FORMATS[name].suffix}"
+    command = [sys.executable, "-c", EXPORT, "export", str(large), "-f", name, "-o", str(output)]
+    environment = dict(os.environ) | {"HOME": str(tmp_path)}
+    done = subprocess.run(command, env=environment, capture_output=True, timeout=600, check=False)
+    assert done.returncode == 0, done.stderr[-2000:].decode()
+    assert output.stat().st_size > 50 * MB
+    assert int(done.stderr.split()[-1]) * 1024 < 300 * MB

@@ -1,0 +1,74 @@
+"""vCon, with the record in it."""
+
+import json
+
+from hypothesis import given
+
+from katod import events as ev
+from tests.examples import examples
+from tests.formats.schemas import schema
+from tests.formats.test_agentrecord import call, event, says, user
+from tests.support.anyevents import conversations
+from tests.support.rendering import rendered
+
+
+def vcon(*events):
+    return json.loads(rendered("vcon", events))
+
+
+@examples(15, 500)
+@given(conversations())
+def test_any_conversation_gives_a_valid_vcon_with_the_record_byte_for_byte(events):
+    """Valid by the schema; the only analysis is the record as it is exported alone."""
+    made = vcon(*events)
+    assert [error.message for error in schema("vcon").iter_errors(made)] == []
+    assert made["analysis"][0]["body"] == rendered("agent-record", events)
+    assert made["analysis"][0]["dialog"] == list(range(len(made["dialog"])))
+    speakers = {index for turn in made["dialog"] for index in turn["parties"]}
+    assert speakers <= set(range(len(made["parties"])))
+
+
+def test_the_person_and_the_agent_are_parties_and_their_words_the_dialog():
+    """Each turn says who spoke; the subject is the first words of the person."""
+    made = vcon(user(1, "Add a login page\nwith tests"), says(2, "Done."), call(3))
+    assert made["subject"] == "Add a login page"
+    assert made["parties"][0] == {"type": "person"}
+    assert made["parties"][1]["meta"]["agent_session"]["model_id"] == "claude-opus-4-6"
+    assert [(turn["originator"], turn["parties"], turn["body"]) for turn in made["dialog"]] == [
+        (0, [0, 1], "Add a login page\nwith tests"), (1, [1, 0], "Done.")
+    ]  # fmt: skip
+
+
+def test_a_sub_agent_is_a_party_that_talks_with_the_agent():
+    """It names the session that started it."""
+    made = vcon(user(1), user(2, "Look around", subagent="a1"), says(3, subagent="a1"))
+    assert [(turn["originator"], turn["parties"]) for turn in made["dialog"]] == [(0, [0, 1]), (1, [1, 2]), (2, [2, 1])]
+    assert made["parties"][2]["meta"]["agent_session"]["agent_id"] == "a1"
+
+
+def test_a_time_that_is_not_recorded_says_so():
+    """`start` may not be absent: it is that of what came before, or none at all."""
+    undated = user(1, time="")
+    [turn] = vcon(undated)["dialog"]
+    assert (turn["start"], turn["meta"]) == ("1970-01-01T00:00:00Z", {"time_source": "none"})
+    first, second = vcon(user(1), says(2, time=""))["dialog"]
+    assert "meta" not in first
+    assert (second["start"], second["meta"]) == (first["start"], {"time_source": "derived"})
+
+
+def test_changes_of_files_are_attachments():
+    """One for each range of lines, one for a file of which they are not known, none for a failed call."""
+    files = [{"path": "a.py", "change": "update", "ranges": [[1, 2], [7, 7]]}, {"path": "b.py", "change": "delete"}]
+    result = {"toolCallId": "t", "text": "", "structured": {"files": files}}
+    made = vcon(user(1), event(2, ev.TOOL_RESULT, result), event(3, ev.TOOL_RESULT, result | {"isError": True}))
+    assert [json.loads(row["body"]) for row in made["attachments"]] == [
+        {"path": "a.py", "operation": "update", "line_range": [1, 2]},
+        {"path": "a.py", "operation": "update", "line_range": [7, 7]},
+        {"path": "b.py", "operation": "delete"},
+    ]
+
+
+def test_the_same_session_has_the_same_uuid_and_a_longer_one_another():
+    """It is derived from the last event, by nothing else."""
+    short, long = (user(1),), (user(1), says(2))
+    assert vcon(*short)["uuid"] == vcon(*short)["uuid"] != vcon(*long)["uuid"]
