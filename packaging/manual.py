@@ -48,6 +48,10 @@ The configuration; on macOS
 \\fBkatod config path\\fP prints where it is, \\fBkatod config init\\fP writes one
 with all keys explained.
 .TP
+.I \\(ti/.config/katod/seal\\-key.pem
+The key with which \\fBkatod seal\\fP signs; its public half is in
+\\fIseal\\-key.pub.pem\\fP beside it.
+.TP
 .I \\(ti/.local/state/katod
 The state; on macOS \\fI\\(ti/Library/Application Support/katod\\fP.
 .TP

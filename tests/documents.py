@@ -30,10 +30,11 @@ CLI: Final = "katod/cli/README.md"
 FORMATS: Final = "katod/formats/README.md"
 CONFIG: Final = "config/README.md"
 PACKAGING: Final = "packaging/README.md"
+SEAL: Final = "katod/seal/README.md"
 TESTS: Final = "tests/README.md"
 FAULTS: Final = "tests/faults/README.md"
 DOCUMENTS: Final = (
-    README, "CHANGELOG.md", ARCHITECTURE, AGENTS_README, CLI, FORMATS, CONFIG, PACKAGING, TESTS, FAULTS,
+    README, "CHANGELOG.md", ARCHITECTURE, AGENTS_README, CLI, FORMATS, SEAL, CONFIG, PACKAGING, TESTS, FAULTS,
     "fixtures/README.md",
 )  # fmt: skip
 

@@ -35,6 +35,7 @@ _MEANING: Final = "This proves who signed the record and that nothing changed si
 @click.option(
     "--key",
     type=_FILE,
+    metavar="FILE",
     shell_complete=complete_files,
     help="The private key that signs, or the public key to check with. Default: `seal-key.pem` or"
     " `seal-key.pub.pem` in the directory of the configuration.",
@@ -148,7 +149,7 @@ def _known(context: Context, key: SessionKey) -> tuple[Found, Ending] | None:
 
 
 def _may_be(found: SessionKey, key: SessionKey) -> bool:
-    """Return whether a session found by the name of its file may be one: some names have only the beginning of an id."""
+    """Return whether a session may be this one: the names of some agents' files have only the beginning of its id."""
     is_cut = AGENTS[found.agent].cuts_ids and key.id.startswith(found.id)
     return found == key or (is_cut and found._replace(id=key.id) == key)
 
