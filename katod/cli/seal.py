@@ -23,7 +23,7 @@ from katod.seal.record import Record, Time, read_record
 from katod.seal.signing import Verified, sign_record, verify_record
 from katod.smallfile import create_small, read_small
 
-_FILE: Final = click.Path(path_type=Path)
+_FILE: Final = click.Path(path_type=Path, dir_okay=False)
 _SHARED: Final = 0o644  # less what the umask takes: a signature is to be passed on
 _MEANING: Final = "This proves who signed the record and that nothing changed since, not that what was said is true."
 
@@ -72,7 +72,7 @@ def seal(
     if record is None:
         raise click.UsageError("Missing argument 'RECORD'.")
     require_extra()
-    beside = signature or record.with_name(f"{record.name.removesuffix('.json')}{SUFFIX}")
+    beside = signature or record.parent / f"{record.name.removesuffix('.json')}{SUFFIX}"
     if verify:
         _exclude("--verify says itself whether it is a checkpoint: leave out --checkpoint", checkpoint)
         _verify(record, beside, key or public_path(seal_key_path()))

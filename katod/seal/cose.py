@@ -94,11 +94,11 @@ def _headers(claims: Claims) -> dict[Label, Any]:
 
 def _claims(headers: dict[Label, Any]) -> Claims:
     """Return what a protected header claims. Raises SealError."""
-    if not _is(headers.get(ALGORITHM), _EDDSA):
+    if headers.get(ALGORITHM) != _EDDSA:
         raise SealError("its algorithm is not EdDSA, or is not protected")
     if CRITICAL in headers:
         raise SealError("it needs headers that katod does not understand")
-    if not _is(headers.get(CONTENT_TYPE, _JSON), _JSON):
+    if headers.get(CONTENT_TYPE, _JSON) != _JSON:
         raise SealError(f"it is not one of {_JSON}")
     told = headers.get(CLAIMS)
     issuer, subject = (told.get(_ISSUER), told.get(_SUBJECT)) if isinstance(told, dict) else (None, None)
@@ -117,8 +117,3 @@ def _is_checkpoint(headers: dict[Label, Any]) -> bool:
     if not isinstance(told, dict) or set(told) != {"checkpoint"} or told["checkpoint"] is not True:
         raise SealError(f"its header {CHECKPOINT} says what katod does not understand")
     return True
-
-
-def _is(value: Any, wanted: int | str) -> bool:
-    """Return whether a value is the wanted one, and of its type: True is no 1."""
-    return type(value) is type(wanted) and value == wanted

@@ -73,7 +73,7 @@ class PrivateKey:
 
 def public_path(path: Path) -> Path:
     """Return where the public half of a key is: `seal-key.pub.pem` beside `seal-key.pem`."""
-    return path.with_name(f"{path.name.removesuffix('.pem')}.pub.pem")
+    return path.parent / f"{path.name.removesuffix('.pem')}.pub.pem"
 
 
 def make_key(path: Path) -> PublicKey:

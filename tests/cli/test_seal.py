@@ -12,7 +12,7 @@ from katod.cli import seal
 from katod.errors import SourceError
 from katod.seal.keys import make_key, read_public
 from tests.examples import mostly
-from tests.support.records import MAKERS, OF_EACH_NATURE, SESSION, Claude, calls, result, says, user
+from tests.support.records import MAKERS, OF_EACH_NATURE, SESSION, Claude, Gemini, calls, result, says, user
 from tests.support.sealing import a_record, written
 
 PROOF = "This proves who signed the record and that nothing changed since, not that what was said is true.\n"
@@ -178,6 +178,17 @@ def test_whether_a_session_grows_is_told_of_every_agent(world, monkeypatch, make
 
 
 @pytest.mark.usefixtures("key")
+def test_a_session_is_known_by_its_whole_id(world):
+    """The name of a Gemini session's file has eight digits of it; another session that shares them is another one."""
+    maker = Gemini(world).say(user("hello"), says("yes"))
+    talk = exported(world, maker)
+    maker.path.unlink()
+    Gemini(world, f"{SESSION[:8]}-0000-4000-8000-000000000000").say(user("hello"), says("yes"))
+    world.cli("seal", str(talk))
+    assert f"gemini:{SESSION} was not found on this machine" in world.said
+
+
+@pytest.mark.usefixtures("key")
 def test_what_cannot_be_checked_is_sealed_and_said(world, talk, monkeypatch):
     """The session is not on this machine, or the record is another tool's."""
     (world.home / f".claude/projects/-home-me-app/{SESSION}.jsonl").unlink()
@@ -244,12 +255,20 @@ def test_without_the_extra_it_is_said_how_to_install_it(world, monkeypatch, libr
     "arguments",
     [
         (), ("--verify",), ("--new-key", "x.json"), ("--new-key", "--verify"), ("--new-key", "--checkpoint"),
-        ("--new-key", "--signature", "x"), ("--verify", "--checkpoint", "x.json"),
+        ("--new-key", "--signature", "x"), ("--verify", "--checkpoint", "x.json"), (".",), ("x.json", "--key", "/"),
     ],
 )  # fmt: skip
 def test_options_that_exclude_each_other(world, arguments):
     """They are wrong usage."""
     world.cli("seal", *arguments, code=2)
+
+
+@pytest.mark.usefixtures("key")
+def test_a_file_without_a_name_is_none(world):
+    """It is one line, as everything that goes wrong."""
+    for arguments in (("",), ("--verify", ""), ("--new-key", "--key", "")):
+        world.cli("seal", *arguments, code=1)
+        assert "Traceback" not in world.said
 
 
 @pytest.mark.usefixtures("key")
