@@ -164,11 +164,12 @@ def log_events() -> str:
 
 def formats() -> str:
     """Return the table of formats."""
-    lines = ["| format | file extension | what it is | for recordings |", "|---|---|---|---|"]
-    recorded = recorded_formats()
-    for spec in KNOWN_FORMATS.values():
-        lines.append(f"| `{spec.name}` | `{spec.suffix}` | {spec.about} | {'yes' if spec.name in recorded else 'no'} |")
-    return "\n".join(lines) + "\n"
+    recorded = dict.fromkeys(recorded_formats(), "yes")
+    rows = [
+        f"| `{spec.name}` | `{spec.suffix}` | {spec.about} | {recorded.get(spec.name, 'no')} |"
+        for spec in KNOWN_FORMATS.values()
+    ]
+    return "\n".join(["| format | file extension | what it is | for recordings |", "|---|---|---|---|", *rows]) + "\n"
 
 
 BLOCKS: Final[dict[tuple[str, str], Callable[[], str]]] = {
