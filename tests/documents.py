@@ -20,6 +20,8 @@ from katod.cli import app
 from katod.formats.redact_forms import FORMS
 from katod.formats.redact_names import FACTS
 from katod.formats.redact_rules import RULES
+from katod.formatspec import FORMATS as KNOWN_FORMATS
+from katod.formatspec import recorded_formats
 from katod.log import EventLog
 
 ROOT: Final = Path(__file__).parents[1]
@@ -161,11 +163,22 @@ def log_events() -> str:
     return "\n".join(lines) + "\n"
 
 
+def formats() -> str:
+    """Return the table of formats."""
+    recorded = dict.fromkeys(recorded_formats(), "yes")
+    rows = [
+        f"| `{spec.name}` | `{spec.suffix}` | {spec.about} | {recorded.get(spec.name, 'no')} |"
+        for spec in KNOWN_FORMATS.values()
+    ]
+    return "\n".join(["| format | file extension | what it is | for recordings |", "|---|---|---|---|", *rows]) + "\n"
+
+
 BLOCKS: Final[dict[tuple[str, str], Callable[[], str]]] = {
     (README, "agents"): agents,
     (CLI, "reference"): reference,
     (CONFIG, "keys"): keys,
     (CONFIG, "agents"): agents,
+    (FORMATS, "formats"): formats,
     (FORMATS, "transcript"): transcript,
     (FORMATS, "rules"): rules,
     (PACKAGING, "log"): log_events,

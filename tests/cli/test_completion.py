@@ -15,6 +15,7 @@ import pytest
 
 from katod.cli import app, parameters
 from katod.cli.completion import SCRIPTS, complete
+from katod.formatspec import FORMATS
 from katod.log import EventLog
 from katod.model import Identity, SessionKey, Stat
 from katod.store.ledger import Ledger
@@ -87,7 +88,7 @@ def sessions(world):
         ("katod service st", ["start", "status", "stop"]),
         ("katod handoff --b", ["--budget"]),
         ("katod export --tools ", ["none", "summary", "full"]),
-        ("katod export -f ", ["markdown", "jsonl", "html"]),
+        ("katod export -f ", list(FORMATS)),
         ("katod export --format=j", ["--format=jsonl"]),
         ("katod export -o some/pl", ["some/pl"]),
         ("katod --config a.toml 'sessions' --agent cl", ["claude"]),
