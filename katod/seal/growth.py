@@ -49,9 +49,7 @@ def ending(events: Iterable[Event]) -> Ending:
             calls.add(event.payload["toolCallId"])
         elif event.kind == ev.TOOL_RESULT:
             calls.discard(event.payload["toolCallId"])
-    return Ending(
-        session, last, "a tool call in it has no result yet" if calls else "its last turn is open" * is_turn_open
-    )
+    return Ending(session, last, _CALL if calls else _TURN if is_turn_open else "")
 
 
 def growth(now: Ending, last: str, age: float) -> Growth | None:
