@@ -130,7 +130,8 @@ def test_an_edit_names_its_files() -> None:
     ended = done("Updated.", result={"content": "Updated.", "detailedContent": diff})
     events = translated("copilot", call("edit", path="/p/a.py", old_str="a", new_str="b\nc"), ended)
     [result] = payloads(events, ev.TOOL_RESULT)
-    assert result["structured"] == {"files": [{"path": "/p/a.py", "change": "update", "added": 2, "removed": 1}]}
+    changed = {"path": "/p/a.py", "change": "update", "added": 2, "removed": 1, "ranges": [[1, 2]]}
+    assert result["structured"] == {"files": [changed]}
 
 
 def test_a_command_that_the_person_ran_is_theirs() -> None:
@@ -245,8 +246,8 @@ def test_a_rewind_is_noted() -> None:
 @each(
     "kind",
     [
-        "session.usage_record", "session.usage_checkpoint", "system.message", "model.messages_snapshot",
-        "permission.requested", "permission.completed", "hook.start", "session.shutdown", "session.task_complete",
+        "session.usage_checkpoint", "system.message", "model.messages_snapshot", "permission.requested",
+        "permission.completed", "hook.start", "session.task_complete",
     ],
 )  # fmt: skip
 def test_bookkeeping_gives_nothing(kind: str) -> None:

@@ -83,7 +83,8 @@ def test_an_edit_names_its_file_and_its_lines() -> None:
     shown = {"fileDiff": diff, "fileName": "note.txt", "filePath": "/p/note.txt"}
     events = translated("gemini", HEADER, call("replace", "Done.", {"file_path": "note.txt"}, resultDisplay=shown))
     [result] = payloads(events, ev.TOOL_RESULT)
-    assert result["structured"] == {"files": [{"path": "/p/note.txt", "change": "update", "added": 1, "removed": 1}]}
+    changed = {"path": "/p/note.txt", "change": "update", "added": 1, "removed": 1, "ranges": [[1, 1]]}
+    assert result["structured"] == {"files": [changed]}
     events = translated("gemini", HEADER, call("write_file", "Done.", resultDisplay=shown | {"isNewFile": True}))
     assert payloads(events, ev.TOOL_RESULT)[0]["structured"]["files"][0]["change"] == "add"
 

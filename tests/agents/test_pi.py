@@ -51,7 +51,8 @@ def test_an_edit_names_its_file_and_its_lines() -> None:
     patch = "--- /p/note.txt\n+++ /p/note.txt\n@@ -1,1 +1,1 @@\n-a note\n+an edited note\n"
     record = result("Done.", "edit", failed=False, details={"diff": "-1 a note", "patch": patch})
     [payload] = payloads(translated("pi", record), ev.TOOL_RESULT)
-    assert payload["structured"] == {"files": [{"path": "/p/note.txt", "change": "update", "added": 1, "removed": 1}]}
+    changed = {"path": "/p/note.txt", "change": "update", "added": 1, "removed": 1, "ranges": [[1, 1]]}
+    assert payload["structured"] == {"files": [changed]}
 
 
 def test_a_command_that_the_person_ran_is_theirs() -> None:
@@ -71,7 +72,7 @@ def test_an_aborted_turn_keeps_what_was_said() -> None:
     blocks = [{"type": "text", "text": "piece one"}]
     record = message("assistant", blocks, stopReason="aborted", errorMessage="Operation aborted")
     assert [(e.kind, e.payload) for e in translated("pi", record)] == [
-        (ev.ASSISTANT_MESSAGE, {"text": "piece one"}),
+        (ev.ASSISTANT_MESSAGE, {"text": "piece one", "stopReason": "aborted"}),
         (ev.TURN_END, {"reason": "aborted"}),
     ]
     failed = message("assistant", [], stopReason="error", errorMessage="no such model")

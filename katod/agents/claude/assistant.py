@@ -49,8 +49,7 @@ class AssistantRecords:
         if kind in _CALLS:
             return self._tools.call(record, block, n, model)
         if kind == "thinking":
-            text = text_of(block.get("thinking"))
-            return [self._thinking(record, {"text": text}, n, model)] if text.strip() else []
+            return self._thought(record, block, n, model)
         if kind == "redacted_thinking":
             return [self._thinking(record, {"text": "", "encrypted": True}, n, model)]
         if isinstance(kind, str) and kind.endswith("_tool_result"):
@@ -59,6 +58,13 @@ class AssistantRecords:
             before, after = (text_of(dict_of(block.get(side)).get("model")) for side in ("from", "to"))
             return [self._new.event(ev.CONFIG_CHANGE, {"what": "model", "before": before, "after": after}, record, n)]
         return [self._new.raw(record, f"assistant/{kind}", block, n)]
+
+    def _thought(self, record: Record, block: dict[str, Any], n: int, model: str) -> list[Event]:
+        """Translate a thought. The signature of one without text is the thought itself, encrypted."""
+        text = text_of(block.get("thinking"))
+        if text.strip():
+            return [self._thinking(record, {"text": text}, n, model)]
+        return [self._thinking(record, {"text": "", "encrypted": True}, n, model)] if block.get("signature") else []
 
     def _thinking(self, record: Record, payload: dict[str, Any], n: int, model: str) -> Event:
         return self._new.event(ev.ASSISTANT_THINKING, payload, record, n, model=model)

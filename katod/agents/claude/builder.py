@@ -68,6 +68,8 @@ class ClaudeBuilder(EventBuilder):
         for name, key in COUNTS:
             if isinstance(count := waiting.usage.get(key), int):
                 payload[name] = count
+        if (thoughts := waiting.thoughts()) is not None:
+            payload["reasoning"] = thoughts
         return Event(f"{self._prefix}{waiting.id}:usage", ev.USAGE, ref, payload, source, time, "", "", waiting.model)
 
     def _describe(self, record: Record, part: int | str, kind: str, payload: dict[str, Any], /) -> Described:

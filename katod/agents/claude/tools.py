@@ -9,8 +9,9 @@ from typing import Any, Final
 from katod import events as ev
 from katod.agents.base import Origin
 from katod.agents.claude.builder import ClaudeBuilder
+from katod.agents.claude.edits import structured
 from katod.agents.claude.tasks import LAUNCHED
-from katod.agents.fields import dict_of, dicts_of, safe_repr, text_of
+from katod.agents.fields import dict_of, dicts_of, int_or_none, milliseconds, safe_repr, text_of, texts_in
 from katod.agents.toolcalls import OpenCalls, describe, family, words_of_refusal
 from katod.events import Event
 from katod.model import LONGEST_NAME, Record
@@ -89,7 +90,8 @@ class Tools:
         if not subagent or not status:
             return []
         if status == LAUNCHED:
-            payload = {"subagent": subagent} | ({"task": extra["description"]} if extra.get("description") else {})
+            told = texts_in({"task": extra.get("description"), "model": extra.get("resolvedModel")})
+            payload = {"subagent": subagent} | told
             return [self._new.event(ev.AGENT_START, payload, record, f"{n}s")]
         return [self._new.event(ev.AGENT_END, {"subagent": subagent, "status": status}, record, f"{n}s")]
 
@@ -142,15 +144,22 @@ def _outcome(block: dict[str, Any], text: str, extra: Any, row: dict[str, Any]) 
         if text.startswith(_REJECTED) or extra == "User rejected tool use":
             row["denied"] = True
     if isinstance(extra, dict):
-        for key in _DURATIONS:
-            if isinstance(duration := extra.get(key), int):
-                row["durationMs"] = duration
-                break
+        if (duration := _duration(extra)) is not None:
+            row["durationMs"] = duration
+        if (code := int_or_none(extra.get("exitCode"))) is not None:
+            row["exitCode"] = code
+        row |= structured(extra)
         if extra.get("interrupted") is True:
             row["status"] = "interrupted"
         elif extra.get("status") == LAUNCHED:
             row["status"] = "launched"
     return row
+
+
+def _duration(extra: dict[str, Any]) -> int | None:
+    """Return how long a call took, in milliseconds, None if that is not recorded."""
+    known = (int_or_none(extra[key]) for key in _DURATIONS if key in extra)
+    return next(known, None) if "durationSeconds" not in extra else milliseconds(extra["durationSeconds"])
 
 
 def _unspill(origin: Origin, text: str, extra: Any) -> str:

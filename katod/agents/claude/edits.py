@@ -1,0 +1,30 @@
+"""Claude Code: the file that an edit changed, as the client keeps it beside the result. Pure.
+
+`toolUseResult` of an edit has `filePath` and `structuredPatch`, a list of hunks `{newStart, lines, …}`; that of a file
+written as a whole also `type` (`create`, `update`) and `content`.
+"""
+
+from typing import Any
+
+from katod.agents.diffs import created, take_line
+from katod.agents.fields import dicts_of, int_or_none, list_of, text_of
+
+
+def structured(extra: dict[str, Any]) -> dict[str, Any]:
+    """Return the field `structured` of a result, empty if it changed no file."""
+    path = text_of(extra.get("filePath"))
+    if not path or "structuredPatch" not in extra:
+        return {}
+    if extra.get("type") == "create" and isinstance(content := extra.get("content"), str):
+        return {"structured": {"files": [created(path, content)]}}
+    row = _counted(path, dicts_of(extra["structuredPatch"]))
+    return {"structured": {"files": [row]}} if row["added"] + row["removed"] else {}
+
+
+def _counted(path: str, hunks: list[dict[str, Any]]) -> dict[str, Any]:
+    row: dict[str, Any] = {"path": path, "change": "update", "added": 0, "removed": 0}
+    for hunk in hunks:
+        at = int_or_none(hunk.get("newStart"))
+        for line in list_of(hunk.get("lines")):
+            at = take_line(text_of(line), row, at)
+    return row
