@@ -1,7 +1,7 @@
 """Unified diffs, as clients keep them beside an edit: how many lines each file gained and lost, and where. Pure."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 _HUNK: Final = re.compile(r"@@ -\d{1,9}(?:,(\d{1,9}))? \+(\d{1,9})(?:,(\d{1,9}))? @@")
@@ -37,20 +37,27 @@ def ranges_of(diff: str) -> dict[str, Any]:
     return {"ranges": row["ranges"]} if "ranges" in row else {}
 
 
-def take_line(line: str, row: dict[str, Any], at: int | None) -> int | None:
-    """Count a line of a hunk that is the line `at` in the changed file, if that is known; return where the next is."""
-    sign = line[:1]
-    row["added"] += sign == "+"
-    row["removed"] += sign == "-"
-    if at is None:
-        return None
-    if sign == "+":
-        ranges = row.setdefault("ranges", [])
-        if ranges and ranges[-1][1] == at - 1:
-            ranges[-1][1] = at
-        elif len(ranges) < _MOST_RANGES:
-            ranges.append([at, at])
-    return at + (sign not in ("-", "\\"))
+def count_lines(lines: Iterable[str], row: dict[str, Any], first: int | None) -> None:
+    """Count the lines of a hunk, and add the ranges of those it adds if the number of its first line is known."""
+    ranges, at = row.get("ranges", []), first or 0
+    for line in lines:
+        sign = line[:1]
+        if sign == "+":
+            row["added"] += 1
+            if first is not None:
+                _extend(ranges, at)
+        elif sign == "-":
+            row["removed"] += 1
+        at += sign not in ("-", "\\")
+    if ranges:
+        row["ranges"] = ranges
+
+
+def _extend(ranges: list[list[int]], at: int) -> None:
+    if ranges and ranges[-1][1] == at - 1:
+        ranges[-1][1] = at
+    elif len(ranges) < _MOST_RANGES:
+        ranges.append([at, at])
 
 
 def _files(diff: str) -> list[dict[str, Any]]:
@@ -76,14 +83,15 @@ def _file(before: str, after: str) -> dict[str, Any]:
 def _count(lines: Iterator[str], row: dict[str, Any], hunk: re.Match[str]) -> None:
     """Count the lines of one hunk. Its lengths say where it ends: a line in it may look like a header."""
     old, new = (1 if length is None else int(length) for length in hunk.group(1, 3))
-    at: int | None = int(hunk[2])
+    taken: list[str] = []
     while old > 0 or new > 0:
         line = next(lines, None)
         if line is None:
-            return
-        at = take_line(line, row, at)
+            break
+        taken.append(line)
         old -= line[:1] not in ("+", "\\")
         new -= line[:1] not in ("-", "\\")
+    count_lines(taken, row, int(hunk[2]))
 
 
 def _name(header: str, prefix: str) -> str:

@@ -178,3 +178,12 @@ def test_a_recording_has_none_of_its_sub_agents_words(world: World) -> None:
     child.say(says("nothing here"))
     world.once()
     assert words(recorded(world)) == ["first words"]
+
+
+def test_usage_has_the_clients_own_total() -> None:
+    """Values of other types read as absent."""
+    tokens = {"input": 4000, "output": 20, "cached": 0, "thoughts": 30, "tool": 0, "total": 4050}
+    told = {"scope": "message", "input": 4000, "output": 20, "cacheRead": 0, "reasoning": 30}
+    for total, more in ((4050, {"total": 4050}), (["x"], {}), (None, {})):
+        events = translated("gemini", HEADER, message("g1", "hi", "gemini", tokens=tokens | {"total": total}))
+        assert payloads(events, ev.USAGE) == [told | more]

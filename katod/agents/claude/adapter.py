@@ -98,8 +98,8 @@ class ClaudeAdapter(Adapter):
     @handles("assistant")
     def _assistant(self, record: Record) -> list[Event]:
         out, fields = self._answered(record) + self._envelope(record), record.value
-        if fields.get("effort") != self.new.now.get("effort") and not self._is_foreign(fields):
-            out += self._change("effort", fields.get("effort"), record)
+        if "effort" in fields and not (fields.get("isSidechain") and not self.new.main.subagent):
+            out += self._change("effort", fields["effort"], record)
         message = dict_of(fields.get("message"))
         synthetic = message.get("model") == "<synthetic>" or bool(fields.get("isApiErrorMessage"))
         model = "" if synthetic else text_of(message.get("model"))
@@ -161,7 +161,7 @@ class ClaudeAdapter(Adapter):
     def _envelope(self, record: Record) -> list[Event]:
         """Return the start of the session for its first record, and changed settings later."""
         fields = record.value
-        if self._is_foreign(fields):
+        if fields.get("isSidechain") and not self.new.main.subagent:
             return []
         if not self._started and "cwd" in fields:
             self._started = True
@@ -172,10 +172,6 @@ class ClaudeAdapter(Adapter):
         self._settled = settings
         changes = [self._change(what, after, record) for (what, _), after in zip(_CHANGES, settings, strict=True)]
         return [event for change in changes for event in change]
-
-    def _is_foreign(self, fields: dict[str, Any]) -> bool:
-        """Return whether a record in the session's file is a sub-agent's."""
-        return bool(fields.get("isSidechain")) and not self.new.main.subagent
 
     def _start(self, record: Record) -> Event:
         fields = record.value
@@ -199,7 +195,7 @@ class ClaudeAdapter(Adapter):
 
     def _answered(self, record: Record) -> list[Event]:
         """Return the texts that left the queue before this record without one of their own."""
-        if self._is_foreign(record.value):
+        if record.value.get("isSidechain") and not self.new.main.subagent:
             return []
         return self._told(self._queue.decide(text_of(record.value.get("timestamp"))), record.offset)
 

@@ -21,7 +21,9 @@ SPILL_CAP: Final = 4 * 1024 * 1024
 _SPILL_PATH: Final = re.compile(r"saved to: (\S+)")
 _EXIT: Final = re.compile(r"Exit code ([0-9]{1,15})\b")
 _REJECTED: Final = ("The user doesn't want to proceed with this tool use", "The user doesn't want to take this action")
-_DURATIONS: Final = ("durationMs", "totalDurationMs")
+_DURATIONS: Final = (
+    ("durationMs", int_or_none), ("totalDurationMs", int_or_none), ("durationSeconds", milliseconds),
+)  # fmt: skip
 _MOST_REMEMBERED: Final = 16_384  # characters of the questions of one call, until they are answered
 _MOST_OPTIONS: Final = 64  # far more than a person is ever shown
 _ASKING: Final = ("ExitPlanMode", "AskUserQuestion")
@@ -144,11 +146,7 @@ def _outcome(block: dict[str, Any], text: str, extra: Any, row: dict[str, Any]) 
         if text.startswith(_REJECTED) or extra == "User rejected tool use":
             row["denied"] = True
     if isinstance(extra, dict):
-        if (duration := _duration(extra)) is not None:
-            row["durationMs"] = duration
-        if (code := int_or_none(extra.get("exitCode"))) is not None:
-            row["exitCode"] = code
-        row |= structured(extra)
+        _measured(extra, row)
         if extra.get("interrupted") is True:
             row["status"] = "interrupted"
         elif extra.get("status") == LAUNCHED:
@@ -156,10 +154,16 @@ def _outcome(block: dict[str, Any], text: str, extra: Any, row: dict[str, Any]) 
     return row
 
 
-def _duration(extra: dict[str, Any]) -> int | None:
-    """Return how long a call took, in milliseconds, None if that is not recorded."""
-    known = (int_or_none(extra[key]) for key in _DURATIONS if key in extra)
-    return next(known, None) if "durationSeconds" not in extra else milliseconds(extra["durationSeconds"])
+def _measured(extra: dict[str, Any], row: dict[str, Any]) -> None:
+    """Add how long a call took, its exit code, and the file that it changed, as far as they are recorded."""
+    for key, in_milliseconds in _DURATIONS:
+        if key in extra and (duration := in_milliseconds(extra[key])) is not None:
+            row["durationMs"] = duration
+            break
+    if "exitCode" in extra and (code := int_or_none(extra["exitCode"])) is not None:
+        row["exitCode"] = code
+    if "structuredPatch" in extra:
+        row |= structured(extra)
 
 
 def _unspill(origin: Origin, text: str, extra: Any) -> str:

@@ -161,7 +161,10 @@ class CodexAdapter(Adapter):
     @handles("token_usage_record")
     def _usage_record(self, record: Record) -> list[Event]:
         self._counted = True
-        return [self._usage(record, dict_of(record.value["payload"].get("usage")), {})]
+        row = record.value["payload"]
+        event = self._usage(record, dict_of(row.get("usage")), {})
+        response = texts_in({"requestId": row.get("response_id")})
+        return [event._replace(source=event.source | response | {"offset": record.offset})]
 
     @handles("event_msg/token_count")
     def _token_count(self, record: Record) -> list[Event]:
@@ -257,16 +260,16 @@ class CodexAdapter(Adapter):
     @handles("response_item/reasoning")
     def _reasoning(self, record: Record) -> list[Event]:
         row = record.value["payload"]
-        texts = [joined([block]) for block in list_of(row.get("summary"))]
-        if self.new.paginated and any(texts):
-            return []  # the item has them
-        return self._thinking(record, texts, encrypted=bool(row.get("encrypted_content")))
+        summary, encrypted = list_of(row.get("summary")), bool(row.get("encrypted_content"))
+        if self.new.paginated and summary:
+            return []  # the item has it
+        return self._thinking(record, [joined([block]) for block in summary], encrypted=encrypted)
 
     def _thinking(self, record: Record, texts: list[str], *, encrypted: bool = False) -> list[Event]:
         text = "\n\n".join(texts)
         if not text.strip() and not encrypted:
             return []
-        payload = {"text": text.strip() and text} | ({"encrypted": True} if encrypted else {})
+        payload: dict[str, Any] = {"text": text, "encrypted": True} if encrypted else {"text": text}
         return [self.new.event(ev.ASSISTANT_THINKING, payload, record, model=self._model())]
 
     @handles("response_item/agent_message")

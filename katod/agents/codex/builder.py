@@ -52,7 +52,10 @@ class CodexBuilder(EventBuilder):
         source: dict[str, Any] = {"providerEventType": self.native_type or record.problem or "unknown"}
         body = fields.get("payload")
         if isinstance(body, dict):
-            source |= _ids(body)
+            native = dict_of(body.get("item")).get("id") if "item" in body else None
+            native = native or body.get("id")
+            if isinstance(native, str):
+                source["providerEventId"] = source["messageId"] = native
         source["offset"] = record.offset
         at = self._place(record) if self.paginated or record.part else record.offset
         name = f"{at}:{part}"
@@ -68,13 +71,3 @@ class CodexBuilder(EventBuilder):
             self._at, self._rises = place, ordinal > self.last
             self.last = max(self.last, ordinal)
         return f"{ordinal}" if self._rises else f"{ordinal}+{place}"
-
-
-def _ids(body: dict[str, Any]) -> dict[str, str]:
-    """Return the ids that the agent gave to what is in a record."""
-    native = dict_of(body.get("item")).get("id") if "item" in body else None
-    native = native or body.get("id")
-    ids = {"providerEventId": native, "messageId": native} if isinstance(native, str) else {}
-    if isinstance(response := body.get("response_id"), str):
-        ids["requestId"] = response
-    return ids
