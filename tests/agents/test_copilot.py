@@ -330,14 +330,17 @@ def test_the_usage_of_a_request_is_that_of_the_message_it_gave() -> None:
 
 def test_the_requests_of_a_sub_agent_may_be_in_between() -> None:
     """Usage goes to the message of its own request; the provider of a sub-agent is no setting of the session."""
-    first = row("session.usage_record", "a1", usage=REQUEST | {"apiCallId": "r2", "outputTokens": 7})
+    other = {"apiCallId": "r2", "outputTokens": 7, "modelProvider": "another"}
+    first = row("session.usage_record", "a1", usage=REQUEST | other)
     second = row("session.usage_record", usage=REQUEST)
     said = [
         row("assistant.message", apiCallId="r1", content="x"),
         row("assistant.message", "a1", apiCallId="r2", content="y"),
     ]
-    events = [event for event in translated("copilot", first, second, *said) if event.kind == ev.USAGE]
-    assert [(event.session.subagent, event.payload["output"]) for event in events] == [("", 20), ("a1", 7)]
+    events = translated("copilot", first, second, *said)
+    used = [event for event in events if event.kind == ev.USAGE]
+    assert [(event.session.subagent, event.payload["output"]) for event in used] == [("", 20), ("a1", 7)]
+    assert payloads(events, ev.CONFIG_CHANGE) == [{"what": "modelProvider", "after": "other"}]
 
 
 @each("usage", [None, ["x"], {"apiCallId": ["r1"]}, {"apiCallId": "r1", "outputTokens": "20", "modelProvider": 7}])

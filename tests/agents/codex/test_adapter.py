@@ -3,6 +3,9 @@
 from typing import Any
 
 from katod import events as ev
+from katod.formats.registry import open_format
+from katod.metadata import SessionMetadata
+from katod.model import Options, SessionKey
 from tests.looping import each
 from tests.support.translated import Row, payloads, translated
 
@@ -48,6 +51,16 @@ def test_a_thread_begins_with_its_repository_and_provider(fields: Row, told: Row
     """Nothing of who logs in to the remote is kept; values of other types read as absent."""
     [start] = payloads(translated("codex", meta(**fields)), ev.SESSION_START)
     assert start == {"cwd": "/p", "origin": "codex-tui"} | told
+
+
+def test_no_token_in_the_url_of_a_repository_is_printed() -> None:
+    """What is not before the host is redacted like any text."""
+    token = "ghp_" + "aB3dE5fG7hJ9" * 3
+    for url in (f"https://{token}@example.org/shop", f"https://example.org/{token}/shop", f"{token}@example.org:shop"):
+        [start] = translated("codex", meta(git={"repository_url": url}))
+        printed = open_format("jsonl", Options()).event(start, SessionMetadata(SessionKey("codex", THREAD)))
+        assert '"repository":' in printed
+        assert token not in printed
 
 
 def test_the_settings_of_the_first_turn_are_changes() -> None:
