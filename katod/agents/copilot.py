@@ -24,7 +24,17 @@ from katod.agents.base import (
     session_id,
 )
 from katod.agents.diffs import structured
-from katod.agents.fields import dict_of, dicts_of, digest, int_or_none, list_of, safe_repr, text_of, texts_in
+from katod.agents.fields import (
+    dict_of,
+    dicts_of,
+    digest,
+    int_or_none,
+    list_of,
+    repository_of,
+    safe_repr,
+    text_of,
+    texts_in,
+)
 from katod.agents.toolcalls import OpenCalls, answer_of, call_of, question_of
 from katod.events import Event, SessionRef
 from katod.model import LONGEST_NAME, Identity, Record, SessionKey, Typed
@@ -34,11 +44,15 @@ _MOST_DIGITS: Final = 15
 # what it sends for a compaction (`model.*`), and copies of other records.
 _IGNORED: Final = frozenset({
     "hook.start", "hook.end", "permission.requested", "permission.completed", "external_tool.requested",
-    "external_tool.completed", "session.usage_checkpoint", "session.usage_record", "session.shutdown",
-    "session.compaction_start", "session.task_complete", "subagent.configured", "system.message",
+    "external_tool.completed", "session.usage_checkpoint", "session.compaction_start", "session.task_complete",
+    "subagent.configured", "system.message",
 })  # fmt: skip
 _MODEL: Final = "model."
 _SETTINGS: Final = (("model", "selectedModel"), ("effort", "reasoningEffort"))
+_COUNTS: Final = (
+    ("input", "inputTokens"), ("output", "outputTokens"), ("cacheRead", "cacheReadTokens"),
+    ("cacheWrite", "cacheWriteTokens"), ("reasoning", "reasoningTokens"),
+)  # fmt: skip
 # What the client tells the model in the user's name, without a mark.
 _NOTICE: Final = "<system_"
 _QUESTION: Final = "ask_user"
@@ -73,8 +87,11 @@ class CopilotBuilder(EventBuilder):
         source: dict[str, Any] = {"providerEventType": text_of(fields.get("type"))}
         if native := text_of(fields.get("id")):
             source["providerEventId"] = native
-        if message := text_of(dict_of(fields.get("data")).get("messageId")):
+        data = dict_of(fields.get("data"))
+        if message := text_of(data.get("messageId")):
             source["messageId"] = message
+            if request := text_of(data.get("requestId")):
+                source["requestId"] = request
         if parent := text_of(fields.get("parentId")):
             source["parentId"] = parent
         source["offset"] = record.offset
@@ -92,10 +109,13 @@ class CopilotAdapter(Adapter):
         state = state or {}
         self.new = CopilotBuilder(origin.ref, state)
         self._calls: OpenCalls[dict[str, Any]] = OpenCalls(state.get("calls"))
+        # What the client noted of requests to the model whose messages follow, by the id of the request.
+        self._requests: OpenCalls[dict[str, Any]] = OpenCalls(state.get("requests"))
 
     def state(self) -> dict[str, Any]:
-        """Return the current turn, the settings and the open calls."""
-        return {"turn": self.new.turn, "now": self.new.now, "calls": self._calls.state()}
+        """Return the current turn, the settings, the open calls and the usage of messages to come."""
+        requests = {"requests": known} if (known := self._requests.state()) else {}
+        return {"turn": self.new.turn, "now": self.new.now, "calls": self._calls.state()} | requests
 
     def _take_up(self, fields: dict[str, Any]) -> str:
         self.new.take_up(fields)
@@ -109,20 +129,21 @@ class CopilotAdapter(Adapter):
     @handles("session.start")
     def _start(self, record: Record) -> list[Event]:
         data = record.value["data"]
-        place = dict_of(data.get("context"))
-        given = {
-            "cwd": place.get("cwd"), "branch": place.get("branch"), "commit": place.get("headCommit"),
-            "cliVersion": data.get("copilotVersion"),
-        }  # fmt: skip
+        place = _place(dict_of(data.get("context")))
+        given = place | {"cliVersion": data.get("copilotVersion"), "effort": data.get("reasoningEffort")}
         self._settle(record)
-        self.new.now["cwd"] = text_of(place.get("cwd"))
+        self.new.now |= place | {"cwd": place.get("cwd", "")}
         return [self.new.event(ev.SESSION_START, texts_in(given), record)]
 
     @handles("session.resume")
     def _settle(self, record: Record) -> list[Event]:
         """Update the settings from a start or resume; each change is an event."""
         data = record.value["data"]
-        changes = [self.new.change(what, data.get(key), record, what) for what, key in _SETTINGS]
+        changes = [
+            self.new.change(what, data.get(key), record, what, first=what == "effort") for what, key in _SETTINGS
+        ]
+        place = _place(dict_of(data.get("context"))) if record.value["type"] == "session.resume" else {}
+        changes += [self.new.change(what, after, record, what, first=True) for what, after in place.items()]
         return [event for change in changes for event in change]
 
     @handles("session.model_change", "session.auto_mode_resolved")
@@ -133,7 +154,7 @@ class CopilotAdapter(Adapter):
         data = record.value["data"]
         return [
             *self.new.change("model", data.get("newModel") or data.get("chosenModel"), record, "model"),
-            *self.new.change("effort", data.get("reasoningEffort"), record, "effort"),
+            *self.new.change("effort", data.get("reasoningEffort"), record, "effort", first=True),
         ]
 
     @handles("session.mode_changed")
@@ -164,18 +185,37 @@ class CopilotAdapter(Adapter):
     def _assistant(self, record: Record) -> list[Event]:
         data = record.value["data"]
         model, out = text_of(data.get("model")), []
-        if thought := text_of(data.get("reasoningText")).strip():
-            out.append(self.new.event(ev.ASSISTANT_THINKING, {"text": thought}, record, "r", model=model))
+        noted = self._requests.close(text_of(data.get("apiCallId"))) or {}
+        if thought := _thought(data):
+            out.append(self.new.event(ev.ASSISTANT_THINKING, thought, record, "r", model=model))
         if (text := text_of(data.get("content"))).strip():
-            phase = _PHASES.get(text_of(data.get("phase")))
-            payload = {"text": text, "phase": phase} if phase else {"text": text}
-            out.append(self.new.event(ev.ASSISTANT_MESSAGE, payload, record, model=model))
+            more = {"phase": _PHASES.get(text_of(data.get("phase"))), "stopReason": noted.get("stop")}
+            out.append(self.new.event(ev.ASSISTANT_MESSAGE, {"text": text} | texts_in(more), record, model=model))
         for n, row in enumerate(list_of(data.get("toolRequests"))):
             call = dict_of(row)
             out += self._call(record, call, text_of(call.get("name")), model, n)
-        if isinstance(count := data.get("outputTokens"), int):
-            out.append(self.new.event(ev.USAGE, {"scope": "message", "output": count}, record, "u", model=model))
+        usage = noted.get("usage") or _counts({"outputTokens": data.get("outputTokens")})
+        if usage:
+            out.append(self.new.event(ev.USAGE, {"scope": "message"} | usage, record, "u", model=model))
         return out
+
+    @handles("session.usage_record")
+    def _requested(self, record: Record) -> list[Event]:
+        """Remember the usage of a request until its message, which follows; the provider is a setting."""
+        row = dict_of(record.value["data"].get("usage"))
+        stop = text_of(row.get("finishReason"))[:LONGEST_NAME]
+        self._requests.replace(text_of(row.get("apiCallId")), {"usage": _counts(row), "stop": stop})
+        provider = row.get("modelProvider") if self.new.is_main else None
+        return self.new.change("modelProvider", provider, record, first=True)
+
+    @handles("session.shutdown")
+    def _shutdown(self, record: Record) -> list[Event]:
+        """Translate the usage of the whole session so far, over all models."""
+        models = dicts_of(list(dict_of(record.value["data"].get("modelMetrics")).values()))
+        rows = [_counts(dict_of(row.get("usage"))) for row in models]
+        sums = {name: sum(row[name] for row in rows if name in row) for name, _ in _COUNTS}
+        usage = {name: count for name, count in sums.items() if int_or_none(count) is not None}
+        return [self.new.event(ev.USAGE, {"scope": "session"} | usage, record, "u")] if any(rows) else []
 
     @handles("tool.execution_start")
     def _begun(self, record: Record) -> list[Event]:
@@ -314,6 +354,27 @@ class CopilotAdapter(Adapter):
     def recognises(path: Path, first: dict[str, Any], /) -> bool:
         """Return whether a file begins with an envelope of Copilot CLI."""
         return path.suffix == ".jsonl" and {"type", "data", "id", "timestamp", "parentId"} <= first.keys()
+
+
+def _place(context: dict[str, Any]) -> dict[str, str]:
+    """Return where a session is; a repository is written as its name at a host, whose kind says how to address it."""
+    name, host = text_of(context.get("repository")), text_of(context.get("repositoryHost"))
+    known = name and host and context.get("hostType") == "github"
+    repository = repository_of(f"https://{host}/{name}") if known else ""
+    place = {"cwd": context.get("cwd"), "branch": context.get("branch"), "commit": context.get("headCommit")}
+    return texts_in(place | {"repository": repository})
+
+
+def _thought(data: dict[str, Any]) -> dict[str, Any]:
+    """Return the payload of a message's thinking, which may be there only encrypted; empty if there is none."""
+    text = text_of(data.get("reasoningText")).strip()
+    encrypted = bool(data.get("encryptedContent") or data.get("reasoningOpaque"))
+    return {"text": text} | ({"encrypted": True} if encrypted else {}) if text or encrypted else {}
+
+
+def _counts(row: dict[str, Any]) -> dict[str, int]:
+    counts = {name: int_or_none(row.get(key)) for name, key in _COUNTS}
+    return {name: count for name, count in counts.items() if count is not None}
 
 
 def _attachment(row: dict[str, Any]) -> dict[str, Any]:

@@ -1,11 +1,12 @@
-"""Unified diffs, as clients keep them beside an edit: how many lines were added to and removed from each file. Pure."""
+"""Unified diffs, as clients keep them beside an edit: how many lines each file gained and lost, and where. Pure."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
-_HUNK: Final = re.compile(r"@@ -\d{1,9}(?:,(\d{1,9}))? \+\d{1,9}(?:,(\d{1,9}))? @@")
+_HUNK: Final = re.compile(r"@@ -\d{1,9}(?:,(\d{1,9}))? \+(\d{1,9})(?:,(\d{1,9}))? @@")
 _NOWHERE: Final = ("/dev/null", "dev/null")
+_MOST_RANGES: Final = 200  # of one file
 
 
 def structured(diff: str, **known: str) -> dict[str, Any]:
@@ -19,8 +20,48 @@ def structured(diff: str, **known: str) -> dict[str, Any]:
     return {"structured": {"files": files}} if files else {}
 
 
+def created(path: str, content: str) -> dict[str, Any]:
+    """Return what is said of a file that was created with this content."""
+    lines = content.count("\n") + (content[-1:] not in ("", "\n"))
+    row: dict[str, Any] = {"path": path, "change": "add", "added": lines, "removed": 0}
+    return row | ({"ranges": [[1, lines]]} if lines else {})
+
+
+def ranges_of(diff: str) -> dict[str, Any]:
+    """Return the field `ranges` of the only file of a diff, empty if no hunk says where it adds lines."""
+    row: dict[str, Any] = {"added": 0, "removed": 0}
+    lines = iter(diff.split("\n"))
+    for line in lines:
+        if hunk := _HUNK.match(line):
+            _count(lines, row, hunk)
+    return {"ranges": row["ranges"]} if "ranges" in row else {}
+
+
+def count_lines(lines: Iterable[str], row: dict[str, Any], first: int | None) -> None:
+    """Count the lines of a hunk, and add the ranges of those it adds if the number of its first line is known."""
+    ranges, at = row.get("ranges", []), first or 0
+    for line in lines:
+        sign = line[:1]
+        if sign == "+":
+            row["added"] += 1
+            if first is not None:
+                _extend(ranges, at)
+        elif sign == "-":
+            row["removed"] += 1
+        at += sign not in ("-", "\\")
+    if ranges:
+        row["ranges"] = ranges
+
+
+def _extend(ranges: list[list[int]], at: int) -> None:
+    if ranges and ranges[-1][1] == at - 1:
+        ranges[-1][1] = at
+    elif len(ranges) < _MOST_RANGES:
+        ranges.append([at, at])
+
+
 def _files(diff: str) -> list[dict[str, Any]]:
-    """Return path, change, and numbers of added and removed lines of each file."""
+    """Return path, change, numbers of added and removed lines, and ranges of the added ones, of each file."""
     files: list[dict[str, Any]] = []
     before, lines = "", iter(diff.split("\n"))
     for line in lines:
@@ -29,7 +70,7 @@ def _files(diff: str) -> list[dict[str, Any]]:
         elif line.startswith("+++ "):
             files.append(_file(before, _name(line, "b/")))
         elif files and (hunk := _HUNK.match(line)):
-            _count(lines, files[-1], *(1 if length is None else int(length) for length in hunk.groups()))
+            _count(lines, files[-1], hunk)
     return [row for row in files if row["added"] + row["removed"]]
 
 
@@ -39,17 +80,18 @@ def _file(before: str, after: str) -> dict[str, Any]:
     return {"path": before if change == "delete" else after, "change": change, "added": 0, "removed": 0}
 
 
-def _count(lines: Iterator[str], row: dict[str, Any], old: int, new: int) -> None:
+def _count(lines: Iterator[str], row: dict[str, Any], hunk: re.Match[str]) -> None:
     """Count the lines of one hunk. Its lengths say where it ends: a line in it may look like a header."""
+    old, new = (1 if length is None else int(length) for length in hunk.group(1, 3))
+    taken: list[str] = []
     while old > 0 or new > 0:
         line = next(lines, None)
         if line is None:
-            return
-        sign = line[:1]
-        row["added"] += sign == "+"
-        row["removed"] += sign == "-"
-        old -= sign not in ("+", "\\")
-        new -= sign not in ("-", "\\")
+            break
+        taken.append(line)
+        old -= line[:1] not in ("+", "\\")
+        new -= line[:1] not in ("-", "\\")
+    count_lines(taken, row, int(hunk[2]))
 
 
 def _name(header: str, prefix: str) -> str:

@@ -1,11 +1,18 @@
 """Readers for the values of a decoded record, which may be of any type: a value of another type reads as empty."""
 
 import base64
+import re
 from collections.abc import Mapping
 from hashlib import blake2b, sha256
 from typing import Any, Final
 
 _LONGEST_TIME: Final = 10**15  # seconds
+_LONGEST_URL: Final = 2000
+# The parts of a remote's URL that are kept, as `scheme://host/path` and as `host:path`; who logs in is before an `@`.
+_REMOTE: Final = (
+    re.compile(r"([A-Za-z][A-Za-z0-9+.-]*://)(?:[^/\s]*@)?([\w.-]+(?::[0-9]+)?/[^\s@?#]+)(?:[?#].*)?"),
+    re.compile(r"()(?:[^/\s]*@)?([\w.-]{2,}:(?!//)[^\s@?#]+)"),
+)
 
 
 def text_of(value: Any) -> str:
@@ -43,6 +50,16 @@ def name_of(value: Any) -> str:
 def int_or_none(value: Any) -> int | None:
     """Return the value if it is an integer of at most 64 bits, otherwise None."""
     return value if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**63 else None
+
+
+def repository_of(value: Any) -> str:
+    """Return the URL of a repository's remote without user name, password, query and fragment, empty if it is none.
+
+    What cannot be told apart from a password is no URL: one with a slash in it, for example.
+    """
+    text = text_of(value)
+    found = (remote.fullmatch(text) for remote in _REMOTE) if len(text) <= _LONGEST_URL else ()
+    return next((match[1] + match[2] for match in found if match), "")
 
 
 def milliseconds(seconds: Any) -> int | None:

@@ -50,7 +50,9 @@ _EXIT: Final = re.compile(
     r"(?:\A|\n)Exit Code: (-?[0-9]{1,15})(?:\nSignal: [^\n]*)?(?:\nBackground PIDs: [^\n]*)?\s*\Z"
 )
 _TAIL: Final = 1000
-_COUNTS: Final = (("input", "input"), ("output", "output"), ("cacheRead", "cached"), ("reasoning", "thoughts"))
+_COUNTS: Final = (
+    ("input", "input"), ("output", "output"), ("cacheRead", "cached"), ("reasoning", "thoughts"), ("total", "total"),
+)  # fmt: skip
 _REMEMBERED: Final = 64
 _FILE: Final = re.compile(r"session-.*-([0-9a-f]{8})")
 _ENDED: Final = ("success", "error", "cancelled")

@@ -35,8 +35,10 @@ _SHELL: Final = "bash"
 # The last line of the result of a command that failed.
 _EXIT: Final = re.compile(r"(?:\A|\n)Command exited with code (-?[0-9]{1,15})\s*\Z")
 _TAIL: Final = 200
+_SEALED: Final = '"encrypted_content":"'
 _COUNTS: Final = (
     ("input", "input"), ("output", "output"), ("cacheRead", "cacheRead"), ("cacheWrite", "cacheWrite"),
+    ("reasoning", "reasoning"), ("total", "totalTokens"),
 )  # fmt: skip
 
 
@@ -53,6 +55,8 @@ class PiBuilder(EventBuilder):
             source["providerEventId"] = native
         if parent := text_of(fields.get("parentId")):
             source["parentId"] = parent
+        if response := text_of(dict_of(fields.get("message")).get("responseId")):
+            source["requestId"] = response
         source["offset"] = record.offset
         return f"{native}:{part}", f"{native}:{time}:{part}", source, time
 
@@ -93,11 +97,12 @@ class PiAdapter(Adapter):
 
     @handles("model_change")
     def _model(self, record: Record) -> list[Event]:
-        return self.new.change("model", record.value.get("modelId"), record)
+        fields = record.value
+        return [*self.new.change("model", fields.get("modelId"), record), *self._provider(record, fields)]
 
     @handles("thinking_level_change")
     def _effort(self, record: Record) -> list[Event]:
-        return self.new.change("effort", record.value.get("thinkingLevel"), record)
+        return self.new.change("effort", record.value.get("thinkingLevel"), record, first=True)
 
     @handles("session_info")
     def _title(self, record: Record) -> list[Event]:
@@ -134,12 +139,12 @@ class PiAdapter(Adapter):
     @handles("message/assistant")
     def _assistant(self, record: Record) -> list[Event]:
         message = dict_of(record.value.get("message"))
-        model, out = text_of(message.get("model")), []
+        model, out = text_of(message.get("model")), self._provider(record, message)
+        stop = text_of(message.get("stopReason"))
         for n, block in enumerate(list_of(message.get("content"))):
-            out += self._block(record, dict_of(block), n, model)
+            out += self._block(record, dict_of(block), n, model, stop)
         if payload := _usage(dict_of(message.get("usage"))):
             out.append(self.new.event(ev.USAGE, payload, record, "u", model=model))
-        stop = text_of(message.get("stopReason"))
         if stop == "aborted":
             out.append(self.new.event(ev.TURN_END, {"reason": "aborted"}, record, "e"))
         elif stop == "error":
@@ -147,20 +152,20 @@ class PiAdapter(Adapter):
             out.append(self.new.event(ev.ERROR, problem, record, "e", model=model))
         return out
 
-    def _block(self, record: Record, block: dict[str, Any], n: int, model: str) -> list[Event]:
+    def _block(self, record: Record, block: dict[str, Any], n: int, model: str, stop: str) -> list[Event]:
         kind = block.get("type")
         if kind == "text":
-            return self._said(record, ev.ASSISTANT_MESSAGE, text_of(block.get("text")), n, model)
+            text = text_of(block.get("text"))
+            payload = {"text": text} | ({"stopReason": stop} if stop else {})
+            return [self.new.event(ev.ASSISTANT_MESSAGE, payload, record, n, model=model)] if text.strip() else []
         if kind == "thinking":
-            return self._said(record, ev.ASSISTANT_THINKING, text_of(block.get("thinking")), n, model)
+            thought = _thought(block)
+            return [self.new.event(ev.ASSISTANT_THINKING, thought, record, n, model=model)] if thought else []
         if kind == "toolCall":
             name, given = text_of(block.get("name")), block.get("arguments")
             payload = call_of(text_of(block.get("id")), name, given, self.new.now.get("cwd", ""))
             return [self.new.event(ev.TOOL_CALL, payload, record, n, model=model)]
         return [self.new.raw(record, f"assistant/{kind}", block, n)]
-
-    def _said(self, record: Record, kind: str, text: str, n: int, model: str) -> list[Event]:
-        return [self.new.event(kind, {"text": text}, record, n, model=model)] if text.strip() else []
 
     @handles("message/toolResult")
     def _result(self, record: Record) -> list[Event]:
@@ -185,6 +190,9 @@ class PiAdapter(Adapter):
         return self._extension(record, dict_of(record.value.get("message")))
 
     # -- shared by entries --------------------------------------------------------------------------
+
+    def _provider(self, record: Record, row: dict[str, Any]) -> list[Event]:
+        return self.new.change("modelProvider", row.get("provider"), record, "p", first=True)
 
     def _extension(self, record: Record, row: dict[str, Any]) -> list[Event]:
         return [self._system(record, _text(row.get("content")), text_of(row.get("customType")) or "custom")]
@@ -222,6 +230,15 @@ def _outcome(message: dict[str, Any], text: str) -> dict[str, Any]:
         return files
     code = _EXIT.search(text, max(len(text) - _TAIL, 0)) if message.get("toolName") == _SHELL else None
     return {"isError": True} | ({"exitCode": int(code[1])} if code else {}) | files
+
+
+def _thought(block: dict[str, Any]) -> dict[str, Any]:
+    """Return the payload of a thought, which some providers keep encrypted in its signature; empty if it is empty."""
+    text = text_of(block.get("thinking"))
+    encrypted = _SEALED in text_of(block.get("thinkingSignature"))
+    if not text.strip():
+        return {"text": "", "encrypted": True} if encrypted else {}
+    return {"text": text} | ({"encrypted": True} if encrypted else {})
 
 
 def _usage(usage: dict[str, Any]) -> dict[str, Any]:

@@ -37,6 +37,7 @@ _COUNTS: Final = (
     ("input", "input"), ("output", "output"), ("cacheRead", "cache_read"), ("cacheWrite", "cache_write"),
     ("reasoning", "reasoning"), ("costUsd", "cost_usd"),
 )  # fmt: skip
+_KEPT: Final = (("model", "model"), ("cwd", "cwd"), ("modelProvider", "provider"))
 _MOST_TEXT: Final = 1_000_000
 _MOST_BEGUN: Final = 16  # calls in progress at once
 _FOLDER: Final = re.compile(r"[0-9a-f]{16}")
@@ -96,14 +97,17 @@ class ZotAdapter(Adapter):
         """Translate the start of the session; any later row of this kind is a change."""
         meta = dict_of(record.value.get("meta"))
         if "started" in self.new.now:
-            return self.new.change("model", meta.get("model"), record, first=True)
+            provider = self.new.change("modelProvider", meta.get("provider"), record, "p", first=True)
+            return [*self.new.change("model", meta.get("model"), record, first=True), *provider]
         parent = text_of(meta.get("parent"))
         self.new.ref = self.new.ref._replace(parent=parent)
-        self.new.now = {"started": "1", "model": text_of(meta.get("model")), "cwd": text_of(meta.get("cwd"))}
+        kept = {name: text_of(meta.get(key)) for name, key in _KEPT}
+        self.new.now = {"started": "1"} | kept
         copied = meta.get("fork_point")
         self._copied = copied if isinstance(copied, int) and parent else 0
         start = texts_in({
-            "cwd": meta.get("cwd"), "cliVersion": meta.get("version"), "title": meta.get("title"), "parent": parent
+            "cwd": meta.get("cwd"), "cliVersion": meta.get("version"), "title": meta.get("title"),
+            "modelProvider": meta.get("provider"), "parent": parent,
         })  # fmt: skip
         return [self.new.event(ev.SESSION_START, start, record, time=text_of(meta.get("started")))]
 
@@ -239,7 +243,9 @@ class ZotAdapter(Adapter):
         """Translate one block. Blocks in a file have no type and are recognised by their keys, in this order."""
         if {"reasoning_id", "summary", "encrypted_content"} & block.keys():
             text = _summary(block.get("summary"))
-            payload: Value = {"text": text} if text else {"text": "", "encrypted": True}
+            payload: Value = {"text": text}
+            if not text or block.get("encrypted_content"):
+                payload["encrypted"] = True
             return [self.new.event(ev.ASSISTANT_THINKING, payload, record, n, time=time, model=self._model())]
         if "name" in block and "id" in block:
             return self._call(record, block, block.get("arguments", block.get("args")), n, time)

@@ -130,7 +130,8 @@ def test_an_edit_names_its_files() -> None:
     ended = done("Updated.", result={"content": "Updated.", "detailedContent": diff})
     events = translated("copilot", call("edit", path="/p/a.py", old_str="a", new_str="b\nc"), ended)
     [result] = payloads(events, ev.TOOL_RESULT)
-    assert result["structured"] == {"files": [{"path": "/p/a.py", "change": "update", "added": 2, "removed": 1}]}
+    changed = {"path": "/p/a.py", "change": "update", "added": 2, "removed": 1, "ranges": [[1, 2]]}
+    assert result["structured"] == {"files": [changed]}
 
 
 def test_a_command_that_the_person_ran_is_theirs() -> None:
@@ -245,8 +246,8 @@ def test_a_rewind_is_noted() -> None:
 @each(
     "kind",
     [
-        "session.usage_record", "session.usage_checkpoint", "system.message", "model.messages_snapshot",
-        "permission.requested", "permission.completed", "hook.start", "session.shutdown", "session.task_complete",
+        "session.usage_checkpoint", "system.message", "model.messages_snapshot", "permission.requested",
+        "permission.completed", "hook.start", "session.task_complete",
     ],
 )  # fmt: skip
 def test_bookkeeping_gives_nothing(kind: str) -> None:
@@ -259,3 +260,122 @@ def test_no_link_leads_to_a_sub_agent_without_a_file() -> None:
     [ended] = translated("copilot", row("subagent.completed", "a1", toolCallId="c1"))
     printer = open_format("markdown", Options(subagents=True, subagents_folder="x.agents"))
     assert printer.event(ended, SessionMetadata(SessionKey("copilot", "s"))) == ""
+
+
+# -- what the session is and costs -------------------------------------------------------------------
+
+PLACE = {
+    "cwd": "/p", "branch": "main", "headCommit": "abc1", "hostType": "github", "repositoryHost": "github.com",
+    "repository": "me/shop",
+}  # fmt: skip
+REQUEST = {
+    "apiCallId": "r1", "inputTokens": 110, "outputTokens": 20, "cacheReadTokens": 40, "cacheWriteTokens": 0,
+    "reasoningTokens": 5, "finishReason": "stop", "modelProvider": "other", "cost": 0.0,
+}  # fmt: skip
+SPENT = {"input": 110, "output": 20, "cacheRead": 40, "cacheWrite": 0, "reasoning": 5}
+
+
+def settings(*records: Row) -> list[tuple[Any, ...]]:
+    """Return what changed in these records, from what to what."""
+    rows = payloads(translated("copilot", *records), ev.CONFIG_CHANGE)
+    return [(change["what"], change.get("before"), change["after"]) for change in rows]
+
+
+@each(
+    ("context", "repository"),
+    [
+        (PLACE, {"repository": "https://github.com/me/shop"}),
+        (PLACE | {"hostType": "other"}, {}),  # how it addresses repositories is not known
+        (PLACE | {"repository": ["me/shop"]}, {}),
+        (
+            PLACE | {"repositoryHost": "me:secret@github.com", "repository": "me/shop?x"},
+            {"repository": "https://github.com/me/shop"},
+        ),
+    ],
+)
+def test_a_session_begins_with_its_repository_and_effort(context: Row, repository: Row) -> None:
+    """The client writes the repository as a name at a host."""
+    record = row("session.start", context=context, copilotVersion="1.0.102", reasoningEffort="medium")
+    place = {"cwd": "/p", "branch": "main", "commit": "abc1"}
+    [start] = payloads(translated("copilot", record), ev.SESSION_START)
+    assert start == place | repository | {"cliVersion": "1.0.102", "effort": "medium"}
+
+
+def test_a_resumed_session_may_be_at_another_commit() -> None:
+    """A resume says where the session is now: what differs is a change."""
+    began = row("session.start", context=PLACE, reasoningEffort="medium")
+    same, other = (row("session.resume", context=PLACE | {"headCommit": at}) for at in ("abc1", "abc2"))
+    assert settings(began, same, other, other) == [("commit", "abc1", "abc2")]
+    assert settings(began, row("session.resume", context=["x"])) == []
+
+
+def test_an_effort_that_is_first_known_later_is_a_change() -> None:
+    """The person may choose it with a model."""
+    began = row("session.start", context=PLACE)
+    assert settings(began, row("session.model_change", newModel="a", reasoningEffort="high")) == [
+        ("effort", None, "high")
+    ]
+
+
+def test_the_usage_of_a_request_is_that_of_the_message_it_gave() -> None:
+    """The record of a request is before its message, which says neither its tokens nor why it ended."""
+    said = row("assistant.message", apiCallId="r1", messageId="m1", content="hi", model="a")
+    events = translated("copilot", row("session.usage_record", usage=REQUEST), said, said | {"id": "again"})
+    assert kinds(events) == [ev.CONFIG_CHANGE, ev.ASSISTANT_MESSAGE, ev.USAGE, ev.ASSISTANT_MESSAGE]
+    assert payloads(events, ev.CONFIG_CHANGE) == [{"what": "modelProvider", "after": "other"}]
+    assert payloads(events, ev.ASSISTANT_MESSAGE) == [{"text": "hi", "stopReason": "stop"}, {"text": "hi"}]
+    assert payloads(events, ev.USAGE) == [{"scope": "message"} | SPENT]
+    assert events[2].source["messageId"] == "m1"
+
+
+def test_the_requests_of_a_sub_agent_may_be_in_between() -> None:
+    """Usage goes to the message of its own request; the provider of a sub-agent is no setting of the session."""
+    other = {"apiCallId": "r2", "outputTokens": 7, "modelProvider": "another"}
+    first = row("session.usage_record", "a1", usage=REQUEST | other)
+    second = row("session.usage_record", usage=REQUEST)
+    said = [
+        row("assistant.message", apiCallId="r1", content="x"),
+        row("assistant.message", "a1", apiCallId="r2", content="y"),
+    ]
+    events = translated("copilot", first, second, *said)
+    used = [event for event in events if event.kind == ev.USAGE]
+    assert [(event.session.subagent, event.payload["output"]) for event in used] == [("", 20), ("a1", 7)]
+    assert payloads(events, ev.CONFIG_CHANGE) == [{"what": "modelProvider", "after": "other"}]
+
+
+@each("usage", [None, ["x"], {"apiCallId": ["r1"]}, {"apiCallId": "r1", "outputTokens": "20", "modelProvider": 7}])
+def test_a_request_of_another_shape_is_no_usage(usage: Any) -> None:
+    """Values of other types read as absent; older clients note the output with the message."""
+    said = row("assistant.message", apiCallId="r1", content="hi", outputTokens=9)
+    events = translated("copilot", row("session.usage_record", usage=usage), said)
+    assert payloads(events, ev.USAGE) == [{"scope": "message", "output": 9}]
+    assert payloads(events, ev.CONFIG_CHANGE) == []
+
+
+def test_the_usage_of_the_session_is_the_sum_over_its_models() -> None:
+    """The client sums it up whenever it ends."""
+    models = {name: {"usage": REQUEST, "requests": {"cost": 1}} for name in ("a", "b")}
+    events = translated("copilot", row("session.shutdown", modelMetrics=models))
+    assert payloads(events, ev.USAGE) == [{"scope": "session"} | {name: 2 * count for name, count in SPENT.items()}]
+    for other in (None, [], {"a": 7}, {"a": {"usage": 7}}, {"a": {"usage": {"inputTokens": "x"}}}):
+        assert translated("copilot", row("session.shutdown", modelMetrics=other)) == []
+
+
+def test_encrypted_thinking_is_noted() -> None:
+    """Thinking that is only there encrypted is an event without text."""
+    for data, thought in (
+        ({"reasoningOpaque": "EuUG"}, [{"text": "", "encrypted": True}]),
+        ({"encryptedContent": "EuUG", "reasoningText": " Hm. "}, [{"text": "Hm.", "encrypted": True}]),
+        ({"reasoningText": "Hm."}, [{"text": "Hm."}]),
+        ({"reasoningText": ["x"], "encryptedContent": ""}, []),
+    ):
+        assert payloads(translated("copilot", row("assistant.message", **data)), ev.ASSISTANT_THINKING) == thought
+
+
+def test_a_message_names_its_request() -> None:
+    """The id of a request for the person's permission is another thing."""
+    said = row("assistant.message", messageId="m1", requestId="478D:1", content="hi")
+    [event] = translated("copilot", said)
+    assert (event.source["messageId"], event.source["requestId"]) == ("m1", "478D:1")
+    [event] = translated("copilot", row("human_response.recorded", requestId="x", toolCallId="c1"))
+    assert "requestId" not in event.source

@@ -83,7 +83,8 @@ def test_an_edit_names_its_file_and_its_lines() -> None:
     shown = {"fileDiff": diff, "fileName": "note.txt", "filePath": "/p/note.txt"}
     events = translated("gemini", HEADER, call("replace", "Done.", {"file_path": "note.txt"}, resultDisplay=shown))
     [result] = payloads(events, ev.TOOL_RESULT)
-    assert result["structured"] == {"files": [{"path": "/p/note.txt", "change": "update", "added": 1, "removed": 1}]}
+    changed = {"path": "/p/note.txt", "change": "update", "added": 1, "removed": 1, "ranges": [[1, 1]]}
+    assert result["structured"] == {"files": [changed]}
     events = translated("gemini", HEADER, call("write_file", "Done.", resultDisplay=shown | {"isNewFile": True}))
     assert payloads(events, ev.TOOL_RESULT)[0]["structured"]["files"][0]["change"] == "add"
 
@@ -177,3 +178,12 @@ def test_a_recording_has_none_of_its_sub_agents_words(world: World) -> None:
     child.say(says("nothing here"))
     world.once()
     assert words(recorded(world)) == ["first words"]
+
+
+def test_usage_has_the_clients_own_total() -> None:
+    """Values of other types read as absent."""
+    tokens = {"input": 4000, "output": 20, "cached": 0, "thoughts": 30, "tool": 0, "total": 4050}
+    told = {"scope": "message", "input": 4000, "output": 20, "cacheRead": 0, "reasoning": 30}
+    for total, more in ((4050, {"total": 4050}), (["x"], {}), (None, {})):
+        events = translated("gemini", HEADER, message("g1", "hi", "gemini", tokens=tokens | {"total": total}))
+        assert payloads(events, ev.USAGE) == [told | more]

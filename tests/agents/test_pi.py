@@ -51,7 +51,8 @@ def test_an_edit_names_its_file_and_its_lines() -> None:
     patch = "--- /p/note.txt\n+++ /p/note.txt\n@@ -1,1 +1,1 @@\n-a note\n+an edited note\n"
     record = result("Done.", "edit", failed=False, details={"diff": "-1 a note", "patch": patch})
     [payload] = payloads(translated("pi", record), ev.TOOL_RESULT)
-    assert payload["structured"] == {"files": [{"path": "/p/note.txt", "change": "update", "added": 1, "removed": 1}]}
+    changed = {"path": "/p/note.txt", "change": "update", "added": 1, "removed": 1, "ranges": [[1, 1]]}
+    assert payload["structured"] == {"files": [changed]}
 
 
 def test_a_command_that_the_person_ran_is_theirs() -> None:
@@ -71,7 +72,7 @@ def test_an_aborted_turn_keeps_what_was_said() -> None:
     blocks = [{"type": "text", "text": "piece one"}]
     record = message("assistant", blocks, stopReason="aborted", errorMessage="Operation aborted")
     assert [(e.kind, e.payload) for e in translated("pi", record)] == [
-        (ev.ASSISTANT_MESSAGE, {"text": "piece one"}),
+        (ev.ASSISTANT_MESSAGE, {"text": "piece one", "stopReason": "aborted"}),
         (ev.TURN_END, {"reason": "aborted"}),
     ]
     failed = message("assistant", [], stopReason="error", errorMessage="no such model")
@@ -84,3 +85,75 @@ def test_a_compaction_has_its_summary() -> None:
     assert [(e.kind, e.payload) for e in translated("pi", record)] == [
         (ev.COMPACTION, {"tokensBefore": 280, "summary": "What was said."})
     ]
+
+
+# -- what the session is and costs -------------------------------------------------------------------
+
+
+def settings(*records: Row) -> list[tuple[Any, ...]]:
+    """Return what changed in these records, from what to what."""
+    rows = payloads(translated("pi", *records), ev.CONFIG_CHANGE)
+    return [(change["what"], change.get("before"), change["after"]) for change in rows]
+
+
+def test_the_provider_and_the_effort_are_settings() -> None:
+    """Pi names the provider with each model and each message, and the effort when it is set: also the first ones."""
+    records = (
+        entry("model_change", provider="one", modelId="a"), entry("thinking_level_change", thinkingLevel="high"),
+        message("assistant", provider="one"), message("assistant", provider="two"), message("assistant", provider=["x"]),
+        entry("thinking_level_change", thinkingLevel=7),
+    )  # fmt: skip
+    assert settings(*records) == [
+        ("modelProvider", None, "one"),
+        ("effort", None, "high"),
+        ("modelProvider", "one", "two"),
+    ]
+
+
+def test_usage_has_the_reasoning_and_the_clients_own_total() -> None:
+    """Values of other types read as absent."""
+    usage = {"input": 70, "output": 20, "cacheRead": 40, "cacheWrite": 0, "reasoning": 5, "totalTokens": 130}
+    told = {
+        "scope": "message",
+        "input": 70,
+        "output": 20,
+        "cacheRead": 40,
+        "cacheWrite": 0,
+        "reasoning": 5,
+        "total": 130,
+    }
+    assert payloads(translated("pi", message("assistant", usage=usage)), ev.USAGE) == [told]
+    strange = {"input": 70, "reasoning": ["x"], "totalTokens": "130"}
+    assert payloads(translated("pi", message("assistant", usage=strange)), ev.USAGE) == [
+        {"scope": "message", "input": 70}
+    ]
+
+
+def test_a_message_says_why_it_ended_and_to_which_request_it_belongs() -> None:
+    """Values of other types read as absent."""
+    blocks = [{"type": "text", "text": "hi"}]
+    for stop, response, reason, request in (("stop", "resp_1", {"stopReason": "stop"}, "resp_1"), (["x"], 7, {}, None)):
+        [event] = translated("pi", message("assistant", blocks, stopReason=stop, responseId=response))
+        assert (event.payload, event.source.get("requestId")) == ({"text": "hi"} | reason, request)
+
+
+@each(
+    ("block", "thoughts"),
+    [
+        (
+            {"thinking": "", "thinkingSignature": '{"id":"rs_1","encrypted_content":"gAAAA"}'},
+            [{"text": "", "encrypted": True}],
+        ),
+        (
+            {"thinking": "Hm.", "thinkingSignature": '{"encrypted_content":"gAAAA"}'},
+            [{"text": "Hm.", "encrypted": True}],
+        ),
+        ({"thinking": "Hm.", "thinkingSignature": "reasoning_content"}, [{"text": "Hm."}]),
+        ({"thinking": "", "thinkingSignature": '{"encrypted_content":null}'}, []),
+        ({"thinking": ["x"], "thinkingSignature": ["encrypted_content"]}, []),
+    ],
+)
+def test_encrypted_thinking_is_noted(block: Row, thoughts: list[Row]) -> None:
+    """Some providers keep the thought encrypted in its signature, with a summary or without."""
+    record = message("assistant", [{"type": "thinking"} | block])
+    assert payloads(translated("pi", record), ev.ASSISTANT_THINKING) == thoughts

@@ -18,7 +18,7 @@ from katod.agents.claude.queue import Item, Queue
 from katod.agents.claude.text import is_person, texts_of
 from katod.agents.claude.tools import Tools
 from katod.agents.claude.user import UserRecords
-from katod.agents.fields import dict_of, text_of
+from katod.agents.fields import dict_of, digest, safe_repr, text_of
 from katod.agents.toolcalls import OpenCalls
 from katod.events import Event
 from katod.model import Record, Typed
@@ -28,7 +28,10 @@ _SETTINGS: Final = {
     "permission-mode": ("permissionMode", "permissionMode"),
 }  # fmt: skip
 _CHANGES: Final = (("cwd", "cwd"), ("branch", "gitBranch"), ("permissionMode", "permissionMode"))
+_SETTLED: Final = (*_CHANGES, ("effort", "effort"))
 _START: Final = (("cwd", "cwd"), ("branch", "gitBranch"), ("cliVersion", "version"), ("origin", "entrypoint"))
+# Settings that the record in which the session begins may lack: their first value is a change then.
+_LATE: Final = frozenset({"permissionMode", "effort"})
 
 
 class ClaudeAdapter(Adapter):
@@ -95,6 +98,8 @@ class ClaudeAdapter(Adapter):
     @handles("assistant")
     def _assistant(self, record: Record) -> list[Event]:
         out, fields = self._answered(record) + self._envelope(record), record.value
+        if "effort" in fields and not (fields.get("isSidechain") and not self.new.main.subagent):
+            out += self._change("effort", fields["effort"], record)
         message = dict_of(fields.get("message"))
         synthetic = message.get("model") == "<synthetic>" or bool(fields.get("isApiErrorMessage"))
         model = "" if synthetic else text_of(message.get("model"))
@@ -134,6 +139,16 @@ class ClaudeAdapter(Adapter):
         self._settled = ()
         return self._change(what, after, record)
 
+    @handles("cost-state")
+    def _cost(self, record: Record) -> list[Event]:
+        """Translate the usage of the whole session, which the client repeats."""
+        payload = usage.of_session(record.value)
+        known = digest(safe_repr(payload))
+        if not payload or self.new.now.get("cost") == known:
+            return []
+        self.new.now["cost"] = known
+        return [self.new.event(ev.USAGE, payload, record, "u")]
+
     @handles("pr-link", "tag")
     def _info(self, record: Record) -> list[Event]:
         fields = record.value
@@ -160,15 +175,17 @@ class ClaudeAdapter(Adapter):
 
     def _start(self, record: Record) -> Event:
         fields = record.value
-        for what, key in _CHANGES:
+        for what, key in _SETTLED:
             if isinstance(fields.get(key), str):
                 self.new.now[what] = fields[key]
         payload = {name: fields[key] for name, key in _START if isinstance(fields.get(key), str) and fields[key]}
-        return self.new.event(ev.SESSION_START, payload, record, "start")
+        known = {what: mode for what in _LATE if (mode := self.new.now.get(what))}
+        return self.new.event(ev.SESSION_START, payload | known, record, "start")
 
     def _change(self, what: str, after: Any, record: Record) -> list[Event]:
-        """Return a change of a title always, of another setting only if it was known before, even as empty."""
-        return self.new.change(what, after, record, what, first=what == "title" or what in self.new.now)
+        """Return a change of a title always, of another setting if it was known before, even as empty, or is late."""
+        first = what == "title" or what in self.new.now or (self._started and what in _LATE)
+        return self.new.change(what, after, record, what, first=first)
 
     # -- decided by a later record --------------------------------------------------------------------
 

@@ -50,15 +50,21 @@ class AssistantRecords:
             return self._tools.call(record, block, n, model)
         if kind == "thinking":
             text = text_of(block.get("thinking"))
-            return [self._thinking(record, {"text": text}, n, model)] if text.strip() else []
+            if text.strip():
+                return [self._thinking(record, {"text": text}, n, model)]
+            # The signature of a thought without text is the thought, encrypted.
+            return self._sealed(record, n, model) if block.get("signature") else []
         if kind == "redacted_thinking":
-            return [self._thinking(record, {"text": "", "encrypted": True}, n, model)]
+            return self._sealed(record, n, model)
         if isinstance(kind, str) and kind.endswith("_tool_result"):
             return self._tools.results(record, block, n)
         if kind == "fallback":
             before, after = (text_of(dict_of(block.get(side)).get("model")) for side in ("from", "to"))
             return [self._new.event(ev.CONFIG_CHANGE, {"what": "model", "before": before, "after": after}, record, n)]
         return [self._new.raw(record, f"assistant/{kind}", block, n)]
+
+    def _sealed(self, record: Record, n: int, model: str) -> list[Event]:
+        return [self._thinking(record, {"text": "", "encrypted": True}, n, model)]
 
     def _thinking(self, record: Record, payload: dict[str, Any], n: int, model: str) -> Event:
         return self._new.event(ev.ASSISTANT_THINKING, payload, record, n, model=model)

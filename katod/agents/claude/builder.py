@@ -4,7 +4,7 @@ from typing import Any, Final
 
 from katod import events as ev
 from katod.agents.base import Described, EventBuilder, State
-from katod.agents.claude.usage import COUNTS, Waiting
+from katod.agents.claude.usage import COUNTS, DETAILS, Waiting
 from katod.agents.fields import attachment, dict_of, digest, safe_repr, text_of
 from katod.events import Event, SessionRef
 from katod.model import Record
@@ -68,6 +68,8 @@ class ClaudeBuilder(EventBuilder):
         for name, key in COUNTS:
             if isinstance(count := waiting.usage.get(key), int):
                 payload[name] = count
+        if DETAILS in waiting.usage and (thoughts := waiting.thoughts()) is not None:
+            payload["reasoning"] = thoughts
         return Event(f"{self._prefix}{waiting.id}:usage", ev.USAGE, ref, payload, source, time, "", "", waiting.model)
 
     def _describe(self, record: Record, part: int | str, kind: str, payload: dict[str, Any], /) -> Described:

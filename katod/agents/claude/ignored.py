@@ -5,7 +5,7 @@ from typing import Final
 RECORDS: Final = frozenset({
     "agent-color", "agent-setting", "api-request", "api-request-blob", "api-request-resumed",
     "api-request-shape", "artifact-autoreact-ledger", "artifact-comment-monitor", "atis-latch",
-    "attribution-snapshot", "bridge-session", "content-replacement", "continued-in", "cost-state",
+    "attribution-snapshot", "bridge-session", "content-replacement", "continued-in",
     "data-flow-incomplete", "data-flow-records", "derived-from", "dev-mods", "ended-by-model",
     "file-history-delta", "file-history-snapshot", "fork-context-ref", "frame-link",
     "history-suppression", "hybrid-organization", "isolation-latch", "last-prompt",

@@ -4,7 +4,7 @@ from typing import Any, Final
 
 from katod import events as ev
 from katod.agents.claude.builder import ClaudeBuilder
-from katod.agents.fields import dict_of, text_of
+from katod.agents.fields import dict_of, int_or_none, text_of, texts_in
 from katod.events import Event
 from katod.model import Record
 
@@ -50,8 +50,9 @@ def synthetic(new: ClaudeBuilder, record: Record, text: str, n: int) -> Event:
 
 def _compaction(fields: dict[str, Any]) -> dict[str, Any]:
     row = dict_of(fields.get("compactMetadata"))
-    names = (("trigger", "trigger"), ("tokensBefore", "preTokens"), ("tokensAfter", "postTokens"))
-    return {name: row[key] for name, key in names if key in row}
+    sizes = {"tokensBefore": int_or_none(row.get("preTokens")), "tokensAfter": int_or_none(row.get("postTokens"))}
+    known: dict[str, Any] = {name: size for name, size in sizes.items() if size is not None}
+    return texts_in({"trigger": row.get("trigger")}) | known
 
 
 def _api_error(fields: dict[str, Any]) -> dict[str, Any]:

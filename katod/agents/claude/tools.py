@@ -9,8 +9,9 @@ from typing import Any, Final
 from katod import events as ev
 from katod.agents.base import Origin
 from katod.agents.claude.builder import ClaudeBuilder
+from katod.agents.claude.edits import structured
 from katod.agents.claude.tasks import LAUNCHED
-from katod.agents.fields import dict_of, dicts_of, safe_repr, text_of
+from katod.agents.fields import dict_of, dicts_of, int_or_none, milliseconds, safe_repr, text_of, texts_in
 from katod.agents.toolcalls import OpenCalls, describe, family, words_of_refusal
 from katod.events import Event
 from katod.model import LONGEST_NAME, Record
@@ -20,7 +21,9 @@ SPILL_CAP: Final = 4 * 1024 * 1024
 _SPILL_PATH: Final = re.compile(r"saved to: (\S+)")
 _EXIT: Final = re.compile(r"Exit code ([0-9]{1,15})\b")
 _REJECTED: Final = ("The user doesn't want to proceed with this tool use", "The user doesn't want to take this action")
-_DURATIONS: Final = ("durationMs", "totalDurationMs")
+_DURATIONS: Final = (
+    ("durationMs", int_or_none), ("totalDurationMs", int_or_none), ("durationSeconds", milliseconds),
+)  # fmt: skip
 _MOST_REMEMBERED: Final = 16_384  # characters of the questions of one call, until they are answered
 _MOST_OPTIONS: Final = 64  # far more than a person is ever shown
 _ASKING: Final = ("ExitPlanMode", "AskUserQuestion")
@@ -89,7 +92,8 @@ class Tools:
         if not subagent or not status:
             return []
         if status == LAUNCHED:
-            payload = {"subagent": subagent} | ({"task": extra["description"]} if extra.get("description") else {})
+            told = texts_in({"task": extra.get("description"), "model": extra.get("resolvedModel")})
+            payload = {"subagent": subagent} | told
             return [self._new.event(ev.AGENT_START, payload, record, f"{n}s")]
         return [self._new.event(ev.AGENT_END, {"subagent": subagent, "status": status}, record, f"{n}s")]
 
@@ -142,15 +146,24 @@ def _outcome(block: dict[str, Any], text: str, extra: Any, row: dict[str, Any]) 
         if text.startswith(_REJECTED) or extra == "User rejected tool use":
             row["denied"] = True
     if isinstance(extra, dict):
-        for key in _DURATIONS:
-            if isinstance(duration := extra.get(key), int):
-                row["durationMs"] = duration
-                break
+        _measured(extra, row)
         if extra.get("interrupted") is True:
             row["status"] = "interrupted"
         elif extra.get("status") == LAUNCHED:
             row["status"] = "launched"
     return row
+
+
+def _measured(extra: dict[str, Any], row: dict[str, Any]) -> None:
+    """Add how long a call took, its exit code, and the file that it changed, as far as they are recorded."""
+    for key, in_milliseconds in _DURATIONS:
+        if key in extra and (duration := in_milliseconds(extra[key])) is not None:
+            row["durationMs"] = duration
+            break
+    if "exitCode" in extra and (code := int_or_none(extra["exitCode"])) is not None:
+        row["exitCode"] = code
+    if "structuredPatch" in extra:
+        row |= structured(extra)
 
 
 def _unspill(origin: Origin, text: str, extra: Any) -> str:

@@ -1,4 +1,4 @@
-"""Claude Code: token usage, once per message.
+"""Claude Code: token usage, once per message, and of the whole session.
 
 Several records share a message id and repeat its usage; the last one has the final figures. The usage is returned at
 a record with a stop reason, or at the first record that is neither part of the message nor a result of its calls.
@@ -6,7 +6,7 @@ a record with a stop reason, or at the first record that is neither part of the 
 
 from typing import Any, NamedTuple
 
-from katod.agents.fields import list_of, text_of
+from katod.agents.fields import dict_of, int_or_none, list_of, text_of
 from katod.agents.toolcalls import OpenCalls
 
 _KEPT = ("timestamp", "requestId", "isSidechain", "agentId")
@@ -15,6 +15,14 @@ COUNTS = (
     ("output", "output_tokens"),
     ("cacheRead", "cache_read_input_tokens"),
     ("cacheWrite", "cache_creation_input_tokens"),
+)
+DETAILS, THOUGHTS = "output_tokens_details", "thinking_tokens"
+_OF_SESSION = (
+    ("input", "inputTokens"),
+    ("output", "outputTokens"),
+    ("cacheRead", "cacheReadInputTokens"),
+    ("cacheWrite", "cacheCreationInputTokens"),
+    ("reasoning", "thinkingTokens"),
 )
 
 
@@ -28,9 +36,15 @@ class Waiting(NamedTuple):
 
     def state(self) -> list[Any]:
         """Return this as JSON, without any content."""
-        usage = {key: self.usage[key] for _, key in COUNTS if isinstance(self.usage.get(key), int)}
+        usage: dict[str, Any] = {key: self.usage[key] for _, key in COUNTS if isinstance(self.usage.get(key), int)}
+        if (thoughts := self.thoughts()) is not None:
+            usage[DETAILS] = {THOUGHTS: thoughts}
         kept = {key: self.record[key] for key in _KEPT if isinstance(self.record.get(key), str | bool)}
         return [self.id, self.model, usage, kept]
+
+    def thoughts(self) -> int | None:
+        """Return how many tokens of the output were thinking, None if that is not recorded."""
+        return int_or_none(dict_of(self.usage.get(DETAILS)).get(THOUGHTS))
 
 
 def noted(fields: dict[str, Any], message: dict[str, Any], model: str) -> Waiting | None:
@@ -39,6 +53,18 @@ def noted(fields: dict[str, Any], message: dict[str, Any], model: str) -> Waitin
     if not isinstance(usage, dict) or not isinstance(message_id, str):
         return None
     return Waiting(message_id, model, usage, fields)
+
+
+def of_session(fields: dict[str, Any]) -> dict[str, Any]:
+    """Return the usage of the whole session so far, over all models, empty if there is none."""
+    rows = [row for row in dict_of(fields.get("modelUsage")).values() if isinstance(row, dict)]
+    if not rows:
+        return {}
+    sums = {name: sum(int_or_none(row.get(key)) or 0 for row in rows) for name, key in _OF_SESSION}
+    payload = {"scope": "session"} | {name: count for name, count in sums.items() if int_or_none(count) is not None}
+    cost = fields.get("totalCostUSD")
+    known = isinstance(cost, int | float) and not fields.get("hasUnknownModelCost")
+    return payload | ({"costUsd": cost} if known else {})
 
 
 def belongs(waiting: Waiting, fields: dict[str, Any], calls: OpenCalls[dict[str, Any]]) -> bool:

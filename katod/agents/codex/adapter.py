@@ -24,14 +24,15 @@ from katod.agents.codex.text import (
     unwrap,
 )
 from katod.agents.codex.tools import CALLS, OUTPUTS, describe_image
-from katod.agents.fields import dict_of, digest, list_of, name_of, safe_repr, text_of, texts_in
+from katod.agents.fields import dict_of, digest, list_of, name_of, repository_of, safe_repr, text_of, texts_in
 from katod.agents.toolcalls import OpenCalls
 from katod.events import Event
 from katod.model import Record, Typed
 
 _PHASES: Final = {"final_answer": "final", "commentary": "commentary"}
 _EXECUTIONS: Final = frozenset({"commandexecution", "filechange", "mcptoolcall", "dynamictoolcall"})
-_SETTINGS: Final = (("model", "model"), ("effort", "effort"), ("cwd", "cwd"))
+_SETTINGS: Final = (("model", "model"), ("effort", "effort"), ("cwd", "cwd"), ("permissionMode", "approval_policy"))
+_LATE: Final = ("effort", "permissionMode")  # first known here, because the session begins without them
 _NOTES: Final = {
     "event_msg/error": notes.error,
     "event_msg/thread_rolled_back": notes.rolled_back,
@@ -131,8 +132,9 @@ class CodexAdapter(Adapter):
         self._turn = self.new.turn
         out: list[Event] = []
         for n, (what, key) in enumerate(_SETTINGS):
-            out += self.new.change(what, row.get(key), record, n, emptied=True)
-        return out
+            out += self.new.change(what, row.get(key), record, n, first=what in _LATE, emptied=True)
+        sandbox = dict_of(row.get("sandbox_policy"))
+        return out + self.new.change("sandbox", sandbox.get("type", sandbox.get("mode")), record, "s", first=True)
 
     @handles("event_msg/thread_name_updated")
     def _renamed(self, record: Record) -> list[Event]:
@@ -159,7 +161,10 @@ class CodexAdapter(Adapter):
     @handles("token_usage_record")
     def _usage_record(self, record: Record) -> list[Event]:
         self._counted = True
-        return [self._usage(record, dict_of(record.value["payload"].get("usage")), {})]
+        row = record.value["payload"]
+        event = self._usage(record, dict_of(row.get("usage")), {})
+        response = texts_in({"requestId": row.get("response_id")})
+        return [event._replace(source=event.source | response | {"offset": record.offset})]
 
     @handles("event_msg/token_count")
     def _token_count(self, record: Record) -> list[Event]:
@@ -254,15 +259,18 @@ class CodexAdapter(Adapter):
 
     @handles("response_item/reasoning")
     def _reasoning(self, record: Record) -> list[Event]:
-        if self.new.paginated:
-            return []
-        return self._thinking(record, [joined([block]) for block in list_of(record.value["payload"].get("summary"))])
+        row = record.value["payload"]
+        summary, encrypted = list_of(row.get("summary")), bool(row.get("encrypted_content"))
+        if self.new.paginated and summary:
+            return []  # the item has it
+        return self._thinking(record, [joined([block]) for block in summary], encrypted=encrypted)
 
-    def _thinking(self, record: Record, texts: list[str]) -> list[Event]:
+    def _thinking(self, record: Record, texts: list[str], *, encrypted: bool = False) -> list[Event]:
         text = "\n\n".join(texts)
-        if not text.strip():
+        if not text.strip() and not encrypted:
             return []
-        return [self.new.event(ev.ASSISTANT_THINKING, {"text": text}, record, model=self._model())]
+        payload: dict[str, Any] = {"text": text, "encrypted": True} if encrypted else {"text": text}
+        return [self.new.event(ev.ASSISTANT_THINKING, payload, record, model=self._model())]
 
     @handles("response_item/agent_message")
     def _agent_message(self, record: Record) -> list[Event]:
@@ -332,6 +340,7 @@ def _start(row: dict[str, Any], parent: str) -> dict[str, str]:
     spawned = isinstance(row.get("source"), dict) or row.get("thread_source") == "subagent"
     return texts_in({
         "cwd": row.get("cwd"), "branch": git.get("branch"), "commit": git.get("commit_hash"),
-        "cliVersion": row.get("cli_version"), "parent": parent,
+        "repository": repository_of(git.get("repository_url")), "cliVersion": row.get("cli_version"),
+        "modelProvider": row.get("model_provider"), "parent": parent,
         "origin": SPAWNED if spawned else row.get("originator"),
     })  # fmt: skip

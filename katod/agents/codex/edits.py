@@ -6,17 +6,25 @@ or to `{type: "add" | "delete", content}`.
 
 from typing import Any, Final
 
+from katod.agents.diffs import created, ranges_of
 from katod.agents.fields import dict_of, text_of
 
 MOST_FILES: Final = 32  # remembered until the result of the call arrives
+_MOST_RANGES: Final = 200
 _LONGEST_PATH: Final = 400
 _HEADS: Final = {"add": "*** Add File: ", "delete": "*** Delete File: ", "update": "*** Update File: "}
 _SIGNS: Final = {"add": "+", "delete": "-"}
 
 
 def files_of(changes: Any) -> list[dict[str, Any]]:
-    """Return path, change, and numbers of added and removed lines of the first 32 files."""
-    return [_file(path, dict_of(change)) for path, change in list(dict_of(changes).items())[:MOST_FILES]]
+    """Return path, change, numbers of added and removed lines, and ranges of added ones of the first 32 files."""
+    rows = [_file(path, dict_of(change)) for path, change in list(dict_of(changes).items())[:MOST_FILES]]
+    known = 0
+    for row in rows:
+        known += len(row.get("ranges", ()))
+        if known > _MOST_RANGES:
+            row.pop("ranges", None)
+    return rows
 
 
 def patch_of(changes: Any) -> str:
@@ -27,9 +35,17 @@ def patch_of(changes: Any) -> str:
 def _file(path: str, change: dict[str, Any]) -> dict[str, Any]:
     lines = _lines(change)
     added, removed = (sum(line.startswith(sign) for line in lines) for sign in "+-")
-    row = {"path": path[:_LONGEST_PATH], "change": _kind(change), "added": added, "removed": removed}
+    row: dict[str, Any] = {"path": path[:_LONGEST_PATH], "change": _kind(change), "added": added, "removed": removed}
+    row |= _ranges(change)
     moved = text_of(change.get("move_path"))
     return row | ({"movedTo": moved[:_LONGEST_PATH]} if moved else {})
+
+
+def _ranges(change: dict[str, Any]) -> dict[str, Any]:
+    if _kind(change) == "update":
+        return ranges_of(text_of(change.get("unified_diff")))
+    known = created("", text_of(change.get("content"))) if _kind(change) == "add" else {}
+    return {"ranges": known["ranges"]} if "ranges" in known else {}
 
 
 def _section(path: str, change: dict[str, Any]) -> list[str]:

@@ -4,7 +4,7 @@ from typing import Any, Final
 
 from katod import events as ev
 from katod.agents.base import EventBuilder
-from katod.agents.fields import dict_of, text_of
+from katod.agents.fields import dict_of, text_of, texts_in
 from katod.events import Event
 from katod.model import Record
 
@@ -14,6 +14,7 @@ _COUNTS: Final = (
     ("cacheRead", "cached_input_tokens"),
     ("cacheWrite", "cache_write_input_tokens"),
     ("reasoning", "reasoning_output_tokens"),
+    ("total", "total_tokens"),
 )
 
 
@@ -51,8 +52,8 @@ def review(new: EventBuilder, record: Record, row: dict[str, Any]) -> Event:
 
 def agent_started(new: EventBuilder, record: Record, row: dict[str, Any]) -> Event:
     """Translate the start of a sub-agent."""
-    payload = {"subagent": text_of(row.get("new_thread_id")), "task": text_of(row.get("prompt"))}
-    return new.event(ev.AGENT_START, {k: v for k, v in payload.items() if v}, record)
+    told = {"subagent": row.get("new_thread_id"), "task": row.get("prompt"), "model": row.get("model")}
+    return new.event(ev.AGENT_START, texts_in(told), record)
 
 
 def agent_ended(new: EventBuilder, record: Record, row: dict[str, Any]) -> Event:

@@ -12,10 +12,11 @@ from typing import Any, ClassVar, Final
 
 from katod import events as ev
 from katod.agents.base import SPAWNED, Adapter, Described, EventBuilder, Origin, State
-from katod.agents.diffs import structured
+from katod.agents.diffs import created, ranges_of, structured
 from katod.agents.fields import dict_of, dicts_of, int_or_none, list_of, text_of, texts_in
+from katod.agents.opencode.providers import Providers
 from katod.agents.toolcalls import answer_of, call_of, question_of
-from katod.events import Event
+from katod.events import Event, SessionRef
 from katod.model import Record, Typed
 
 # Bookkeeping parts of a step.
@@ -51,25 +52,37 @@ class Turn:
 class OpenCodeBuilder(EventBuilder):
     """Names events by the id of their message or part, which is the `part` of an event here."""
 
+    def __init__(self, ref: SessionRef) -> None:
+        super().__init__(ref)
+        self._ids: Value = {}
+
+    def take_up(self, info: Value) -> None:
+        """Set the message that the next events belong to."""
+        self._ids = texts_in({"messageId": info.get("id"), "parentId": info.get("parentID")})
+
     def _describe(self, record: Record, part: int | str, kind: str, _payload: Value, /) -> Described:
         name = part if isinstance(part, str) else f"@{record.offset}.{record.part}"
-        return name, name, {"providerEventType": kind, "providerEventId": name, "offset": record.offset}, ""
+        source = {"providerEventType": kind, "providerEventId": name, **self._ids, "offset": record.offset}
+        return name, name, source, ""
 
 
 class OpenCodeAdapter(Adapter):
     """Translates the document of one OpenCode session, complete or from some message on."""
 
+    new: OpenCodeBuilder
+
     def __init__(self, origin: Origin, state: State | None = None) -> None:
         state = state or {}
         self.new = OpenCodeBuilder(origin.ref._replace(parent=state.get("parent", "")))
         self._cwd: str = state.get("cwd", "")
+        self._providers = Providers(state.get("providers"))
         self._document = Record(0, None)
         self._turns: list[Turn] = []
         self._created = 0.0
 
     def state(self) -> Value:
-        """Return the parent session and the working directory."""
-        return {"parent": self.new.ref.parent, "cwd": self._cwd}
+        """Return the parent session, the working directory and where the provider changed."""
+        return {"parent": self.new.ref.parent, "cwd": self._cwd, "providers": self._providers.state()}
 
     def finish(self) -> list[Event]:
         """Return everything in the document, final or not; known ids are skipped downstream."""
@@ -78,11 +91,13 @@ class OpenCodeAdapter(Adapter):
     def _unhandled(self, record: Record) -> list[Event]:
         """Translate a document as far as it is final."""
         self._document, fields = record, record.value
+        self.new.take_up({})
         info = dict_of(fields.get("info"))
         if not info or not isinstance(fields.get("messages"), list):
             return [self.new.raw(record, "unknown", record.value)]
         self._turns = turns_of(fields["messages"])
         out = [self._start(info), *self._said()]
+        self.new.take_up({})
         if revert := dict_of(info.get("revert")):
             reverted = {"text": "Messages taken back", "subtype": "rollback"}
             out.append(self._event(f"revert-{text_of(revert.get('messageID'))}", ev.SYSTEM_MESSAGE, reverted))
@@ -122,7 +137,9 @@ class OpenCodeAdapter(Adapter):
     # -- prompts ------------------------------------------------------------------------------------
 
     def _prompt(self, message: Value) -> Iterator[Event]:
-        created = dict_of(dict_of(message.get("info")).get("time")).get("created")
+        info = dict_of(message.get("info"))
+        self.new.take_up(info)
+        created = dict_of(info.get("time")).get("created")
         time = _iso(created)
         copied = isinstance(created, int | float) and created < self._created  # a fork has new ids, but old times
         for part in _parts(message):
@@ -173,6 +190,10 @@ class OpenCodeAdapter(Adapter):
     def _answer(self, message: Value, *, closed: bool) -> Generator[Event, None, bool]:
         """Yield what is final in one message of the assistant; return whether all of it is."""
         info = dict_of(message.get("info"))
+        self.new.take_up(info)
+        if change := self._providers.change(info):
+            time = _iso(dict_of(info.get("time")).get("created"))
+            yield self._event(f"{text_of(info.get('id'))}:provider", ev.CONFIG_CHANGE, change, time)
         ended = closed or _has_ended(info)
         for part in _parts(message):
             done = yield from self._part(part, info, ended=ended)
@@ -350,24 +371,27 @@ def _outcome(state: Value, call: str) -> Value:
     start, end = times.get("start"), times.get("end")
     if isinstance(start, int) and isinstance(end, int):
         row["durationMs"] = end - start
-    return row | _files(kept)
+    return row | _files(kept, dict_of(state.get("input")))
 
 
-def _files(kept: Value) -> Value:
-    """Return which files an edit changed: by their counts, or by the diff of all of them."""
+def _files(kept: Value, given: Value) -> Value:
+    """Return which files an edit changed: by their counts, the diff of all of them, or the content of a new one."""
+    path, content = text_of(kept.get("filepath")), given.get("content")
+    if path and kept.get("exists") is False and isinstance(content, str):
+        return {"structured": {"files": [created(path, content)]}}
     file = dict_of(kept.get("filediff"))
     added, removed = (int_or_none(file.get(key)) for key in ("additions", "deletions"))
     if added is None or removed is None:
         return structured(text_of(kept.get("diff")))
     row = {"path": text_of(file.get("file")), "change": "update", "added": added, "removed": removed}
-    return {"structured": {"files": [row]}}
+    return {"structured": {"files": [row | ranges_of(text_of(file.get("patch")))]}}
 
 
 def _counts(tokens: Value) -> Value:
     cache = dict_of(tokens.get("cache"))
     counts = {
         "input": tokens.get("input"), "output": tokens.get("output"), "cacheRead": cache.get("read"),
-        "cacheWrite": cache.get("write"), "reasoning": tokens.get("reasoning"),
+        "cacheWrite": cache.get("write"), "reasoning": tokens.get("reasoning"), "total": tokens.get("total"),
     }  # fmt: skip
     return {name: count for name, count in counts.items() if isinstance(count, int)}
 

@@ -121,7 +121,9 @@ class _Message(NamedTuple):
             return {"info": info, "parts": [{"id": f"{self.id}:0000"} | _part_of(self.type, data)]}
         if _is_complete(data):
             info["time"]["completed"] = times.get("completed")
-        info |= {"role": "assistant", "modelID": text_of(dict_of(data.get("model")).get("id"))}
+        model = dict_of(data.get("model"))
+        info |= {"role": "assistant", "modelID": text_of(model.get("id"))}
+        info["providerID"] = text_of(model.get("providerID"))
         info |= {key: data[key] for key in ("tokens", "cost", "finish") if key in data}
         if problem := _error(data.get("error")):
             info["error"] = problem

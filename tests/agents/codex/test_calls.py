@@ -110,7 +110,8 @@ def test_a_patch_shows_its_files_and_lines() -> None:
     done = {"type": "custom_tool_call_output", "call_id": "c1", "output": "ok"}
     rows = [{"type": "response_item", "payload": row} for row in (call, done)]
     result = read(rows[0], applied("c1"), rows[1])[-1]
-    assert result.payload["structured"]["files"] == [{"path": "/a/b.ts", "change": "update", "added": 1, "removed": 1}]
+    row = {"path": "/a/b.ts", "change": "update", "added": 1, "removed": 1, "ranges": [[1, 1]]}
+    assert result.payload["structured"]["files"] == [row]
 
 
 def test_an_edit_that_a_script_computes_is_a_call_of_its_own() -> None:

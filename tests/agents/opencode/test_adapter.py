@@ -1,8 +1,56 @@
 """OpenCode: what is specific to its documents."""
 
+from typing import Any
+
 import pytest
 
+from katod import events as ev
 from katod.agents.opencode.adapter import unquoted
+from tests.support.translated import Row, payloads, translated
+
+
+def document(*answers: Row) -> Row:
+    """Return a session with one prompt and these answers."""
+    asked = {"info": {"id": "msg_1", "role": "user"}, "parts": [{"id": "prt_1", "type": "text", "text": "Do it."}]}
+    said = [
+        {"info": {"role": "assistant", "parentID": "msg_1", "time": {"completed": 2}} | info, "parts": [part]}
+        for info, part in ((row, {"id": f"prt_{row['id']}", "type": "text", "text": "hi"}) for row in answers)
+    ]
+    return {"info": {"id": "ses_1"}, "messages": [asked, *said]}
+
+
+def test_events_name_their_message_and_what_it_answers() -> None:
+    """Parts have ids of their own; the event of the session belongs to no message."""
+    start, asked, said = translated("opencode", document({"id": "msg_2"}))
+    ids = ("messageId", "parentId")
+    assert [[event.source.get(name) for name in ids] for event in (start, asked, said)] == [
+        [None, None],
+        ["msg_1", None],
+        ["msg_2", "msg_1"],
+    ]
+
+
+def test_the_provider_of_the_first_answer_and_each_other_one_are_changes() -> None:
+    """The session is written before it is known who answers."""
+    answers = [
+        {"id": "msg_2", "providerID": "a"},
+        {"id": "msg_3", "providerID": "a"},
+        {"id": "msg_4", "providerID": "b"},
+    ]
+    events = translated("opencode", document(*answers, {"id": "msg_5", "providerID": ["x"]}))
+    found = [(event.id, event.payload) for event in events if event.kind == ev.CONFIG_CHANGE]
+    assert found == [
+        ("opencode:ses_1:msg_2:provider", {"what": "modelProvider", "after": "a"}),
+        ("opencode:ses_1:msg_4:provider", {"what": "modelProvider", "before": "a", "after": "b"}),
+    ]
+
+
+@pytest.mark.parametrize(("total", "more"), [(150, {"total": 150}), (["x"], {}), (None, {})])
+def test_usage_has_the_clients_own_total(total: Any, more: Row) -> None:
+    """Values of other types read as absent."""
+    tokens = {"input": 120, "output": 30, "total": total}
+    events = translated("opencode", document({"id": "msg_2", "tokens": tokens}))
+    assert payloads(events, ev.USAGE) == [{"scope": "message", "input": 120, "output": 30} | more]
 
 
 @pytest.mark.parametrize(

@@ -132,6 +132,25 @@ def test_an_answer_grows_until_it_is_complete(world: World, store: OpenCode2) ->
     assert (outcome["isError"], outcome["text"]) == (True, "no rule")
 
 
+def test_the_provider_of_answers_is_recorded_where_it_changes(world: World, store: OpenCode2) -> None:
+    """Each step reads from some answer on: a change is noted once, and an export has the same ones."""
+    store.say(user("::start talk.jsonl"))
+    for number, provider in enumerate("zzyyz"):
+        world.once()
+        row = store.row("assistant", content=[], model={"id": "glm-5", "providerID": provider})
+        store.put(row)
+        world.once()
+        store.put(store.changed(row, content=[{"type": "text", "text": f"said {number}"}], finish="stop"))
+        world.once()
+        store.say(user(f"go on {number}"))
+    exported = map(json.loads, world.cli("export", "latest", "-f", "jsonl").splitlines())
+    for rows in (events(world), list(exported)):
+        found = [row["payload"] for row in rows if row["kind"] == "config.change"]
+        assert [change["after"] for change in found][-2:] == ["y", "z"]
+        assert [change.get("before") for change in found][-2:] == ["z", "y"]
+        assert len(found) <= 3
+
+
 def test_an_answer_without_an_end_does_not_keep_the_next_one_waiting(world: World, store: OpenCode2) -> None:
     """An answer that was cut off is recorded as it is as soon as another one begins, once."""
     store.say(user("::start talk.jsonl"))

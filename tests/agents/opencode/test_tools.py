@@ -25,8 +25,8 @@ def document(tool: str, given: Row, metadata: Row, status: str = "completed") ->
     }
 
 
-def row(path: str, added: int, removed: int) -> Row:
-    return {"path": path, "change": "update", "added": added, "removed": removed}
+def row(path: str, added: int, removed: int, **more: Any) -> Row:
+    return {"path": path, "change": "update", "added": added, "removed": removed} | more
 
 
 @each(
@@ -44,21 +44,35 @@ def row(path: str, added: int, removed: int) -> Row:
             {"filePath": "/p/a.py", "oldString": "a", "newString": "b\nc"},
             {"diff": DIFF},
             f"**edit** `a.py` (+2 {MINUS}1)",
-            [row("/p/a.py", 2, 1)],
+            [row("/p/a.py", 2, 1, ranges=[[1, 2]])],
+        ),
+        (
+            "edit",
+            {"filePath": "/p/a.py", "oldString": "a", "newString": "b\nc"},
+            {"filediff": {"file": "/p/a.py", "additions": 2, "deletions": 1, "patch": DIFF}},
+            f"**edit** `a.py` (+2 {MINUS}1)",
+            [row("/p/a.py", 2, 1, ranges=[[1, 2]])],
         ),
         (
             "apply_patch",
             {"patchText": PATCH},
             {"diff": TWO, "files": []},
             f"**apply_patch** `a.py` `b.py` (+4 {MINUS}2)",
-            [row("/p/a.py", 2, 1), row("/p/b.py", 2, 1)],
+            [row("/p/a.py", 2, 1, ranges=[[1, 2]]), row("/p/b.py", 2, 1, ranges=[[1, 2]])],
         ),
         (
             "write",
             {"content": "x\ny\n", "filePath": "/p/a.py"},
-            {"exists": False},
+            {"exists": False, "filepath": "/p/a.py"},
             f"**write** `a.py` (+2 {MINUS}0)",
-            None,
+            [row("/p/a.py", 2, 0, change="add", ranges=[[1, 2]])],
+        ),
+        (
+            "write",
+            {"content": "x\ny\n", "filePath": "/p/a.py"},
+            {"exists": True, "filepath": "/p/a.py"},
+            f"**write** `a.py` (+2 {MINUS}0)",
+            None,  # what it replaced is not recorded
         ),
         ("edit", {"filePath": "/p/a.py"}, {"filediff": {"additions": "x"}, "diff": 5}, "**edit** `a.py`", None),
     ],

@@ -1,0 +1,78 @@
+"""Claude Code: the settings of a session, and the usage of the whole of it."""
+
+from typing import Any
+
+from katod import events as ev
+from tests.looping import each
+from tests.support.records import Claude
+from tests.support.translated import Row, payloads, translated
+
+
+def mode(name: Any) -> Row:
+    return {"type": "permission-mode", "permissionMode": name, "sessionId": "s"}
+
+
+def changes(*records: Row) -> list[tuple[Any, ...]]:
+    """Return what changed in these records, from what to what."""
+    rows = payloads(translated("claude", *records), ev.CONFIG_CHANGE)
+    return [(row["what"], row.get("before"), row["after"]) for row in rows]
+
+
+def test_the_session_begins_in_its_permission_mode() -> None:
+    """The mode of the first record, or one that was noted before it, is part of the beginning and no change."""
+    make = Claude()
+    for records in ([make.user("hi", permissionMode="plan")], [mode("plan"), make.user("hi")]):
+        [start] = payloads(translated("claude", *records), ev.SESSION_START)
+        assert start["permissionMode"] == "plan"
+        assert changes(*records) == []
+
+
+def test_a_mode_that_is_first_known_later_is_a_change() -> None:
+    """The first one has no `before`; the same one again is no change."""
+    make = Claude()
+    records = make.user("one"), make.user("two", permissionMode="plan"), mode("plan"), mode("acceptEdits")
+    assert changes(*records) == [("permissionMode", None, "plan"), ("permissionMode", "plan", "acceptEdits")]
+
+
+def test_the_effort_of_an_answer_is_a_setting() -> None:
+    """It changes where an answer of the session itself names another one; a sub-agent's is its own."""
+    make = Claude()
+    side = make.says("in the side", effort="low", isSidechain=True, agentId="a1")
+    records = (
+        make.user("hi"),
+        make.says("a", effort="high"),
+        make.says("b", effort="high"),
+        side,
+        make.says("c", effort="max"),
+    )
+    assert changes(*records) == [("effort", None, "high"), ("effort", "high", "max")]
+    assert changes(make.user("hi"), *(make.says("a", effort=value) for value in (["high"], None, 7, ""))) == []
+
+
+def cost(**more: Any) -> Row:
+    model = {
+        "inputTokens": 110, "outputTokens": 20, "cacheReadInputTokens": 40, "cacheCreationInputTokens": 7,
+        "thinkingTokens": 5, "costUSD": 0.5,
+    }  # fmt: skip
+    return {"type": "cost-state", "sessionId": "s", "totalCostUSD": 0.75, "modelUsage": {"a": model, "b": model}} | more
+
+
+def test_the_usage_of_the_session_is_the_sum_over_its_models() -> None:
+    """The client repeats it: only what differs from the last one is an event. A cost that is incomplete is left out."""
+    once = {"scope": "session", "input": 220, "output": 40, "cacheRead": 80, "cacheWrite": 14, "reasoning": 10}
+    records = Claude().user("hi"), cost(), cost(), cost(hasUnknownModelCost=True), cost(modelUsage={})
+    found = payloads(translated("claude", *records), ev.USAGE)
+    assert found == [once | {"costUsd": 0.75}, once]
+
+
+@each("more", [{"modelUsage": []}, {"modelUsage": {"a": 7}}, {"modelUsage": None}])
+def test_a_cost_of_another_shape_is_no_usage(more: Row) -> None:
+    """Values of other types read as absent."""
+    assert payloads(translated("claude", Claude().user("hi"), cost(**more)), ev.USAGE) == []
+
+
+def test_sums_of_the_session_stay_within_what_json_holds() -> None:
+    """A sum beyond 64 bits is left out, as is a count that is none."""
+    row = {"inputTokens": 2**62, "outputTokens": 1, "cacheReadInputTokens": "many"}
+    [found] = payloads(translated("claude", cost(modelUsage={"a": row, "b": row}, totalCostUSD="x")), ev.USAGE)
+    assert found == {"scope": "session", "output": 2, "cacheRead": 0, "cacheWrite": 0, "reasoning": 0}

@@ -1,0 +1,47 @@
+"""Claude Code: how a call ended, sub-agents, and compactions."""
+
+from typing import Any
+
+from katod import events as ev
+from tests.looping import each
+from tests.support.records import Claude
+from tests.support.translated import payloads, translated
+
+
+@each(
+    ("extra", "outcome"),
+    [
+        ({"durationMs": 876}, {"durationMs": 876}),
+        ({"totalDurationMs": 48595}, {"durationMs": 48595}),
+        ({"durationSeconds": 5.8173929169999905}, {"durationMs": 5817}),
+        ({"shellId": "b1", "status": "completed", "exitCode": 3}, {"exitCode": 3}),
+        ({"shellId": "b1", "status": "running", "exitCode": None}, {}),
+        ({"durationMs": ["x"], "durationSeconds": "5", "exitCode": True}, {}),
+    ],
+)
+def test_a_result_has_the_clients_own_measurements(extra: Any, outcome: Any) -> None:
+    """Duration and exit code are those that the client notes beside the result."""
+    make = Claude()
+    events = translated("claude", make.runs("c1", "make"), make.result("c1", "ok", toolUseResult=extra))
+    [payload] = payloads(events, ev.TOOL_RESULT)
+    assert payload == {"toolCallId": "c1", "text": "ok"} | outcome
+
+
+def test_a_sub_agent_in_the_background_has_the_model_that_it_runs_on() -> None:
+    """The client resolves the model when it starts the sub-agent."""
+    extra = {"agentId": "a1", "status": "async_launched", "description": "Look", "resolvedModel": "claude-haiku-4-5"}
+    make = Claude()
+    for more, told in ((extra, {"model": "claude-haiku-4-5"}), (extra | {"resolvedModel": ["x"]}, {})):
+        events = translated("claude", make.calls("c1", "Agent"), make.result("c1", "Launched.", toolUseResult=more))
+        assert payloads(events, ev.AGENT_START) == [{"subagent": "a1", "task": "Look"} | told]
+
+
+def test_a_compaction_has_its_sizes() -> None:
+    """Values of other types read as absent."""
+    make, told = Claude(), {"trigger": "manual", "preTokens": 190, "postTokens": 52}
+    for row, payload in (
+        (told, {"trigger": "manual", "tokensBefore": 190, "tokensAfter": 52}),
+        ({"trigger": ["manual"], "preTokens": "190", "postTokens": None}, {}),
+    ):
+        record = make.record("system", subtype="compact_boundary", content="Compacted", compactMetadata=row)
+        assert payloads(translated("claude", record), ev.COMPACTION) == [payload]

@@ -1,0 +1,131 @@
+"""Codex: what a thread begins with, its settings, encrypted thinking, and usage."""
+
+from typing import Any
+
+from katod import events as ev
+from katod.formats.registry import open_format
+from katod.metadata import SessionMetadata
+from katod.model import Options, SessionKey
+from tests.looping import each
+from tests.support.translated import Row, payloads, translated
+
+THREAD = "019f7ec0-ea80-7185-8fb2-90f9875760a2"
+GIT = {"commit_hash": "abc1", "branch": "main", "repository_url": "https://me:secret@example.org/shop.git"}
+
+
+def meta(**fields: Any) -> Row:
+    return {"type": "session_meta", "payload": {"id": THREAD, "cwd": "/p", "originator": "codex-tui"} | fields}
+
+
+def context(**fields: Any) -> Row:
+    return {"type": "turn_context", "payload": {"cwd": "/p", "model": "gpt-5"} | fields}
+
+
+def item(**payload: Any) -> Row:
+    return {"type": "response_item", "payload": payload}
+
+
+def changes(*records: Row) -> list[tuple[Any, ...]]:
+    """Return what changed in these records, from what to what."""
+    rows = payloads(translated("codex", meta(), *records), ev.CONFIG_CHANGE)
+    return [(row["what"], row.get("before"), row["after"]) for row in rows]
+
+
+@each(
+    ("fields", "told"),
+    [
+        (
+            {"git": GIT, "model_provider": "openai"},
+            {
+                "branch": "main",
+                "commit": "abc1",
+                "repository": "https://example.org/shop.git",
+                "modelProvider": "openai",
+            },
+        ),
+        ({"git": {"repository_url": ["x"], "branch": 7}, "model_provider": ["openai"]}, {}),
+        ({"git": "main", "model_provider": None}, {}),
+    ],
+)
+def test_a_thread_begins_with_its_repository_and_provider(fields: Row, told: Row) -> None:
+    """Nothing of who logs in to the remote is kept; values of other types read as absent."""
+    [start] = payloads(translated("codex", meta(**fields)), ev.SESSION_START)
+    assert start == {"cwd": "/p", "origin": "codex-tui"} | told
+
+
+def test_no_token_in_the_url_of_a_repository_is_printed() -> None:
+    """What is not before the host is redacted like any text."""
+    token = "ghp_" + "aB3dE5fG7hJ9" * 3
+    for url in (f"https://{token}@example.org/shop", f"https://example.org/{token}/shop", f"{token}@example.org:shop"):
+        [start] = translated("codex", meta(git={"repository_url": url}))
+        printed = open_format("jsonl", Options()).event(start, SessionMetadata(SessionKey("codex", THREAD)))
+        assert '"repository":' in printed
+        assert token not in printed
+
+
+def test_the_settings_of_the_first_turn_are_changes() -> None:
+    """A thread begins without them. Later turns repeat them: only what differs is a change."""
+    first = context(approval_policy="never", sandbox_policy={"type": "read-only"}, effort="high")
+    later = context(approval_policy="on-request", sandbox_policy={"type": "workspace-write"}, effort="high")
+    assert changes(first, first, later) == [
+        ("effort", None, "high"),
+        ("permissionMode", None, "never"),
+        ("sandbox", None, "read-only"),
+        ("permissionMode", "never", "on-request"),
+        ("sandbox", "read-only", "workspace-write"),
+    ]
+
+
+def test_the_sandbox_of_an_older_client_is_called_its_mode() -> None:
+    """Policies were written with `mode` in 2025."""
+    assert changes(context(sandbox_policy={"mode": "read-only"})) == [("sandbox", None, "read-only")]
+
+
+@each("value", [["x"], {"granular": {}}, None, 7, ""])
+def test_settings_of_another_shape_are_left_out(value: Any) -> None:
+    """Values of other types read as absent."""
+    policies = ({"type": value}, value)
+    records = [context(approval_policy=value, effort=value, sandbox_policy=policy) for policy in policies]
+    assert changes(*records) == []
+
+
+@each(
+    ("mode", "summary", "thoughts"),
+    [
+        ("legacy", [], [{"text": "", "encrypted": True}]),
+        ("legacy", ["Hm."], [{"text": "Hm.", "encrypted": True}]),
+        ("paginated", [], [{"text": "", "encrypted": True}]),
+        ("paginated", ["Hm."], []),  # its item has the text
+    ],
+)
+def test_encrypted_thinking_is_noted(mode: str, summary: list[str], thoughts: list[Row]) -> None:
+    """Thinking that is only there encrypted is an event without text, whatever the form of the rollout."""
+    blocks = [{"type": "summary_text", "text": text} for text in summary]
+    record = item(type="reasoning", id="rs_1", summary=blocks, encrypted_content="gAAAA")
+    assert payloads(translated("codex", meta(history_mode=mode), record), ev.ASSISTANT_THINKING) == thoughts
+    empty = item(type="reasoning", id="rs_1", summary=[], encrypted_content="")
+    assert payloads(translated("codex", meta(history_mode=mode), empty), ev.ASSISTANT_THINKING) == []
+
+
+def test_usage_has_the_clients_own_total_and_the_response() -> None:
+    """The id of the response is that of the request."""
+    usage = {"input_tokens": 10, "output_tokens": 5, "total_tokens": 15}
+    for response, known in (("resp_1", {"requestId": "resp_1"}), (["x"], {})):
+        record = {"type": "token_usage_record", "payload": {"response_id": response, "usage": usage}}
+        *_, event = translated("codex", meta(), record)
+        assert event.payload == {"scope": "message", "input": 10, "output": 5, "total": 15}
+        assert event.source == {"providerEventType": "token_usage_record"} | known | {"offset": 100}
+    info = {"last_token_usage": usage, "total_token_usage": usage, "model_context_window": 272_000}
+    counted = translated("codex", meta(), {"type": "event_msg", "payload": {"type": "token_count", "info": info}})
+    assert payloads(counted, ev.USAGE) == [
+        {"scope": "message", "input": 10, "output": 5, "total": 15, "contextLimit": 272_000}
+    ]
+
+
+def test_a_spawned_thread_has_its_model() -> None:
+    """The start of a sub-agent says on which model it runs, if the client does."""
+    row = {"type": "collab_agent_spawn_end", "new_thread_id": "t2", "prompt": "Look.", "model": "gpt-5-mini"}
+    for model, told in (("gpt-5-mini", {"model": "gpt-5-mini"}), (["x"], {})):
+        record = {"type": "event_msg", "payload": row | {"model": model}}
+        events = translated("codex", meta(), record)
+        assert payloads(events, ev.AGENT_START) == [{"subagent": "t2", "task": "Look."} | told]
