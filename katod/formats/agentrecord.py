@@ -166,6 +166,8 @@ class About:
             self.models.append(event.model)
         if event.kind == ev.SESSION_START and event.session.subagent == self.first.session.subagent:
             self.start = row["payload"] | self.start
+        elif event.kind == ev.CONFIG_CHANGE and row["payload"].get("what") == "modelProvider":
+            self.start.setdefault("modelProvider", row["payload"]["after"])
         elif event.kind == ev.TOOL_RESULT:
             self.files.take(row["payload"], self.models[-1] if self.models else "")
         self._note_time(event)

@@ -95,9 +95,12 @@ def test_what_no_agent_says_is_unknown_or_absent():
 
 
 def test_the_provider_is_the_one_that_the_agent_names():
-    """Only without it, the name of the model tells."""
+    """At the start, or where it answers first. Only without it, the name of the model tells."""
     start = event(0, ev.SESSION_START, {"modelProvider": "bedrock"}, part="start")
     assert record(start, says(1))["session"]["agent-meta"]["model-provider"] == "bedrock"
+    changes = [event(n, ev.CONFIG_CHANGE, {"what": "modelProvider", "after": name}) for n, name in ((1, "a"), (3, "b"))]
+    made = record(user(0), changes[0], says(2), changes[1])
+    assert made["session"]["agent-meta"]["model-provider"] == "a"
 
 
 def test_a_sub_agent_is_a_session_of_its_own():
