@@ -47,6 +47,21 @@ class Nature(Enum):
         return self is not Nature.UNTIMED
 
 
+class Answers(Enum):
+    """How the events of one answer of the model are known to belong together."""
+
+    NAMED = "they name the same message, or are of one record"
+    COUNTED = "they come before its usage"
+    ITEMS = "they come before its usage and before the results of its calls"
+
+
+class Counting(NamedTuple):
+    """What the counts of a usage contain."""
+
+    input_has_cached: bool = False
+    output_has_reasoning: bool = True
+
+
 class Container(NamedTuple):
     """Files in a root that contain many sessions each. The source of a session in one is `<file>#<session>`."""
 
@@ -116,6 +131,8 @@ class AgentSpec:
     retention: Callable[[Path], Retention] = lambda _root: Retention()  # what it deletes in a root
     instructions: Callable[[], Instructions] | None = None  # None: it has no such file, or none that katod knows
     resume: Callable[[str, str], tuple[str, ...]] | None = None  # what goes on with a session, given its id and path
+    answers: Answers = Answers.NAMED
+    counting: Counting = Counting()
     settings: Callable[[], Path] | None = None  # its JSON settings, if they have hooks and a status line as in `setup/`
 
     def is_container(self, path: str) -> bool:

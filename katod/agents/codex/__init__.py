@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Final
 
-from katod.agents.base import AgentSpec, Instructions, Nature, from_environment, uuids
+from katod.agents.base import AgentSpec, Answers, Counting, Instructions, Nature, from_environment, uuids
 from katod.agents.codex.adapter import CodexAdapter
 from katod.model import Identity, SessionKey
 
@@ -42,5 +42,7 @@ SPEC: Final = AgentSpec(
     identity_of=_identity,
     instructions=_instructions,
     names_parents=True,
+    answers=Answers.ITEMS,
+    counting=Counting(input_has_cached=True),
     resume=lambda session, _path: ("codex", "resume", session),
 )
