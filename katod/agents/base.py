@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Final, NamedTuple, TypeVar
 
 from katod import events as ev
+from katod.agents.answers import ANSWERS, Answers
 from katod.agents.fields import attachment, digest, safe_repr, text_of
 from katod.events import Event, SessionRef
 from katod.model import Identity, Record, SessionKey, Stat, Typed
@@ -45,21 +46,6 @@ class Nature(Enum):
     def has_times(self) -> bool:
         """Whether each message says when it was typed, so that new ones can be distinguished from old ones."""
         return self is not Nature.UNTIMED
-
-
-class Answers(Enum):
-    """How the events of one answer of the model are known to belong together."""
-
-    NAMED = "they name the same message, or are of one record"
-    COUNTED = "they come before its usage"
-    ITEMS = "they come before its usage and before the results of its calls"
-
-
-class Counting(NamedTuple):
-    """What the counts of a usage contain."""
-
-    input_has_cached: bool = False
-    output_has_reasoning: bool = True
 
 
 class Container(NamedTuple):
@@ -131,8 +117,7 @@ class AgentSpec:
     retention: Callable[[Path], Retention] = lambda _root: Retention()  # what it deletes in a root
     instructions: Callable[[], Instructions] | None = None  # None: it has no such file, or none that katod knows
     resume: Callable[[str, str], tuple[str, ...]] | None = None  # what goes on with a session, given its id and path
-    answers: Answers = Answers.NAMED
-    counting: Counting = Counting()
+    answers: Answers = ANSWERS
     settings: Callable[[], Path] | None = None  # its JSON settings, if they have hooks and a status line as in `setup/`
 
     def is_container(self, path: str) -> bool:

@@ -12,11 +12,11 @@ from typing import Any, Final
 import orjson
 
 from katod import events as ev
+from katod.agents.answers import Answers
 from katod.agents.base import (
     SPAWNED,
     Adapter,
     AgentSpec,
-    Counting,
     Described,
     EventBuilder,
     Instructions,
@@ -447,7 +447,7 @@ SPEC: Final = AgentSpec(
     suffixes=(".jsonl", ".json"),
     identity_of=_identity,
     cuts_ids=True,
-    counting=Counting(input_has_cached=True, output_has_reasoning=False),
+    answers=Answers(input_has_cached=True, output_has_reasoning=False),
     retention=retention,
     instructions=lambda: Instructions(_roots()[0] / "GEMINI.md"),
     resume=lambda session, _path: ("gemini", "--resume", session),

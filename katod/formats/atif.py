@@ -87,7 +87,7 @@ class Atif:
     def _thread(self, metadata: SessionMetadata, subagent: str) -> _Thread:
         self._metadata = metadata
         if subagent not in self._threads:
-            trajectory = Trajectory(AGENTS[metadata.key.agent], self._reference)
+            trajectory = Trajectory(AGENTS[metadata.key.agent].answers, self._reference)
             self._threads[subagent] = _Thread(metadata.key._replace(subagent=subagent), trajectory)
         return self._threads[subagent]
 

@@ -37,6 +37,13 @@ class Answer:
         return len(self.results) == len(self.calls)
 
     @property
+    def latest_open(self) -> str | None:
+        """The latest call without a result or a sub-agent, None if there is none."""
+        return next(
+            (call for call in reversed(self.calls) if call not in self.results.keys() | self.subagents.keys()), None
+        )
+
+    @property
     def is_bare(self) -> bool:
         """Whether nothing is known of it but what it used."""
         return not (self.texts or self.thoughts or self.calls)
@@ -49,9 +56,11 @@ class Answer:
         elif payload.get("encrypted"):
             self.own["encryptedThinking"] = True
 
-    def call(self, payload: Row) -> None:
-        """Add a call. Arguments that are no object become one."""
+    def call(self, event: Event) -> None:
+        """Add a call. Arguments that are no object become one; without an id of its own, it is called as its event."""
+        payload = event.payload
         call, given = text_of(payload.get("toolCallId")), payload.get("input")
+        call = event.id if not call or call in self.calls else call
         arguments = given if isinstance(given, dict) else {} if given is None else {"input": given}
         row = {"tool_call_id": call, "function_name": text_of(payload.get("name")), "arguments": arguments}
         self.calls[call] = row | own_fields(chosen(payload, _OF_CALL))
@@ -114,7 +123,7 @@ def step_head(event: Event, source: str) -> Row:
 
 def _is_time(text: str) -> bool:
     try:
-        datetime.fromisoformat(text.replace("Z", "+00:00"))
+        datetime.fromisoformat(text)
     except ValueError:
         return False
     return True

@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from katod.agents.base import Counting
+from katod.agents.answers import Answers
 from katod.agents.fields import int_or_none
 
 # The names of the counts in a step, and of their sums in the document.
@@ -11,27 +11,31 @@ _PLACES: Final = 10  # decimals of a sum of costs: more are traces of binary ari
 Metrics = dict[str, Any]
 
 
-def metrics_of(payload: dict[str, Any], counting: Counting) -> Metrics:
+def metrics_of(payload: dict[str, Any], answers: Answers) -> Metrics:
     """Return the metrics of a usage, without what is not recorded.
 
     In ATIF, prompt tokens include those read from and written to the cache, and completion tokens the reasoning.
     """
-    row = {"prompt_tokens": _prompt(payload, counting), "completion_tokens": _completion(payload, counting)}
-    row |= {"cached_tokens": _count(payload, "cacheRead"), "cost_usd": _cost(payload)}
+    row: dict[str, float | None] = {
+        "prompt_tokens": _prompt(payload, answers),
+        "completion_tokens": _completion(payload, answers),
+        "cached_tokens": _count(payload, "cacheRead"),
+        "cost_usd": _cost(payload),
+    }
     kept: Metrics = {name: value for name, value in row.items() if value is not None}
     return kept | ({"extra": more} if (more := _more(payload)) else {})
 
 
-def _prompt(payload: dict[str, Any], counting: Counting) -> int | None:
+def _prompt(payload: dict[str, Any], answers: Answers) -> int | None:
     given = _count(payload, "input")
-    if given is None or counting.input_has_cached:
+    if given is None or answers.input_has_cached:
         return given
     return given + (_count(payload, "cacheRead") or 0) + (_count(payload, "cacheWrite") or 0)
 
 
-def _completion(payload: dict[str, Any], counting: Counting) -> int | None:
+def _completion(payload: dict[str, Any], answers: Answers) -> int | None:
     given = _count(payload, "output")
-    if given is None or counting.output_has_reasoning:
+    if given is None or answers.output_has_reasoning:
         return given
     return given + (_count(payload, "reasoning") or 0)
 
@@ -85,7 +89,8 @@ class Totals:
 
     def row(self, steps: int) -> Metrics:
         """Return the final metrics."""
-        metrics = next((self._by_scope[scope] for scope in ("session", "message", "turn") if scope in self._by_scope), {})
+        known = self._by_scope
+        metrics = known.get("session") or known.get("message") or known.get("turn") or {}
         row = {_TOTALS[name]: value for name, value in metrics.items() if name in _TOTALS} | {"total_steps": steps}
         extra = {name: value for name, value in metrics.get("extra", {}).items() if name != "katod"}
         return row | ({"extra": {f"total_{name}": value for name, value in extra.items()}} if extra else {})

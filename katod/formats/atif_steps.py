@@ -1,13 +1,13 @@
 """ATIF: joins the events of one thread of a conversation to steps. Pure."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Final
 
 from katod import events as ev
-from katod.agents.base import AgentSpec, Answers
-from katod.agents.fields import list_of, text_of
+from katod.agents.answers import Answers, Parts
+from katod.agents.fields import dict_of, list_of, text_of
 from katod.events import Event
 from katod.formats.atif_answer import Answer, Reference, Row, Step, chosen, own_fields, result_of, step_head
 from katod.formats.atif_metrics import Totals, metrics_of
@@ -45,9 +45,9 @@ class Trajectory:
     meanwhile waits behind it. A result that comes later is a step of its own.
     """
 
-    def __init__(self, spec: AgentSpec, reference: Reference) -> None:
+    def __init__(self, answers: Answers, reference: Reference) -> None:
         self.known = Known()
-        self._spec, self._reference = spec, reference
+        self._answers, self._reference = answers, reference
         self._answer: Answer | None = None
         self._waiting: list[Step] = []
         self._held = 0
@@ -92,7 +92,7 @@ class Trajectory:
 
     def _call(self, event: Event) -> list[Step]:
         done, answer = self._joined(event)
-        answer.call(event.payload)
+        answer.call(event)
         return done
 
     def _question(self, event: Event) -> list[Step]:
@@ -115,11 +115,11 @@ class Trajectory:
         return done, self._answer
 
     def _belongs(self, answer: Answer, event: Event) -> bool:
-        if self._spec.answers is Answers.NAMED:
+        if self._answers.parts is Parts.NAMED:
             return answer.key == _key(event) or (answer.is_bare and not answer.key)
         if answer.metrics or any(step["source"] == "user" for step in self._waiting):
             return False
-        return self._spec.answers is Answers.COUNTED or not answer.results
+        return self._answers.parts is Parts.COUNTED or not answer.results
 
     def _head(self, event: Event) -> Row:
         known = self.known
@@ -129,7 +129,7 @@ class Trajectory:
 
     def _usage(self, event: Event) -> list[Step]:
         """Count what an answer used; one that said nothing is a step without text."""
-        scope, metrics = text_of(event.payload.get("scope")), metrics_of(event.payload, self._spec.counting)
+        scope, metrics = text_of(event.payload.get("scope")), metrics_of(event.payload, self._answers)
         self.known.totals.add(scope, metrics)
         if scope != "message" or not metrics:
             return []
@@ -175,16 +175,14 @@ class Trajectory:
         return self._beside(_observed(event, ({"content": result} if result else {}) | refers))
 
     def _caller(self, kind: str, subagent: str) -> str | None:
-        """Return which call of the answer a sub-agent belongs to: named like it, with the latest result, or alone."""
+        """Return the call of the answer that began a sub-agent: noted before, of the same id, or answered just now."""
         answer = self._answer
         if answer is None:
             return None
-        if subagent in answer.calls:
-            return subagent
-        if answer.latest:
-            return answer.latest
-        waiting = [call for call in answer.calls if call not in answer.results and call not in answer.subagents]
-        return waiting[-1] if waiting and kind == ev.AGENT_START else None
+        begun = [call for call, started in answer.subagents.items() if subagent in started]
+        if begun or subagent in answer.calls:
+            return (begun or [subagent])[0]
+        return answer.latest or (answer.latest_open if kind == ev.AGENT_START else None)
 
     def _end_of_turn(self, event: Event) -> list[Step]:
         reason = text_of(event.payload.get("reason"))
@@ -197,7 +195,8 @@ class Trajectory:
     # -- what others say ----------------------------------------------------------------------------
 
     def _user(self, event: Event) -> list[Step]:
-        return self._beside(_said(event, "user", text_of(event.payload.get("text")), chosen(event.payload, _OF_MESSAGE)))
+        text = text_of(event.payload.get("text"))
+        return self._beside(_said(event, "user", text, chosen(event.payload, _OF_MESSAGE)))
 
     def _command(self, event: Event) -> list[Step]:
         return self._beside(_said(event, "user", text_of(event.payload.get("line")), {"kind": event.kind}))
@@ -284,5 +283,5 @@ def _add(known: set[str], name: str) -> None:
 
 def _size(payload: Row) -> int:
     """Return about how many characters a payload has."""
-    values: Iterable[Any] = [*payload.values(), *(given.values() if isinstance(given := payload.get("input"), dict) else ())]
+    values: list[Any] = [*payload.values(), *dict_of(payload.get("input")).values()]
     return sum(len(value) for value in values if isinstance(value, str))

@@ -5,7 +5,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from katod.agents.base import AgentSpec, Answers, Container, Counting, Instructions, Nature, from_environment
+from katod.agents.answers import Answers, Parts
+from katod.agents.base import AgentSpec, Container, Instructions, Nature, from_environment
 from katod.agents.opencode import sweep, tree
 from katod.agents.opencode.adapter import OpenCodeAdapter
 from katod.agents.opencode.database import DatabaseSession
@@ -72,7 +73,6 @@ SPEC: Final = AgentSpec(
     stat_of=tree.changed,
     instructions=_instructions,
     names_parents=True,
-    answers=Answers.COUNTED,
-    counting=Counting(output_has_reasoning=False),
+    answers=Answers(Parts.COUNTED, output_has_reasoning=False),
     resume=lambda session, _path: ("opencode", "--session", session),
 )
