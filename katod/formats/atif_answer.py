@@ -39,9 +39,8 @@ class Answer:
     @property
     def latest_open(self) -> str | None:
         """The latest call without a result or a sub-agent, None if there is none."""
-        return next(
-            (call for call in reversed(self.calls) if call not in self.results.keys() | self.subagents.keys()), None
-        )
+        waiting = [call for call in self.calls if call not in self.results and call not in self.subagents]
+        return waiting[-1] if waiting else None
 
     @property
     def is_bare(self) -> bool:
