@@ -55,11 +55,11 @@ _ROWS: Final = (
     ),
     FormatSpec(
         "atif", ".atif.json", "atif.Atif", "a trajectory for evaluations: ATIF 1.7", rb'\{"schema_version":"ATIF-v1\.',
-        is_whole=True, is_summed=True,
+        is_document=True,
     ),
     FormatSpec(
         "atif-1.8", ".atif.json", "atif.Atif18", "the same, ATIF 1.8", rb'\{"schema_version":"ATIF-v1\.',
-        is_whole=True, is_summed=True,
+        is_document=True,
     ),
 )  # fmt: skip
 FORMATS: Final = {spec.name: spec for spec in _ROWS}
