@@ -175,6 +175,12 @@ def test_an_answer_of_items_ends_with_its_usage_or_where_results_follow(usage_fi
     assert talk.steps() == [person(), agent("Let me look.", **known, **one), agent("Done.", **two)]
 
 
+def test_without_usage_an_answer_of_items_ends_with_its_results():
+    """Older sessions of Codex have none."""
+    talk = Talk("codex").calls("a").result("a").calls("b").result("b").says("Done.")
+    assert [len(step.get("tool_calls", [])) for step in talk.steps()] == [1, 1, 0]
+
+
 def test_an_answer_whose_results_come_between_its_calls_ends_with_its_usage():
     """OpenCode writes each call with its result, and the usage last."""
     talk = Talk("opencode").user().calls("a").result("a").calls("b").result("b").used(output=1).calls("c")
