@@ -73,9 +73,12 @@ class Answer:
         """Add what it used."""
         self.metrics = added(self.metrics, metrics)
 
-    def start(self, call: str, subagent: str, known: Row) -> None:
-        """Note that a call started a sub-agent, or what became of it."""
-        self.subagents.setdefault(call, {}).setdefault(subagent, {}).update(known)
+    def start(self, call: str, subagent: str, known: Row, result: str) -> str:
+        """Note that a call started a sub-agent, or what became of it; return what of its result is told nowhere yet."""
+        told = self.results.get(call)
+        more = {"result": result} if result and told is None else {}
+        self.subagents.setdefault(call, {}).setdefault(subagent, {}).update(known | more)
+        return "" if told is None or any(result in row["content"] for row in told) else result
 
     def step(self, reference: Reference) -> Step:
         """Return it as a step without a number."""
@@ -92,9 +95,15 @@ class Answer:
         return {name: value for name, value in row.items() if value is not None} | own_fields(self.own)
 
     def _told(self, call: str, reference: Reference) -> list[Row]:
-        """Return the results of a call; its sub-agents are part of the first one."""
-        refs = [reference(subagent, known) for subagent, known in self.subagents.get(call, {}).items()]
-        told = self.results.get(call) or ([{}] if refs else [])
+        """Return the results of a call; its sub-agents are part of the first one.
+
+        What a sub-agent answered is the result of a call that has no other.
+        """
+        started = self.subagents.get(call, {})
+        answers = [known.pop("result") for known in started.values() if "result" in known]
+        refs = [reference(subagent, known) for subagent, known in started.items()]
+        other = [{"content": "\n\n".join(answers)} if answers else {}] if refs else []
+        told = self.results.get(call) or other
         first = {"subagent_trajectory_ref": refs} if refs else {}
         return [{"source_call_id": call} | row | (first if n == 0 else {}) for n, row in enumerate(told)]
 

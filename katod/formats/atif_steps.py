@@ -159,20 +159,21 @@ class Trajectory:
         return self._beside(_said(event, "user", "\n".join(filter(None, map(text_of, said)))))
 
     def _subagent(self, event: Event) -> list[Step]:
-        """Refer to a sub-agent in the result of the call that started it; if that has passed, in a step."""
+        """Refer to a sub-agent in the result of the call that started it; what is told later is a step."""
         payload = event.payload
         subagent, result = text_of(payload.get("subagent")), text_of(payload.get("result"))
-        about, call = chosen(payload, ("task", "status")), self._caller(event.kind, subagent)
-        is_new = subagent not in self.known.subagents
+        about = chosen(payload, ("task", "status"))
+        is_known = subagent in self.known.subagents
         _add(self.known.subagents, subagent)
+        call = self._caller(event.kind, subagent)
         if self._answer is not None and call is not None:
-            self._answer.start(call, subagent, about)
-            return []
-        if event.kind == ev.AGENT_START or not (is_new or result):
+            is_known, result = True, self._answer.start(call, subagent, about, result)
+        if result or not (is_known or event.kind == ev.AGENT_START):
+            refers = {"subagent_trajectory_ref": [self._reference(subagent, about)]}
+            return self._beside(_observed(event, ({"content": result} if result else {}) | refers))
+        if call is None:
             self.known.left_out[event.kind] += 1
-            return []
-        refers = {"subagent_trajectory_ref": [self._reference(subagent, about)]}
-        return self._beside(_observed(event, ({"content": result} if result else {}) | refers))
+        return []
 
     def _caller(self, kind: str, subagent: str) -> str | None:
         """Return the call of the answer that began a sub-agent: noted before, of the same id, or answered just now."""

@@ -377,6 +377,7 @@ def test_a_sub_agent_in_the_session_is_a_trajectory_in_the_document():
     assert result == {"source_call_id": "a", "content": "Helped.", "subagent_trajectory_ref": [ref | told]}
     [trajectory] = document["subagent_trajectories"]
     assert trajectory["trajectory_id"] == "copilot:s/x"
+    assert "extra" not in document  # nothing is left out
     assert [shown(step) for step in trajectory["steps"]] == [person("Help."), agent("Helped.")]
 
 
@@ -406,6 +407,20 @@ def test_what_a_background_sub_agent_answers_later_is_a_step():
     [result] = late["observation"]["results"]
     assert (late["source"], result["content"]) == ("system", "Found it.")
     assert result["subagent_trajectory_ref"][0]["trajectory_path"] == "claude:s/x"
+
+
+def test_what_a_sub_agent_answers_is_told_once():
+    """It is the result of a call that has no other; a call that only launched it has another."""
+    talk = (
+        Talk().on("m1").calls("a", family="agent").on("").add(ev.AGENT_END, subagent="a", status="ok", result="Found.")
+    )
+    [step] = talk.document()["steps"]
+    [result] = step["observation"]["results"]
+    assert (result["content"], result["subagent_trajectory_ref"][0]["extra"]) == ("Found.", {"katod": {"status": "ok"}})
+    launched = Talk().on("m1").calls("a", family="agent").on("").result("a", "launched")
+    launched.add(ev.AGENT_START, subagent="x").add(ev.AGENT_END, subagent="x", status="ok", result="Found.")
+    assert [step["source"] for step in launched.steps()] == ["agent", "system"]
+    assert rendered("atif", talk.result("a", "So: Found.").events).count("Found.") == 1
 
 
 def test_too_many_sub_agents_are_left_out(monkeypatch):
