@@ -53,6 +53,14 @@ _ROWS: Final = (
         "vcon", ".vcon.json", "vcon.Vcon", "the same record in a vCon, a conversation container of the IETF",
         rb'\{"uuid":"[0-9a-f-]{36}","created_at":', is_document=True,
     ),
+    FormatSpec(
+        "atif", ".atif.json", "atif.Atif", "a trajectory for evaluations: ATIF 1.7", rb'\{"schema_version":"ATIF-v1\.',
+        is_document=True,
+    ),
+    FormatSpec(
+        "atif-1.8", ".atif.json", "atif.Atif18", "the same, ATIF 1.8", rb'\{"schema_version":"ATIF-v1\.',
+        is_document=True,
+    ),
 )  # fmt: skip
 FORMATS: Final = {spec.name: spec for spec in _ROWS}
 SHORT_FORMATS: Final = {spec.short: spec.name for spec in reversed(_ROWS)}  # of two with one suffix, the first

@@ -139,6 +139,7 @@ DECIDING = (
 # These import every agent's reader only for the agents' names; the names should be passed to them instead.
 KNOW_THE_READERS = (
     "katod.formats.agentrecord",
+    "katod.formats.atif",
     "katod.formats.brief",
     "katod.formats.html",
     "katod.formats.pullrequest",

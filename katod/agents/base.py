@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Final, NamedTuple, TypeVar
 
 from katod import events as ev
+from katod.agents.answers import ANSWERS, Answers
 from katod.agents.fields import attachment, digest, safe_repr, text_of
 from katod.events import Event, SessionRef
 from katod.model import Identity, Record, SessionKey, Stat, Typed
@@ -116,6 +117,7 @@ class AgentSpec:
     retention: Callable[[Path], Retention] = lambda _root: Retention()  # what it deletes in a root
     instructions: Callable[[], Instructions] | None = None  # None: it has no such file, or none that katod knows
     resume: Callable[[str, str], tuple[str, ...]] | None = None  # what goes on with a session, given its id and path
+    answers: Answers = ANSWERS
     settings: Callable[[], Path] | None = None  # its JSON settings, if they have hooks and a status line as in `setup/`
 
     def is_container(self, path: str) -> bool:

@@ -12,6 +12,7 @@ from typing import Any, Final
 import orjson
 
 from katod import events as ev
+from katod.agents.answers import Answers
 from katod.agents.base import (
     SPAWNED,
     Adapter,
@@ -448,6 +449,7 @@ SPEC: Final = AgentSpec(
     suffixes=(".jsonl", ".json"),
     identity_of=_identity,
     cuts_ids=True,
+    answers=Answers(input_has_cached=True, output_has_reasoning=False),
     retention=retention,
     instructions=lambda: Instructions(_roots()[0] / "GEMINI.md"),
     resume=lambda session, _path: ("gemini", "--resume", session),

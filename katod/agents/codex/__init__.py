@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Final
 
+from katod.agents.answers import Answers, Parts
 from katod.agents.base import AgentSpec, Instructions, Nature, from_environment, uuids
 from katod.agents.codex.adapter import CodexAdapter
 from katod.model import Identity, SessionKey
@@ -42,5 +43,6 @@ SPEC: Final = AgentSpec(
     identity_of=_identity,
     instructions=_instructions,
     names_parents=True,
+    answers=Answers(Parts.ITEMS, input_has_cached=True),
     resume=lambda session, _path: ("codex", "resume", session),
 )

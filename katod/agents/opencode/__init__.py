@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
+from katod.agents.answers import Answers, Parts
 from katod.agents.base import AgentSpec, Container, Instructions, Nature, from_environment
 from katod.agents.opencode import sweep, tree
 from katod.agents.opencode.adapter import OpenCodeAdapter
@@ -72,5 +73,6 @@ SPEC: Final = AgentSpec(
     stat_of=tree.changed,
     instructions=_instructions,
     names_parents=True,
+    answers=Answers(Parts.COUNTED, output_has_reasoning=False),
     resume=lambda session, _path: ("opencode", "--session", session),
 )

@@ -1,0 +1,23 @@
+"""How agents record the answers of a model. Pure."""
+
+from enum import Enum
+from typing import Final, NamedTuple
+
+
+class Parts(Enum):
+    """How the events of one answer are known to belong together."""
+
+    NAMED = "they name the same message, or are of one record"
+    COUNTED = "they come before its usage"
+    ITEMS = "they come before its usage, and before the results of its calls"
+
+
+class Answers(NamedTuple):
+    """How the parts of an answer are known, and what the counts of its usage contain."""
+
+    parts: Parts = Parts.NAMED
+    input_has_cached: bool = False
+    output_has_reasoning: bool = True
+
+
+ANSWERS: Final = Answers()  # those of most agents
