@@ -19,6 +19,7 @@ class FormatSpec(NamedTuple):
     version: int = 1  # rises when the same events would print different text
     in_chat: bool = False  # whether a name typed in the chat may have its suffix
     has_end: bool = False  # nothing can be appended to a file of it
+    carries_pictures: bool = False  # the content of pictures is in its lines
     is_document: bool = False  # made of a conversation as a whole, not event by event
 
     @property
@@ -42,7 +43,7 @@ _ROWS: Final = (
     ),
     FormatSpec(
         "matrix", ".matrix.jsonl", "matrix.Matrix", "events for a Matrix room (OpenEarth), one per line",
-        rb'\{"txn_id":"[0-9a-f-]{36}","type":"',
+        rb'\{"txn_id":"[0-9a-f-]{36}","type":"', carries_pictures=True,
     ),
     FormatSpec(
         "html", ".html", "html.Html", "the transcript as one page, with its pictures",

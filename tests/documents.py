@@ -17,6 +17,7 @@ from click.testing import CliRunner
 
 from katod.agents import AGENTS
 from katod.cli import app
+from katod.formats.matrix_names import ROWS as MATRIX
 from katod.formats.redact_forms import FORMS
 from katod.formats.redact_names import FACTS
 from katod.formats.redact_rules import RULES
@@ -173,6 +174,15 @@ def formats() -> str:
     return "\n".join(["| format | file extension | what it is | for recordings |", "|---|---|---|---|", *rows]) + "\n"
 
 
+def matrix() -> str:
+    """Return the table of the events of the protocol."""
+    rows = [f"| `{row.name}` | {row.evidence if row.is_written else 'not written'} | {row.why} |" for row in MATRIX]
+    return (
+        "\n".join(["| event | katod has it | what it is made of, or why it is not written |", "|---|---|---|", *rows])
+        + "\n"
+    )
+
+
 BLOCKS: Final[dict[tuple[str, str], Callable[[], str]]] = {
     (README, "agents"): agents,
     (CLI, "reference"): reference,
@@ -180,6 +190,7 @@ BLOCKS: Final[dict[tuple[str, str], Callable[[], str]]] = {
     (CONFIG, "agents"): agents,
     (FORMATS, "formats"): formats,
     (FORMATS, "transcript"): transcript,
+    (FORMATS, "matrix"): matrix,
     (FORMATS, "rules"): rules,
     (PACKAGING, "log"): log_events,
 }

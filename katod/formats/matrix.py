@@ -10,8 +10,10 @@ from typing import Any, ClassVar, Final, NamedTuple
 from katod import events as ev
 from katod.agents import AGENTS
 from katod.agents.answers import Parts
+from katod.agents.fields import dict_of
 from katod.events import Event
 from katod.formats import matrix_calls as calls_
+from katod.formats import matrix_files as files
 from katod.formats import matrix_notes as notes
 from katod.formats import matrix_session as session_
 from katod.formats.matrix_agents import Agents, finished, record_of
@@ -200,7 +202,7 @@ class Matrix:
         if told.is_own:
             turns.response, turns.message = transaction_of(told.event), told.event.source.get("messageId", "")
             turns.text = text if len(text) <= LONGEST_KEPT else ""
-        refused = [notes.blocked(told, turns)] if stop == notes.REFUSAL else []
+        refused = notes.blocked(told, turns) if stop == notes.REFUSAL else []
         return [*notes.remodelled(told, self._session), draft, *refused]
 
     def _call(self, told: Told) -> list[Draft]:
@@ -214,13 +216,19 @@ class Matrix:
         return calls_.answered(told, call, self._calls.requests)
 
     def _system(self, told: Told) -> list[Draft]:
-        return [notes.blocked(told, self._turns)] if notes.is_refusal(told) else []
+        return notes.blocked(told, self._turns) if notes.is_refusal(told) else []
 
     def _info(self, told: Told) -> list[Draft]:
         subtype = told.text("subtype")
         if subtype == calls_.REQUESTED:
             return calls_.asked(told, self._calls)
-        return calls_.decided(told, self._calls.requests) if subtype == calls_.COMPLETED else []
+        if subtype == calls_.COMPLETED:
+            return calls_.decided(told, self._calls.requests)
+        if subtype == calls_.SERVERS:
+            return calls_.connected(told, self._session)
+        if subtype == files.READ:
+            return files.told_read(dict_of(told.payload.get("data")), told.metadata.cwd, told.ids())
+        return []
 
     def _turn_started(self, told: Told) -> list[Draft]:
         return session_.active(told, self._session, "running")

@@ -41,7 +41,7 @@ class Agents:
         self._working.pop(call.get("child", ""), None)
         status = call.get("status") or ("failure" if told.payload.get("isError") else "")
         about = _about(told, call.get("child", ""), status) | _taken(told, call) | {"result": told.text("text")}
-        about["tool_use_id"] = told.text("toolCallId")
+        about["katod_tool_use_id"] = told.text("toolCallId")
         waits: tuple[Wait, str] | None = None if "child" in call else ("agent", record_of(told))
         return [Draft("agent.result", about, reply=call["txn"], at=("result",), waits=waits)]
 

@@ -13,6 +13,7 @@ from katod.formats.matrix_lines import Draft
 _KINDS: Final = {"add": "created", "update": "modified", "delete": "deleted"}
 _HEADS: Final = {"*** Add File: ": "add", "*** Update File: ": "update", "*** Delete File: ": "delete"}
 _MEMORY: Final = frozenset({"CLAUDE.md", "CLAUDE.local.md", "AGENTS.md", "GEMINI.md", "MEMORY.md"})
+READ: Final = "memory-read"
 _MOST_FILES: Final = 100  # of one call
 _LONGEST_PATH: Final = 1_000
 _COUNTS: Final = (("lines_added", "added"), ("lines_removed", "removed"))
@@ -49,13 +50,13 @@ def _patched(patch: str) -> list[Content]:
     ]  # fmt: skip
 
 
-def changed(payload: Content, edits: list[Content], cwd: str, ids: Content) -> list[Draft]:
+def changed(payload: Content, edits: list[Content], cwd: str, call: str, ids: Content) -> list[Draft]:
     """Return the changes that a successful call made: as the agent recorded them, else as the call was going to."""
     recorded = [row for row in dicts_of(dict_of(payload.get("structured")).get("files")) if text_of(row.get("path"))]
     drafts = []
     for number, row in enumerate((recorded or edits)[:_MOST_FILES]):
         path = relative(row["path"], cwd)
-        about = ids | {"path": path} | _change(row)
+        about = ids | ({"tool_use_id": call} if call else {}) | {"path": path} | _change(row)
         drafts.append(Draft("file.change", about, f"file.{number}", derived=not recorded))
         if is_memory(row["path"]):
             kept = {name: value for name, value in about.items() if name in ("before_hash", "after_hash")}
@@ -77,6 +78,16 @@ def read(path: str, cwd: str, ids: Content) -> list[Draft]:
     if not is_memory(path):
         return []
     return [Draft("memory.read", ids | {"file_path": relative(path, cwd)} | _scope(path, cwd), "memory")]
+
+
+def told_read(data: Content, cwd: str, ids: Content) -> list[Draft]:
+    """Return that the client gave a memory file to the model."""
+    path = text_of(data.get("path"))
+    scope = {"Project": "project", "User": "user"}.get(text_of(data.get("scope")))
+    about = ids | {"file_path": relative(path, cwd)} | ({"scope": scope} if scope else {})
+    size, digest = int_or_none(data.get("bytes")), text_of(data.get("sha256"))
+    known = {"size_bytes": size, "content_hash": digest and f"sha256:{digest}"}
+    return [Draft("memory.read", about | {name: value for name, value in known.items() if value})] if path else []
 
 
 def path_read(call: Content) -> str:

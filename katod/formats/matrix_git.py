@@ -71,10 +71,10 @@ def seen(shown: str, text: str, ids: Content) -> list[Draft]:
 
 def _commits(output: str, ids: Content) -> list[Draft]:
     found = list(_COMMITTED.finditer(output))
-    ends = [match.start() for match in found[1:]] + [len(output)]
+    ends = [*(match.start() for match in found[1:]), len(output)]
     return [
         Draft("git.commit", ids | _commit(match, output[match.end() : end]), f"git.commit.{n}", at=("message",))
-        for n, (match, end) in enumerate(zip(found, ends, strict=True))
+        for n, (match, end) in enumerate(zip(found, ends, strict=False))
     ]
 
 

@@ -4,7 +4,7 @@ import re
 from typing import Final
 
 from katod import events as ev
-from katod.agents.fields import dict_of, int_or_none, text_of
+from katod.agents.fields import dict_of, int_or_none
 from katod.formats.matrix_json import Content, integer
 from katod.formats.matrix_lines import Draft, Wait
 from katod.formats.matrix_session import Session, Told, Turns
@@ -105,11 +105,13 @@ def is_refusal(told: Told) -> bool:
     return told.event.kind == ev.SYSTEM_MESSAGE and told.text("subtype") in _REFUSALS
 
 
-def blocked(told: Told, turns: Turns) -> Draft:
-    """Return that the request was refused."""
-    category = text_of(dict_of(told.payload.get("refusal")).get("category"))
+def blocked(told: Told, turns: Turns) -> list[Draft]:
+    """Return that the request was refused, which a client may record more than once."""
+    if turns.blocked:
+        return []
+    turns.blocked, category = True, told.text("category")
     content = told.ids(turns) | {"block_reason": "policy_violation"} | ({"category": category} if category else {})
-    return Draft("safety.blocked", content, "refusal", turns.prompt)
+    return [Draft("safety.blocked", content, "refusal", turns.prompt)]
 
 
 def summarized(told: Told, session: Session, turns: Turns) -> Draft:

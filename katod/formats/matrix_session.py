@@ -30,6 +30,7 @@ class Turns:
     response: str = ""
     message: str = ""  # the id of the message that the response is of
     text: str = ""
+    blocked: bool = False  # whether it was said that the request was refused
     summarized: int = 0  # the number of the last turn in a summary
 
 
@@ -163,6 +164,7 @@ def _turn(told: Told, turns: Turns) -> None:
     turns.number += 1
     turns.prompt_id = turn or event.source.get("providerEventId") or event.id
     turns.response = turns.message = turns.text = ""
+    turns.blocked = False
 
 
 def _kind(subtype: str) -> Content:

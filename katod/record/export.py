@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, closing
+from dataclasses import replace
 from hashlib import sha256
 from itertools import chain
 from pathlib import Path
@@ -193,6 +194,14 @@ def _passing(begun: Begun) -> Replay:
 def picture_folder(name: str, format_name: str, options: Options) -> str:
     """Return the name of the folder beside a file in which the pictures of its export are saved; empty if none are."""
     return f"{Path(name).stem}.assets" if options.attachments == "save" and format_name == "markdown" else ""
+
+
+def for_export(options: Options, format_name: str, folder: str) -> Options:
+    """Return the options of an export, given the folder for its pictures; without one, they are in it or only named."""
+    options = replace(options, exported=True)
+    if folder:
+        return replace(options, assets=folder)
+    return options if FORMATS[format_name].carries_pictures else replace(options, attachments="name")
 
 
 def picture_saver(root: Path, parts: tuple[str, ...], folder: str) -> Callable[[str, str], None]:

@@ -29,13 +29,14 @@ class LiveOutput:
         self.row = row
         self.printer = RangePrinter.of(row, row.printer)
         self.assets: list[tuple[str, str]] = []
+        self._saves_pictures = row.options.attachments == "save" and not FORMATS[row.format].carries_pictures
         self._chunks: list[bytes] = []
 
     def take(self, event: Event, metadata: SessionMetadata) -> None:
         """Print one event."""
         text = self.printer.take(event, metadata)
         self.add(text)
-        if event.blobs and self.row.options.attachments == "save":
+        if event.blobs and self._saves_pictures:
             self.assets += linked(event, text)
 
     @property
