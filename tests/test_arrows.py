@@ -142,6 +142,7 @@ KNOW_THE_READERS = (
     "katod.formats.atif",
     "katod.formats.brief",
     "katod.formats.html",
+    "katod.formats.matrix",
     "katod.formats.pullrequest",
     "katod.formats.turns",
     "katod.formats.markdown",

@@ -27,10 +27,9 @@ from katod.formats.matrix_lines import (
     line_of,
     printed,
     timestamp_of,
-    transaction_of,
 )
 from katod.formats.matrix_names import PREFIX
-from katod.formats.matrix_session import LONGEST_KEPT, Session, Told, Turns, state_of
+from katod.formats.matrix_session import Session, Told, Turns, state_of
 from katod.formats.matrix_sums import Sums, counts_of
 from katod.formats.rows import row_of
 from katod.metadata import SessionMetadata
@@ -38,7 +37,6 @@ from katod.model import Mark, Options
 
 _LARGEST_HELD: Final = 64 * 1024  # bytes of a content that waits
 _SUMMARY: Final = "compact-summary"
-_STOPS: Final = frozenset({"end_turn", "tool_use", "max_tokens", "stop_sequence"})
 
 
 class _Held(NamedTuple):
@@ -69,7 +67,7 @@ class _Held(NamedTuple):
     def addition(self, told: Told, kind: str) -> Content:
         """Return what an event adds to the line, empty if nothing."""
         if self.waits == "usage" and kind == ev.USAGE and _usage_key(told) == self.key:
-            return counts_of(told.payload, AGENTS[told.event.session.agent].answers)
+            return counts_of(told.payload, told.answers)
         if self.waits == "summary" and kind == ev.SYSTEM_MESSAGE and told.text("subtype") == _SUMMARY:
             return {"summary_text": told.text("text")}
         if self.waits == "agent" and kind == ev.AGENT_END and record_of(told) == self.key:
@@ -87,8 +85,7 @@ _NOTHING: Final = _Held()
 
 def _usage_of(told: Told) -> tuple[Wait, str] | None:
     """Return by what the usage of an answer is recognised, None if the agent records none."""
-    has_usage = AGENTS[told.event.session.agent].answers.has_usage
-    return ("usage", _usage_key(told)) if has_usage else None
+    return ("usage", _usage_key(told)) if told.answers.has_usage else None
 
 
 def _usage_key(told: Told) -> str:
@@ -96,7 +93,7 @@ def _usage_key(told: Told) -> str:
     session, source = told.event.session, told.event.source
     if told.event.kind == ev.USAGE and told.payload.get("scope") != "message":
         return "none"
-    is_named = AGENTS[session.agent].answers.parts is Parts.NAMED
+    is_named = told.answers.parts is Parts.NAMED
     return f"{session.subagent}:{source.get('messageId') or record_of(told) if is_named else ''}"
 
 
@@ -151,9 +148,9 @@ class Matrix:
     def event(self, event: Event, metadata: SessionMetadata) -> str:
         """Return what is said of one event: no line, one, or several."""
         row, _ = row_of(event, redact=self._options.redact)
-        told = Told(event, row["payload"], metadata, self._options.redact, self._options.attachments == "save")
+        agent, kind = AGENTS[event.session.agent], row["kind"]
+        told = Told(event, row["payload"], metadata, self._options, agent.product, agent.answers)
         self._session.last = event.id
-        kind = row["kind"]
         added = self._held.addition(told, kind)
         drafts = [] if added and kind != ev.USAGE else self._drafts(told, kind)
         if drafts and not self._session.root:
@@ -162,12 +159,15 @@ class Matrix:
             self._held = self._held.with_addition(added)
         elif not drafts and self._held.waits == "summary":
             return ""
-        text = self.pause()
-        lines = [line_of(draft, event, self._session.root) for draft in drafts]
-        if drafts and drafts[-1].waits and (held := _Held(lines[-1], *drafts[-1].waits)).is_small:
+        return self.pause() + self._written([line_of(draft, event, self._session.root) for draft in drafts], drafts)
+
+    def _written(self, lines: list[Line], drafts: list[Draft]) -> str:
+        """Return lines as text, but for the last one if it is held back."""
+        waits = drafts[-1].waits if drafts else None
+        if waits and (held := _Held(lines[-1], *waits)).is_small:
             self._held = held
-            lines.pop()
-        return text + "".join(printed(line, self._prefix) for line in lines)
+            del lines[-1]
+        return "".join(printed(line, self._prefix) for line in lines)
 
     def _drafts(self, told: Told, kind: str) -> list[Draft]:
         handler = self._HANDLERS.get(kind)
@@ -190,20 +190,10 @@ class Matrix:
         return [*notes.remodelled(told, self._session), draft]
 
     def _response(self, told: Told) -> list[Draft]:
-        turns, text, stop = self._turns, told.text("text"), told.text("stopReason")
-        content = told.ids(turns if told.is_own else None) | {"text": text}
-        if self._session.whole and told.is_own and turns.number:
-            content["turn"] = turns.number
-        content |= {"stop_reason": stop} if stop in _STOPS else {"katod_stop_reason": stop} if stop else {}
-        content |= {"katod_phase": told.text("phase")} if told.text("phase") else {}
-        draft = Draft(
-            "response", content, reply=turns.prompt if told.is_own else "", at=("text",), waits=_usage_of(told)
-        )
-        if told.is_own:
-            turns.response, turns.message = transaction_of(told.event), told.event.source.get("messageId", "")
-            turns.text = text if len(text) <= LONGEST_KEPT else ""
-        refused = notes.blocked(told, turns) if stop == notes.REFUSAL else []
-        return [*notes.remodelled(told, self._session), draft, *refused]
+        changed = notes.remodelled(told, self._session)
+        draft = session_.responded(told, self._session, self._turns)._replace(waits=_usage_of(told))
+        refused = notes.blocked(told, self._turns) if told.text("stopReason") == notes.REFUSAL else []
+        return [*changed, draft, *refused]
 
     def _call(self, told: Told) -> list[Draft]:
         changed = notes.remodelled(told, self._session)
@@ -242,7 +232,7 @@ class Matrix:
         return [*drafts, *self._checkpoint(told), *session_.active(told, self._session, "idle")]
 
     def _used(self, told: Told) -> list[Draft]:
-        self._sums.add(told.payload, AGENTS[told.event.session.agent].answers)
+        self._sums.add(told.payload, told.answers)
         return []
 
     def _checkpoint(self, told: Told) -> list[Draft]:

@@ -52,7 +52,7 @@ class Agents:
             return []
         txn = transaction_of(told.event)
         self._remember(child, txn)
-        about = {"parent_session_id": _parent(told), "child_session_id": child}
+        about = {"parent_session_id": told.session_id, "child_session_id": child}
         about |= {name: told.text(name) for name in ("task", "model") if told.text(name)}
         return [Draft("agent.spawn", about, at=("task",))]
 
@@ -101,14 +101,10 @@ def finished(told: Told) -> Content:
     return _about(told, told.text("subagent"), told.text("status"))
 
 
-def _parent(told: Told) -> str:
-    return str(told.ids()["session_id"])
-
-
 def _about(told: Told, child: str, status: str) -> Content:
     known = _STATUS.get(status.lower(), "")
     about = {
-        "parent_session_id": _parent(told), "child_session_id": child, "status": known,
+        "parent_session_id": told.session_id, "child_session_id": child, "status": known,
         "katod_status": status if status and not known else "",
     }  # fmt: skip
     return {name: text for name, text in about.items() if text}

@@ -136,7 +136,7 @@ def connected(told: Told, session: Session) -> list[Draft]:
 def _spawned(told: Told, reply: str) -> Draft:
     given = dict_of(told.payload.get("input"))
     task = next((text for key in ("prompt", "message", "description", "task") if (text := text_of(given.get(key)))), "")
-    about = {"parent_session_id": told.ids()["session_id"], "task": task, "model": text_of(given.get("model"))}
+    about = {"parent_session_id": told.session_id, "task": task, "model": text_of(given.get("model"))}
     about |= {"katod_tool_use_id": told.text("toolCallId"), "katod_subagent": told.ids().get("katod_subagent", "")}
     content = {name: text for name, text in about.items() if text}
     return Draft("agent.spawn", content, reply=reply, at=("task",))

@@ -1,7 +1,7 @@
 """What calls did to files: changes, and what was read and written of an agent's memory. Pure."""
 
 from posixpath import basename
-from typing import Final
+from typing import Any, Final
 
 from katod.agents.fields import dict_of, dicts_of, int_or_none, list_of, text_of
 from katod.agents.toolcalls import relative
@@ -28,18 +28,21 @@ def edits_in(call: Content) -> list[Content]:
     name, family, given = call["name"], call.get("family"), call.get("input")
     if family not in ("edit", "delete"):
         return []
-    known = tool(name)
-    if patch := known.patch_in(given) if family == "edit" else "":
-        files = _patched(patch)
-    else:
-        path = next((text for key in known.about if (text := text_of(dict_of(given).get(key)))), "")
-        replaces = any(before for before, _ in known.changes(given))
-        change = {"change": "delete"} if family == "delete" else {"change": "update"} if replaces else {}
-        files = [{"path": path} | change] if path else []
+    patch = tool(name).patch_in(given) if family == "edit" else ""
+    files = _patched(patch) if patch else _named(name, family, given)
     if len(files) == 1 and files[0].get("change") != "delete":
         added, removed = edit_size(call)
         files[0] |= {"added": added, "removed": removed} if "change" in files[0] else {"added": added}
     return [row for row in files[:_MOST_FILES] if len(row["path"]) <= _LONGEST_PATH]
+
+
+def _named(name: str, family: str, given: Any) -> list[Content]:
+    """Return the file that a call names."""
+    known = tool(name)
+    path = next((text for key in known.about if (text := text_of(dict_of(given).get(key)))), "")
+    replaces = any(before for before, _ in known.changes(given))
+    change = {"change": "delete"} if family == "delete" else {"change": "update"} if replaces else {}
+    return [{"path": path} | change] if path else []
 
 
 def _patched(patch: str) -> list[Content]:

@@ -50,8 +50,8 @@ def _type_of(verb: str, words: list[str]) -> str:
     before = words[: words.index("--")] if "--" in words else words
     named = [word for word in before if not word.startswith("-")]
     if verb == "show":
-        return "" if any(":" in word for word in named) else "commit"
-    if "--staged" in before or "--cached" in before:
+        return "" if ":" in "".join(named) else "commit"
+    if {"--staged", "--cached"} & {*before}:
         return "staged"
     if any(".." in word for word in named):
         return "branch_compare"

@@ -20,14 +20,17 @@ CURRENCY: Final = "USD"
 
 def counts_of(payload: Content, answers: Answers) -> Counts:
     """Return the counts of a usage as Claude counts: input without the cache, output with the thinking."""
-    given = {name: count for name, _ in _NAMES if (count := integer(payload.get(name))) is not None and count >= 0}
+    given = {name: count for name, _ in _NAMES if (count := _count(payload, name)) is not None}
     if answers.input_has_cached and "input" in given:
-        cached = given.get("cacheRead", 0) + given.get("cacheWrite", 0)
-        given["input"] = max(0, given["input"] - cached)
-    thoughts = integer(payload.get("reasoning"))
-    if not answers.output_has_reasoning and "output" in given and thoughts is not None and thoughts > 0:
-        given["output"] = integer(given["output"] + thoughts) or given["output"]
-    return {key: given[name] for name, key in _NAMES if name in given}
+        given["input"] = max(0, given["input"] - given.get("cacheRead", 0) - given.get("cacheWrite", 0))
+    if not answers.output_has_reasoning and "output" in given:
+        given["output"] += _count(payload, "reasoning") or 0
+    return {key: integer(given[name]) for name, key in _NAMES if integer(given.get(name)) is not None}
+
+
+def _count(payload: Content, name: str) -> int | None:
+    count = integer(payload.get(name))
+    return count if count is not None and count >= 0 else None
 
 
 class Sums:
