@@ -42,13 +42,13 @@ _ROWS: Final = (
         rb'\{"schema":"katod\.event/', in_chat=True,
     ),
     FormatSpec(
-        "matrix", ".matrix.jsonl", "matrix.Matrix", "events for a Matrix room (OpenEarth), one per line",
-        rb'\{"txn_id":"[0-9a-f-]{36}","type":"', carries_pictures=True,
-    ),
-    FormatSpec(
         "html", ".html", "html.Html", "the transcript as one page, with its pictures",
         rb'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         rb'<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; ', in_chat=True, has_end=True,
+    ),
+    FormatSpec(
+        "matrix", ".matrix.jsonl", "matrix.Matrix", "events for a Matrix room (OpenEarth), one per line",
+        rb'\{"txn_id":"[0-9a-f-]{36}","type":"', carries_pictures=True,
     ),
     FormatSpec(
         "agent-record", ".acr.json", "agentrecord.AgentRecord", "a record that can be signed (IETF draft, version 00)",

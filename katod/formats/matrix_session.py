@@ -65,7 +65,7 @@ class Told(NamedTuple):
     @property
     def is_own(self) -> bool:
         """Whether this is of the session itself, not of a sub-agent that speaks in its file."""
-        return self.event.session.subagent in ("", self.metadata.key.subagent)
+        return self.event.session.subagent == self.metadata.key.subagent
 
     @property
     def session_id(self) -> str:
