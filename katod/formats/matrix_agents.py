@@ -3,7 +3,7 @@
 from typing import Any, Final
 
 from katod.formats.matrix_calls import Calls, Row, answered
-from katod.formats.matrix_json import Content
+from katod.formats.matrix_json import Content, integer
 from katod.formats.matrix_lines import Draft, Wait, timestamp_of, transaction_of
 from katod.formats.matrix_session import Told
 from katod.model import LONGEST_NAME
@@ -111,7 +111,11 @@ def _about(told: Told, child: str, status: str) -> Content:
 
 
 def _taken(told: Told, call: Row) -> Content:
-    taken, began, ended = told.payload.get("durationMs"), call.get("time"), timestamp_of(told.event).get("timestamp")
-    if isinstance(taken, int):
+    taken, began, ended = (
+        integer(told.payload.get("durationMs")),
+        call.get("time"),
+        timestamp_of(told.event).get("timestamp"),
+    )
+    if taken is not None:
         return {"duration_ms": taken}
     return {"duration_ms": ended - began, "katod_derived_fields": ["duration_ms"]} if began and ended else {}

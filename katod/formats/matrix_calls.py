@@ -4,11 +4,11 @@ import re
 from typing import Any, Final
 
 from katod import events as ev
-from katod.agents.fields import dict_of, int_or_none, list_of, text_of
+from katod.agents.fields import dict_of, list_of, text_of
 from katod.agents.toolcalls import words_of_refusal
 from katod.formats import matrix_files as files
 from katod.formats import matrix_git as git
-from katod.formats.matrix_json import Content, Path, given_input
+from katod.formats.matrix_json import Content, Path, given_input, integer
 from katod.formats.matrix_lines import Draft, Picture, timestamp_of, transaction_of
 from katod.formats.matrix_session import Session, Told, Turns, described, pictures
 from katod.model import LONGEST_NAME
@@ -167,7 +167,7 @@ def _about(told: Told, call: Row | None) -> Content:
 
 
 def _duration(told: Told, began: int | None) -> Content:
-    taken = int_or_none(told.payload.get("durationMs"))
+    taken = integer(told.payload.get("durationMs"))
     if taken is not None:
         return {"duration_ms": taken}
     ended = timestamp_of(told.event).get("timestamp")
@@ -177,20 +177,20 @@ def _duration(told: Told, began: int | None) -> Content:
 
 
 def _result(told: Told, about: Content, call: Row | None, reply: str) -> Draft:
-    about = about | {"is_error": bool(told.payload.get("isError"))} | _exit_code(told)
+    about = about | {"is_error": bool(told.payload.get("isError"))}
     status = told.text("status")
     about |= {"katod_status": status} if status else {}
     shown, kept = _pictures(told)
     if call and call["kind"] == "mcp":
-        content = about | {"mcp_server": about.pop("tool_source"), "output": {"text": told.text("text")}} | shown
-        return Draft("mcp.tool.result", content, reply=reply, at=("output", "text"), pictures=kept)
-    return Draft(
-        "tool.result", about | {"output": told.text("text")} | shown, reply=reply, at=("output",), pictures=kept
-    )
+        output = {"mcp_server": call["server"], "output": {"text": told.text("text")}}
+        about = {name: value for name, value in about.items() if name != "tool_source"}
+        return Draft("mcp.tool.result", about | output | shown, reply=reply, at=("output", "text"), pictures=kept)
+    content = about | _exit_code(told) | {"output": told.text("text")} | shown
+    return Draft("tool.result", content, reply=reply, at=("output",), pictures=kept)
 
 
 def _exit_code(told: Told) -> Content:
-    code = int_or_none(told.payload.get("exitCode"))
+    code = integer(told.payload.get("exitCode"))
     return {} if code is None else {"exit_code": code}
 
 

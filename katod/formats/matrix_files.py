@@ -3,11 +3,11 @@
 from posixpath import basename
 from typing import Any, Final
 
-from katod.agents.fields import dict_of, dicts_of, int_or_none, list_of, text_of
+from katod.agents.fields import dict_of, dicts_of, list_of, text_of
 from katod.agents.toolcalls import relative
 from katod.agents.tooltable import tool
 from katod.formats.edits import edit_size
-from katod.formats.matrix_json import Content
+from katod.formats.matrix_json import Content, integer
 from katod.formats.matrix_lines import Draft
 
 _KINDS: Final = {"add": "created", "update": "modified", "delete": "deleted"}
@@ -70,7 +70,7 @@ def changed(payload: Content, edits: list[Content], cwd: str, call: str, ids: Co
 
 def _change(row: Content) -> Content:
     about: Content = {"change_type": _KINDS[row["change"]]} if row.get("change") in _KINDS else {}
-    about |= {name: count for name, key in _COUNTS if (count := int_or_none(row.get(key))) is not None}
+    about |= {name: count for name, key in _COUNTS if (count := integer(row.get(key))) is not None}
     about |= {name: f"sha256:{digest}" for name, key in _HASHES if (digest := text_of(row.get(key)))}
     ranges = [lines for lines in list_of(row.get("ranges")) if isinstance(lines, list)]
     return about | ({"katod_ranges": ranges} if ranges else {})
@@ -88,7 +88,7 @@ def told_read(data: Content, cwd: str, ids: Content) -> list[Draft]:
     path = text_of(data.get("path"))
     scope = {"Project": "project", "User": "user"}.get(text_of(data.get("scope")))
     about = ids | {"file_path": relative(path, cwd)} | ({"scope": scope} if scope else {})
-    size, digest = int_or_none(data.get("bytes")), text_of(data.get("sha256"))
+    size, digest = integer(data.get("bytes")), text_of(data.get("sha256"))
     known = {"size_bytes": size, "content_hash": digest and f"sha256:{digest}"}
     return [Draft("memory.read", about | {name: value for name, value in known.items() if value})] if path else []
 

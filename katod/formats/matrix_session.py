@@ -1,12 +1,14 @@
 """What the format `matrix` knows of a session so far: its thread, its turns and its settings. Pure."""
 
+from base64 import b64encode
 from dataclasses import asdict, dataclass, field
 from typing import Any, Final, NamedTuple
 
 from katod import events as ev
 from katod.agents.answers import Answers
+from katod.agents.fields import decoded
 from katod.events import Event
-from katod.formats.matrix_json import Content, clean, cleaned
+from katod.formats.matrix_json import Content, Path, clean, cleaned
 from katod.formats.matrix_lines import REFERENCE, Draft, Line, Picture, timestamp_of, transaction, transaction_of
 from katod.formats.matrix_sums import Sums
 from katod.formats.redact import redact_json
@@ -226,12 +228,18 @@ def _attached(told: Told, turns: Turns, reply: str, number: int, row: Content) -
     return Draft(name, content, f"attachment.{number}", reply, pictures=pictures(told, row, ("sha256",)))
 
 
-def pictures(told: Told, row: Content, at: tuple[str | int, ...]) -> tuple[Picture, ...]:
+def pictures(told: Told, row: Content, at: Path) -> tuple[Picture, ...]:
     """Return the data of an attachment if the event carries it and it is to be saved."""
     if told.options.attachments != "save":
         return ()
     found = [blob for blob in told.event.blobs if blob[0] == row.get("sha256")][:1]
-    return tuple(Picture(at, digest, clean(media), clean(data), row.get("bytes", 0)) for digest, media, data in found)
+    return tuple(_picture(at, *blob) for blob in found)
+
+
+def _picture(at: Path, digest: str, media: str, data: str) -> Picture:
+    """Return the data that the hash is of: what an agent wrote need not be valid base64."""
+    content = decoded(data)
+    return Picture(at, digest, clean(media), b64encode(content).decode(), len(content))
 
 
 def interrupted(told: Told, turns: Turns) -> list[Draft]:

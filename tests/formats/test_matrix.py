@@ -11,18 +11,21 @@ from hypothesis import strategies as st
 
 from katod import events as ev
 from katod.agents import AGENTS
+from katod.errors import SourceError
 from katod.events import Event, SessionRef
 from katod.formats.matrix import Matrix
 from katod.formats.matrix_json import canonical
 from katod.formats.matrix_lines import REFERENCE, transaction
 from katod.formats.matrix_names import PREFIX, ROWS, STATES, UNTHREADED, WRITTEN
+from katod.log import EventLog
 from katod.metadata import SessionMetadata
 from katod.model import Mark, Options, SessionKey
-from katod.record.export import render_all
+from katod.record.export import Stretch, render_all, replay
 from tests.examples import examples
 from tests.formats.schemas import fields
 from tests.golden.cases import cases
 from tests.looping import each
+from tests.oracle.corpus import corpus_sources
 from tests.support.anyevents import conversations
 from tests.support.records import Claude
 from tests.support.translated import translated
@@ -801,3 +804,23 @@ def test_every_fixture_gives_events_that_a_server_takes(agent):
     for case in cases():
         if case.agent == agent:
             checked(_written(case))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("agent", sorted({source.agent for source in corpus_sources()} or AGENTS))
+def test_real_sessions_give_events_that_a_server_takes(agent):
+    """As their exports are written, with their pictures."""
+    for source in corpus_sources():
+        if source.agent == agent and (text := exported(source)):
+            checked(text)
+
+
+def exported(source):
+    """Return the events of a session file, empty for a file that is none."""
+    identity = AGENTS[source.agent].named(source.path.absolute())
+    try:
+        return "".join(
+            render_all(replay(identity.key, [Stretch(str(source.path), identity)], EventLog()), "matrix", SAVING)
+        )
+    except SourceError:
+        return ""
