@@ -2,9 +2,9 @@
 
 from typing import Any, Final
 
-from katod.formats.matrix_calls import Calls, Row, answered
-from katod.formats.matrix_json import Content, integer
-from katod.formats.matrix_lines import Draft, Wait, timestamp_of, transaction_of
+from katod.formats.matrix_calls import Calls, Row, answered, duration
+from katod.formats.matrix_json import Content
+from katod.formats.matrix_lines import Draft, Wait, transaction_of
 from katod.formats.matrix_session import Told
 from katod.model import LONGEST_NAME
 
@@ -40,7 +40,11 @@ class Agents:
             return answered(told, call, requests)
         self._working.pop(call.get("child", ""), None)
         status = call.get("status") or ("failure" if told.payload.get("isError") else "")
-        about = _about(told, call.get("child", ""), status) | _taken(told, call) | {"result": told.text("text")}
+        about = (
+            _about(told, call.get("child", ""), status)
+            | duration(told, call.get("time"))
+            | {"result": told.text("text")}
+        )
         about["katod_tool_use_id"] = told.text("toolCallId")
         waits: tuple[Wait, str] | None = None if "child" in call else ("agent", record_of(told))
         return [Draft("agent.result", about, reply=call["txn"], at=("result",), waits=waits)]
@@ -108,14 +112,3 @@ def _about(told: Told, child: str, status: str) -> Content:
         "katod_status": status if status and not known else "",
     }  # fmt: skip
     return {name: text for name, text in about.items() if text}
-
-
-def _taken(told: Told, call: Row) -> Content:
-    taken, began, ended = (
-        integer(told.payload.get("durationMs")),
-        call.get("time"),
-        timestamp_of(told.event).get("timestamp"),
-    )
-    if taken is not None:
-        return {"duration_ms": taken}
-    return {"duration_ms": ended - began, "katod_derived_fields": ["duration_ms"]} if began and ended else {}

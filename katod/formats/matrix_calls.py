@@ -94,7 +94,7 @@ def _remembered(told: Told, server: str) -> Row:
     given = dict_of(payload.get("input"))
     command = next((text for key in ("command", "cmd") if (text := text_of(given.get(key)))), "")
     known: Row = {
-        "server": server, "time": timestamp_of(told.event).get("timestamp"),
+        "server": server[:LONGEST_NAME], "time": timestamp_of(told.event).get("timestamp"),
         "shown": git.shown_by(command) if payload.get("family") == "execute" else "",
         "edits": files.edits_in(payload), "reads": files.path_read(payload),
         "launches": payload["name"].lower() == _LAUNCHING,
@@ -160,15 +160,15 @@ def _about(told: Told, call: Row | None) -> Content:
     """Return the ids of a result, the tool, and how long it took."""
     about = _call_ids(told)
     if call is None:
-        return about | _duration(told, None)
+        return about | duration(told, None)
     if call["name"]:
         about["tool_name"] = call["name"]
-    return about | {"tool_source": call.get("server", _BUILTIN)} | _duration(told, call.get("time"))
+    return about | {"tool_source": call.get("server", _BUILTIN)} | duration(told, call.get("time"))
 
 
-def _duration(told: Told, began: int | None) -> Content:
-    taken = integer(told.payload.get("durationMs"))
-    if taken is not None:
+def duration(told: Told, began: int | None) -> Content:
+    """Return how long a call took: as recorded, else from the times of call and result."""
+    if (taken := integer(told.payload.get("durationMs"))) is not None:
         return {"duration_ms": taken}
     ended = timestamp_of(told.event).get("timestamp")
     if began is None or ended is None or ended < began:
