@@ -5,7 +5,7 @@ ones by `$katod:` and their transaction; whoever sends them puts the server's id
 """
 
 from collections.abc import Callable
-from typing import Any, ClassVar, Final, NamedTuple
+from typing import Any, ClassVar
 
 from katod import events as ev
 from katod.agents import AGENTS
@@ -16,13 +16,12 @@ from katod.formats import matrix_calls as calls_
 from katod.formats import matrix_files as files
 from katod.formats import matrix_notes as notes
 from katod.formats import matrix_session as session_
-from katod.formats.matrix_agents import Agents, finished, record_of
+from katod.formats.matrix_agents import Agents
 from katod.formats.matrix_calls import Calls
-from katod.formats.matrix_json import Content, canonical, cleaned
+from katod.formats.matrix_held import Held, usage_key, usage_of
 from katod.formats.matrix_lines import (
     Draft,
     Line,
-    Wait,
     checked_prefix,
     line_of,
     printed,
@@ -35,73 +34,13 @@ from katod.formats.rows import row_of
 from katod.metadata import SessionMetadata
 from katod.model import Mark, Options
 
-_LARGEST_HELD: Final = 64 * 1024  # bytes of a content that waits
-_SUMMARY: Final = "compact-summary"
-
-
-class _Held(NamedTuple):
-    """A line that the next event may add to, and by what that is recognised."""
-
-    line: Line | None = None
-    waits: Wait | None = None
-    key: str = ""
-
-    @classmethod
-    def of(cls, state: list[Any] | None) -> "_Held":
-        """Return what was held back, given its state."""
-        if not state:
-            return _NOTHING
-        line, waits, key = state
-        txn, name, content, at = line
-        return cls(Line(txn, name, content, tuple(at)), waits, key)
-
-    def state(self) -> list[Any]:
-        """Return this as JSON, empty for nothing."""
-        return [[*self.line[:3], list(self.line.at)], self.waits, self.key] if self.line else []
-
-    @property
-    def is_small(self) -> bool:
-        """Whether it may be held back: it is part of the state until then."""
-        return self.line is not None and not self.line.pictures and len(canonical(self.line.content)) <= _LARGEST_HELD
-
-    def addition(self, told: Told, kind: str) -> Content:
-        """Return what an event adds to the line, empty if nothing."""
-        if self.waits == "usage" and kind == ev.USAGE and _usage_key(told) == self.key:
-            return counts_of(told.payload, told.answers)
-        if self.waits == "summary" and kind == ev.SYSTEM_MESSAGE and told.text("subtype") == _SUMMARY:
-            return {"summary_text": told.text("text")}
-        if self.waits == "agent" and kind == ev.AGENT_END and record_of(told) == self.key:
-            return finished(told)
-        return {}
-
-    def with_addition(self, added: Content) -> "_Held":
-        """Return the line with what was added."""
-        assert self.line is not None
-        return self._replace(line=self.line._replace(content=self.line.content | cleaned(added)))
-
-
-_NOTHING: Final = _Held()
-
-
-def _usage_of(told: Told) -> tuple[Wait, str] | None:
-    """Return by what the usage of an answer is recognised, None if the agent records none."""
-    return ("usage", _usage_key(told)) if told.answers.has_usage else None
-
-
-def _usage_key(told: Told) -> str:
-    """Return what an answer and its usage have in common."""
-    session, source = told.event.session, told.event.source
-    if told.event.kind == ev.USAGE and told.payload.get("scope") != "message":
-        return "none"
-    is_named = told.answers.parts is Parts.NAMED
-    return f"{session.subagent}:{source.get('messageId') or record_of(told) if is_named else ''}"
-
 
 class Matrix:
     """Writes what the protocol has a name for, in the order in which it was recorded.
 
     A line is held back only until the next event, if that may add to it: the usage of an answer, the summary of a
-    compaction, the id of a sub-agent.
+    compaction, the id of a sub-agent. An answer waits with its calls, unless their results come before its usage: then
+    those of the same turn do not.
     """
 
     def __init__(self, options: Options, state: dict[str, Any] | None = None, prefix: str = PREFIX) -> None:
@@ -114,7 +53,7 @@ class Matrix:
         self._sums = Sums(state.get("sums"))
         self._calls = Calls(state.get("calls"))
         self._agents = Agents(state.get("agents"))
-        self._held = _Held.of(state.get("held"))
+        self._held = Held.of(state.get("held"))
 
     def state(self) -> dict[str, Any]:
         """Return the thread, the turn, the sums, what is open, and the line that is held back."""
@@ -135,9 +74,9 @@ class Matrix:
         return ""
 
     def pause(self) -> str:
-        """Return the line that is held back."""
-        line, self._held = self._held.line, _NOTHING
-        return printed(line, self._prefix) if line else ""
+        """Return the lines that are held back."""
+        lines, self._held = self._held.lines, Held()
+        return "".join(printed(line, self._prefix) for line in lines)
 
     def end(self) -> str:
         """Return that the session was exported, in the export of a whole session; an output may always go on."""
@@ -155,16 +94,28 @@ class Matrix:
         drafts = [] if added and kind != ev.USAGE else self._drafts(told, kind)
         if drafts and not self._session.root:
             drafts = [*session_.begun(told, self._session), *drafts]
+        lines = [line_of(draft, event, self._session.root) for draft in drafts]
         if added:
             self._held = self._held.with_addition(added)
-        elif not drafts and self._held.waits == "summary":
+        elif self._is_held(told, kind, lines):
             return ""
-        return self.pause() + self._written([line_of(draft, event, self._session.root) for draft in drafts], drafts)
+        return self.pause() + self._written(lines, drafts)
+
+    def _is_held(self, told: Told, kind: str, lines: list[Line]) -> bool:
+        """Return whether the lines of an event wait with those before it, for what may still be added to these."""
+        if self._held.waits == "summary":
+            return not lines
+        if not self._session.late and self._held.goes_on(told, kind):
+            longer = self._held.longer(lines)
+            self._held = longer if longer.is_small else self._held
+            return self._held is longer
+        self._session.late = self._session.late or len(self._held.lines) > 1
+        return False
 
     def _written(self, lines: list[Line], drafts: list[Draft]) -> str:
         """Return lines as text, but for the last one if it is held back."""
         waits = drafts[-1].waits if drafts else None
-        if waits and (held := _Held(lines[-1], *waits)).is_small:
+        if waits and (held := Held((lines[-1],), *waits)).is_small:
             self._held = held
             del lines[-1]
         return "".join(printed(line, self._prefix) for line in lines)
@@ -179,6 +130,7 @@ class Matrix:
         return [] if self._session.root or not told.is_own else session_.begun(told, self._session)
 
     def _prompt(self, told: Told) -> list[Draft]:
+        self._session.late = self._session.late and not told.is_own
         return [*self._checkpoint(told), *session_.prompted(told, self._session, self._turns)]
 
     def _thought(self, told: Told) -> list[Draft]:
@@ -191,7 +143,12 @@ class Matrix:
 
     def _response(self, told: Told) -> list[Draft]:
         changed = notes.remodelled(told, self._session)
-        draft = session_.responded(told, self._session, self._turns)._replace(waits=_usage_of(told))
+        draft = session_.responded(told, self._session, self._turns)
+        if self._session.usage[:1] == [usage_key(told)]:  # it was complete before its text
+            draft = draft._replace(content=draft.content | self._session.usage[1])
+            self._session.usage = []
+        else:
+            draft = draft._replace(waits=usage_of(told))
         refused = notes.blocked(told, self._turns) if told.text("stopReason") == notes.REFUSAL else []
         return [*changed, draft, *refused]
 
@@ -233,6 +190,8 @@ class Matrix:
 
     def _used(self, told: Told) -> list[Draft]:
         self._sums.add(told.payload, told.answers)
+        is_named = told.answers.parts is Parts.NAMED and not self._held.addition(told, ev.USAGE)
+        self._session.usage = [usage_key(told), counts_of(told.payload, told.answers)] if is_named else []
         return []
 
     def _checkpoint(self, told: Told) -> list[Draft]:

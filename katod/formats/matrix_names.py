@@ -33,7 +33,7 @@ ROWS: Final = (
     Row("session.replayed", "none", "katod replays no session"),
     Row("session.active", "derived", "`running` with a prompt, `idle` at the end of a turn; state"),
     Row("prompt", "recorded", "what a person, or who runs the agent, sent; no commands of the client"),
-    Row("response", "recorded", "one for each text; tokens if the usage of its message comes right after it"),
+    Row("response", "recorded", "one for each text; tokens if its usage comes before the results of its tools"),
     Row("response.chunk", "none", "session files have whole texts only"),
     Row("response.interrupted", "partly", "a turn that was aborted, with the last text of it"),
     Row("thinking", "recorded", "without `thinking_text` if only an encrypted form is kept"),

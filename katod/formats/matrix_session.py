@@ -50,6 +50,8 @@ class Session:
     status: str = ""
     model: str = ""
     announced: bool = False  # whether the agent itself said that the model changes
+    usage: list[Any] = field(default_factory=list)  # the last one that was of no response yet, and what it is of
+    late: bool = False  # whether usage comes after the results of the calls of an answer
     branch: str = ""
     servers: list[str] = field(default_factory=list)
 

@@ -352,6 +352,35 @@ def test_usage_of_something_else_is_not_that_of_the_response(usage):
     assert "output_tokens" not in late.one("response")
 
 
+def test_usage_may_come_before_the_text_of_its_message():
+    """Claude Code completes it with the thinking. Where messages have no names, it would be that of another one."""
+    talk = Talk().add(ev.ASSISTANT_THINKING, text="Hm", source={"messageId": "m1"})
+    talk.add(ev.USAGE, source={"messageId": "m1"}, scope="message", output=2).says().says()
+    assert [row.get("output_tokens") for row in talk.rows("response")] == [2, None]
+    other = Talk("codex").calls().add(ev.USAGE, scope="message", output=2).result().says()
+    assert "output_tokens" not in other.one("response")
+
+
+def test_an_answer_waits_with_its_calls():
+    """Unless results come before the usage: then the answers of this turn do not wait for it any more."""
+    usage = {"scope": "message", "output": 2, "source": {"messageId": "m1"}}
+    assert Talk().says().calls().add(ev.USAGE, **usage).one("response")["output_tokens"] == 2
+
+    def late(talk):
+        talk.says().calls("Bash", "c1").result().add(ev.USAGE, **usage).says(message="m2").calls(
+            "Bash", "c2", message="m2"
+        )
+        return talk
+
+    def waiting(talk):
+        shown, metadata = Matrix(Options()), SessionMetadata(SessionKey("claude", "s"))
+        return "".join(shown.event(event, metadata) for event in talk.events).count("claude.tool.call")
+
+    assert waiting(Talk().user().says().calls()) == 0
+    assert waiting(late(Talk().user())) == 2
+    assert waiting(late(Talk().user()).user().says().calls()) == 2
+
+
 def test_a_response_is_held_back_only_where_usage_is_recorded():
     """An agent without usage has its answers written at once, and so has a text that is too large for the state."""
 
