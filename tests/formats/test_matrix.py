@@ -378,7 +378,7 @@ def test_an_answer_waits_with_its_calls():
 
     assert waiting(Talk().user().says().calls()) == 0
     assert waiting(late(Talk().user())) == 2
-    assert waiting(late(Talk().user()).user().says().calls()) == 2
+    assert waiting(late(Talk().user()).user().says(message="m3").calls(message="m3")) == 2
 
 
 def test_a_response_is_held_back_only_where_usage_is_recorded():
