@@ -73,7 +73,7 @@ def test_any_text_is_printed_as_valid_text(name, events):
     text = rendered(name, events, OPTIONS)
     assert text.encode().decode() == text
     if name == "jsonl":
-        assert [json.loads(row)["id"] for row in text.splitlines()] == [event.id for event in events]
+        assert [json.loads(row)["id"] for row in text.split("\n")[:-1]] == [event.id for event in events]
     elif FORMATS[name].is_document:
         assert isinstance(json.loads(text), dict)
 
@@ -138,7 +138,7 @@ def _as_jsonl(case, redact):
 def _comparable(name, text):
     """Return a text without what katod's JSONL cannot say: pictures, and the id in the name of a session's file."""
     text = re.sub(r"<img [^>]*>|<p class=\"note\">image: [^<]*</p>", "", text) if name == "html" else text
-    text = re.sub(r"<p></p>\n|\n(?=\n)", "", text) if name == "html" else text
+    text = re.sub(r"<p></p>\n|(?<=\n)\n", "", text) if name == "html" else text
     return re.sub(r"^session: .*\n", "", text, count=1, flags=re.MULTILINE) if name == "markdown" else text
 
 
@@ -149,8 +149,12 @@ OFTEN = {
 }
 
 
+# A fork is titled by the first words typed in it; which were only copied is not in the file.
+UNFORKED = [case for case in cases() if str(case) != "zot/fork"]
+
+
 @EVERY
-@pytest.mark.parametrize("case", mostly(OFTEN, cases()), ids=str)
+@pytest.mark.parametrize("case", mostly(OFTEN, UNFORKED), ids=str)
 def test_katods_jsonl_gives_the_same_exports_as_the_session(name, case):
     """Whether it was redacted when it was written, or is only now."""
     direct = "".join(render_all(case.events(), name, OPTIONS))
