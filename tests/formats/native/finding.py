@@ -125,7 +125,7 @@ def _leaves(name: str, text: str) -> Iterator[Leaf]:
     if name != EVENT:
         yield from _walk(json.loads(text), "", "")
         return
-    for row in map(json.loads, text.splitlines()):
+    for row in map(json.loads, text.rstrip("\n").split("\n")):
         payload = row.pop("payload")
         kind = row.pop("kind")
         yield Leaf(kind, "", kind)
