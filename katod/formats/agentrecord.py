@@ -93,6 +93,8 @@ class _EntryIds:
         name = event.id.removeprefix(self._prefix)
         if native and native not in self._of_record and (event.kind in _MESSAGES or _is_part(name, native)):
             name = self._of_record[native] = native
+        if event.kind in _MESSAGES and (message := event.source.get("messageId")):
+            self._of_record.setdefault(message, name)  # the parents of some agents are messages, not parts of them
         return name, self._of_record.get(parent, "") if parent != native else ""
 
 
@@ -166,11 +168,17 @@ class About:
             self.models.append(event.model)
         if event.kind == ev.SESSION_START and event.session.subagent == self.first.session.subagent:
             self.start = row["payload"] | self.start
-        elif event.kind == ev.CONFIG_CHANGE and row["payload"].get("what") == "modelProvider":
-            self.start.setdefault("modelProvider", row["payload"]["after"])
+        elif event.kind == ev.CONFIG_CHANGE:
+            self._note_setting(event, row["payload"])
         elif event.kind == ev.TOOL_RESULT:
             self.files.take(row["payload"], self.models[-1] if self.models else "")
         self._note_time(event)
+
+    def _note_setting(self, event: Event, payload: Fields) -> None:
+        """Note a setting of the session that was not known when it began, under the name that it has there."""
+        is_late = "before" not in payload and "what" in payload
+        if is_late and event.session.subagent == self.first.session.subagent:  # type: ignore[union-attr]
+            self.start.setdefault(payload["what"], payload.get("after"))
 
     def _note_time(self, event: Event) -> None:
         time = timestamp(event.time) if event.time_source != "derived" else ""

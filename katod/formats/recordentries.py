@@ -18,6 +18,7 @@ _TIMESTAMP: Final = re.compile(
 _TOKENS: Final = (
     ("input", "input"), ("output", "output"), ("cacheRead", "cached"), ("reasoning", "reasoning"), ("total", "total"),
 )  # fmt: skip
+_MORE_TOKENS: Final = (("cacheWrite", "cache-write"), ("contextLimit", "context-limit"))
 _COST_DIGITS: Final = 6  # floats are signed as they are printed, so few digits
 Fields = dict[str, Any]
 
@@ -40,10 +41,8 @@ def timestamp(time: str) -> str:
 
 
 def token_usage(payload: Fields) -> Fields:
-    """Return the counts of a `usage` event; the draft has no name for what was written to the cache."""
-    usage = {name: payload[key] for key, name in _TOKENS if _is_count(payload.get(key))}
-    if _is_count(payload.get("cacheWrite")):
-        usage["cache-write"] = payload["cacheWrite"]
+    """Return the counts of a `usage` event, under names in the draft's manner where it has none."""
+    usage = {name: payload[key] for key, name in (*_TOKENS, *_MORE_TOKENS) if _is_count(payload.get(key))}
     cost = payload.get("costUsd")
     if isinstance(cost, int | float) and not isinstance(cost, bool):
         usage["cost"] = round(cost, _COST_DIGITS)

@@ -103,6 +103,16 @@ def test_the_provider_is_the_one_that_the_agent_names():
     assert made["session"]["agent-meta"]["model-provider"] == "a"
 
 
+def test_what_an_agent_says_only_later_completes_the_start():
+    """A setting without one before it was not known until then; a change is no such thing, nor a sub-agent's."""
+    named = event(2, ev.CONFIG_CHANGE, {"what": "modelProvider", "after": "bedrock"})
+    branch = event(3, ev.CONFIG_CHANGE, {"what": "branch", "before": "main", "after": "next"})
+    other = event(4, ev.CONFIG_CHANGE, {"what": "commit", "after": "abc"}, subagent="a1")
+    made = record(event(0, ev.SESSION_START, {"branch": "main"}, part="start"), user(1), named, branch, other)
+    assert made["session"]["agent-meta"]["model-provider"] == "bedrock"
+    assert made["vcs"] == {"type": "git", "branch": "main"}
+
+
 def test_a_sub_agent_is_a_session_of_its_own():
     """Its id is the record's; the session that it belongs to is named beside it."""
     made = record(user(1, subagent="a1"), says(2, subagent="a1"))
@@ -151,6 +161,12 @@ def test_ids_are_the_agents_own():
     rows = entries(start, user(1), second, says(2, parentId="u1"), says(3, parentId="gone"))
     assert [row["id"] for row in rows] == ["u1:start", "u1", "u1:1", "u2", "u3"]
     assert [row.get("parent-id") for row in rows] == [None, None, None, "u1", None]
+
+
+def test_a_parent_that_is_a_message_is_named_by_its_first_entry():
+    """Some agents' messages have parts with ids of their own, and parents that are messages."""
+    rows = entries(user(1, messageId="p1"), user(2, messageId="p1"), says(3, parentId="p1", messageId="a1"))
+    assert [row.get("parent-id") for row in rows] == [None, None, "u1"]
 
 
 def test_secrets_are_redacted():

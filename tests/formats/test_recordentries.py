@@ -90,6 +90,12 @@ def test_a_timestamp_is_one_of_rfc_3339(time, is_valid):
     assert timestamp(time) == (time if is_valid else "")
 
 
+def test_usage_has_the_names_of_the_draft_as_far_as_it_has_any():
+    """What was written to the cache, and the size of the context, are named in its manner."""
+    counts = {"input": 3, "cacheRead": 20, "cacheWrite": 5, "contextLimit": 200_000, "scope": "message"}
+    assert token_usage(counts) == {"input": 3, "cached": 20, "cache-write": 5, "context-limit": 200_000}
+
+
 def test_counts_that_are_none_are_left_out():
     """The draft takes no negative numbers, floats or words."""
     assert token_usage({"input": -1, "output": 2.5, "cacheRead": True, "reasoning": "3", "costUsd": True}) == {}
