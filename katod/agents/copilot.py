@@ -368,8 +368,8 @@ def _place(context: dict[str, Any]) -> dict[str, str]:
 def _thought(data: dict[str, Any]) -> dict[str, Any]:
     """Return the payload of a message's thinking, which may be there only encrypted; empty if there is none."""
     text = text_of(data.get("reasoningText")).strip()
-    encrypted = bool(data.get("encryptedContent") or data.get("reasoningOpaque"))
-    return {"text": text} | ({"encrypted": True} if encrypted else {}) if text or encrypted else {}
+    encrypted = text_of(data.get("encryptedContent")) or text_of(data.get("reasoningOpaque"))
+    return {"text": text} | ({"encrypted": encrypted} if encrypted else {}) if text or encrypted else {}
 
 
 def _counts(row: dict[str, Any]) -> dict[str, int]:

@@ -245,7 +245,7 @@ class ZotAdapter(Adapter):
             text = _summary(block.get("summary"))
             payload: Value = {"text": text}
             if not text or block.get("encrypted_content"):
-                payload["encrypted"] = True
+                payload["encrypted"] = text_of(block.get("encrypted_content")) or True
             return [self.new.event(ev.ASSISTANT_THINKING, payload, record, n, time=time, model=self._model())]
         if "name" in block and "id" in block:
             return self._call(record, block, block.get("arguments", block.get("args")), n, time)

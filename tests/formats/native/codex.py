@@ -153,7 +153,7 @@ FIELDS: Final = {
         Field('payload.type: "web_search_call", payload.action', "needle-web", "tool-call input"),
         Field('payload.type: "reasoning", payload.summary[].text', "needle-thinking", "reasoning content",
               names=('"reasoning"',)),
-        Field('payload.type: "reasoning", payload.encrypted_content', record="reasoning x-katod.encrypted",
+        Field('payload.type: "reasoning", payload.encrypted_content', record="reasoning encrypted",
               without="plain"),
         Field('payload.type: "message", payload.role: "user"', "needle-sent", names=('"message"+"user"',),
               note="repeats `event_msg.user_message`, which says what was typed"),
