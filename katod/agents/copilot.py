@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from katod import events as ev
+from katod.agents.answers import Answers
 from katod.agents.base import (
     Adapter,
     AgentSpec,
@@ -462,6 +463,7 @@ SPEC: Final = AgentSpec(
     name="copilot",
     label="Copilot",
     product="Copilot CLI",
+    answers=Answers(input_has_cached=True),
     adapter=CopilotAdapter,
     nature=Nature.NATIVE_IDS,
     roots=_roots,

@@ -14,10 +14,11 @@ from katod.cli.printing import say
 from katod.config import seal_key_path
 from katod.discover.found import Found
 from katod.errors import SealError, SourceError
+from katod.log import EventLog
 from katod.model import SessionKey
 from katod.record.export import Stretch, replay
 from katod.seal.cose import LARGEST, SUFFIX
-from katod.seal.growth import Ending, ending, growth
+from katod.seal.growth import OPEN, Ending, ending, growth
 from katod.seal.keys import make_key, public_path, read_private, read_public, require_extra
 from katod.seal.record import Record, Time, read_record
 from katod.seal.signing import Verified, sign_record, verify_record
@@ -138,14 +139,33 @@ def _ended(context: Context, record: Record, path: Path) -> str:
 
 
 def _known(context: Context, key: SessionKey) -> tuple[Found, Ending] | None:
-    """Return the session of a record as it is on this machine, None if it is not there. Raises SourceError."""
-    for found in context.found().values():
-        if _may_be(found.key, key):
-            stretches = [Stretch(path, identity) for path, identity, _ in found.files]
-            now = ending(event for event, _ in replay(found.key, stretches, context.log))
-            if now.session == key.id:
-                return found, now
+    """Return the session of a record as it is on this machine, None if it is not there. Raises SourceError.
+
+    A file may be called by another id than its session: those that changed lately are looked into as well.
+    """
+    for found in _candidates(context, key):
+        stretches = [Stretch(path, identity) for path, identity, _ in found.files]
+        now = ending(event for event, _ in replay(found.key, stretches, context.log))
+        if now.session == key.id:
+            return found, now
     return None
+
+
+def _candidates(context: Context, key: SessionKey) -> Iterator[Found]:
+    """Yield what may be this session: first those that are called like it."""
+    everything = [found for found in context.found().values() if found.key.agent == key.agent]
+    yield from (found for found in everything if _may_be(found.key, key))
+    since = int(time.time() * 1e9) - OPEN * 1_000_000_000
+    for found in everything:
+        if found.changed_ns > since and not _may_be(found.key, key) and _begins_as(found) == key.id:
+            yield found
+
+
+def _begins_as(found: Found) -> str:
+    """Return the id of a session as its first event has it."""
+    stretches = (Stretch(path, identity) for path, identity, _ in found.files)
+    first = next(iter(replay(found.key, stretches, EventLog())), None)
+    return first[0].session.id if first else ""
 
 
 def _may_be(found: SessionKey, key: SessionKey) -> bool:

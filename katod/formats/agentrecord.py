@@ -11,6 +11,7 @@ from uuid import NAMESPACE_URL, uuid5
 
 from katod import events as ev
 from katod.agents import AGENTS
+from katod.agents.answers import Parts
 from katod.agents.models import provider_of
 from katod.events import Event
 from katod.formats.attribution import Attribution
@@ -114,6 +115,10 @@ class _Answer:
 
     def add(self, entry: Fields, row: Fields) -> None:
         """Write an entry, or hold it."""
+        if entry["type"] == "assistant" and self._waits_for_words(row):
+            entry[EXTRA]["usage"] = self._held[0][EXTRA]["event"]
+            self._held[0] = entry | {"token-usage": self._held[0]["token-usage"]}
+            return
         if entry["type"] in ("user", "assistant") or len(self._held) >= _MOST_HELD:
             self.settle()
         if entry["type"] == "assistant":
@@ -125,22 +130,33 @@ class _Answer:
 
     def use(self, entry: Fields, row: Fields) -> None:
         """Add usage to the answer that it is of; an answer without words is an entry without content."""
-        message = row["source"].get("messageId", "")
-        usage = token_usage(row["payload"])
-        if self._held and message == self._message and "token-usage" not in self._held[0]:
-            self._held[0]["token-usage"] = usage
-            self._held[0][EXTRA]["usage"] = row["id"]
+        if not self._held or "token-usage" in self._held[0] or not self._is_same(row):
+            del entry["event-type"], entry["data"]
             self.settle()
-            return
-        del entry["event-type"], entry["data"]
-        self.settle()
-        self._write(entry | {"type": "assistant", "token-usage": usage} | _model(row))
+            self._held = [entry | {"type": "assistant"} | _model(row)]
+            self._message = row["source"].get("messageId", "")
+        else:
+            self._held[0][EXTRA]["usage"] = row["id"]
+        self._held[0]["token-usage"] = token_usage(row["payload"])
+
+    def _is_same(self, row: Fields) -> bool:
+        """Return whether an event is of the answer that is held: of the same message, where messages have names."""
+        return not _is_named(row) or row["source"].get("messageId", "") == self._message
+
+    def _waits_for_words(self, row: Fields) -> bool:
+        """Return whether only the usage of an answer is held, and this event is of the same answer."""
+        is_bare = len(self._held) == 1 and "content" not in self._held[0]
+        return is_bare and _is_named(row) and bool(self._message) and self._is_same(row)
 
     def settle(self) -> None:
         """Write what is held."""
         for entry in self._held:
             self._write(entry)
         self._held = []
+
+
+def _is_named(row: Fields) -> bool:
+    return AGENTS[row["session"]["agent"]].answers.parts is Parts.NAMED
 
 
 def _model(row: Fields) -> Fields:

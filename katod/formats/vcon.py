@@ -12,6 +12,7 @@ from uuid import UUID
 
 from katod import events as ev
 from katod.agents import AGENTS
+from katod.agents.base import SPAWNED
 from katod.events import Event
 from katod.formats.agentrecord import UNKNOWN, AgentRecord
 from katod.formats.protocol import Spool
@@ -23,7 +24,11 @@ from katod.model import Options
 # The schema of the record in `analysis`.
 _SCHEMA: Final = "https://datatracker.ietf.org/doc/draft-birkholz-verifiable-agent-conversations/00/"
 _UNDATED: Final = "1970-01-01T00:00:00Z"  # `start` may not be absent
-_SPOKEN: Final = (ev.USER_MESSAGE, ev.ASSISTANT_MESSAGE)
+# What is said in the dialog, and which field has the words.
+_SPOKEN: Final = {
+    ev.USER_MESSAGE: "text", ev.USER_COMMAND: "line", ev.DECISION_RESPONSE: "freeText", ev.ASSISTANT_MESSAGE: "text",
+    ev.DECISION_PROMPT: "prompt",
+}  # fmt: skip
 _PERSON: Final = 0
 _AGENT: Final = 1
 
@@ -54,9 +59,10 @@ class Vcon:
                 self._changes.add({"purpose": "agent_file_change", "party": speaker} | body | self._start(row))
 
     def _say(self, row: Fields, speaker: int) -> None:
-        text, by_user = row["payload"].get("text", ""), row["kind"] == ev.USER_MESSAGE
-        if by_user:
-            self._subject = self._subject or first_words(text, LONGEST_TITLE)
+        kind, text = row["kind"], _words(row)
+        if kind.startswith("user."):
+            if kind == ev.USER_MESSAGE:
+                self._subject = self._subject or first_words(text, LONGEST_TITLE)
             listener, speaker = speaker, _PERSON if speaker == _AGENT else _AGENT
         else:
             listener = _PERSON if speaker == _AGENT else _AGENT
@@ -106,7 +112,8 @@ class Vcon:
         ref = about.first.session
         name = AGENTS[ref.agent].product
         bot = {"role": "agent", "type": "bot", "name": name, "validation": "system"}
-        prompting: Fields = {"role": "agent", "type": "bot", "name": name} if ref.subagent else {"type": "person"}
+        is_started = ref.subagent or about.start.get("origin") == SPAWNED
+        prompting: Fields = {"role": "agent", "type": "bot", "name": name} if is_started else {"type": "person"}
         return [prompting, *(bot | {"meta": {"agent_session": self._about_agent(one)}} for one in self._parties)]
 
     def _about_agent(self, subagent: str) -> Fields:
@@ -136,6 +143,13 @@ class _Items:
 
     def pieces(self) -> Iterator[str]:
         return self._spool.pieces()
+
+
+def _words(row: Fields) -> str:
+    """Return what is said; an answer to a question may be chosen, typed, or both."""
+    payload = row["payload"]
+    words = [*payload.get("selections", ()), payload.get(_SPOKEN[row["kind"]])]
+    return ", ".join(word for word in words if isinstance(word, str) and word)
 
 
 def _changes(payload: Fields) -> Iterable[Fields]:

@@ -1,6 +1,5 @@
 """The keys that sign and verify: Ed25519, in PEM files, made and read."""
 
-import os
 from base64 import urlsafe_b64encode
 from hashlib import sha256
 from pathlib import Path
@@ -113,7 +112,8 @@ def read_private(path: Path) -> PrivateKey:
     except FileNotFoundError:
         raise SealError("there is no such key", path=path, hint=_MAKE) from None
     except PermissionError as error:
-        hint = f"chmod 600 {path}" if os.access(path, os.R_OK) else ""
+        is_public = path.name.endswith(".pub.pem")
+        hint = "this is a public key; the private one signs" if is_public else f"chmod 600 {path}"
         raise SealError(f"is not used: {error.strerror}", path=path, hint=hint) from error
     except OSError as error:
         raise SealError(f"cannot be read: {error.strerror}", path=path) from error

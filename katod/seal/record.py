@@ -82,9 +82,10 @@ def parse_record(data: bytes) -> Record:
         raise SealError("is no agent record: it is nested too deeply") from None
     except ValueError as error:  # not UTF-8, not JSON, half a character, or a number with thousands of digits
         raise SealError("is no agent record: it is not valid JSON in UTF-8", hint=_AGAIN) from error
+    record = _Fields("the record", value).record(data)
     if not is_canonical:
         raise SealError("is not in the form that is signed", hint=_FORM)
-    return _Fields("the record", value).record(data)
+    return record
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -145,8 +145,12 @@ def test_a_session_that_may_go_on_is_refused(world):
     assert "a tool call in it has no result yet, and its files changed within the last day" in world.said
     maker.say(result("c", "done"))
     talk = exported(world, maker, days=0.5, name="c")
+    world.cli("seal", str(talk), code=1)
+    assert "its last message has no answer, and its files changed within the last day" in world.said
+    maker.say(says("made"))
+    talk = exported(world, maker, days=0.5, name="d")
     world.cli("seal", str(talk))
-    assert [path.name for path in world.home.glob("*.sig.cbor")] == ["c.acr.sig.cbor"]
+    assert [path.name for path in world.home.glob("*.sig.cbor")] == ["d.acr.sig.cbor"]
 
 
 @pytest.mark.usefixtures("key")

@@ -140,6 +140,28 @@ def test_usage_of_an_answer_without_words_is_an_entry_of_its_own():
     ]  # fmt: skip
 
 
+def test_usage_that_comes_before_the_words_of_its_answer_is_with_them():
+    """As where thinking is a record of its own; not if a call is between, nor with the words of another answer."""
+    words = entries(usage(1), says(2), user(3))
+    assert [(row["type"], row.get("content"), "token-usage" in row) for row in words[:1]] == [("assistant", "hi", True)]
+    assert len(words) == 2
+    assert len(entries(usage(1), call(2), says(3))) == 3
+    assert len(entries(usage(1), says(2, messageId="m2"))) == 2
+
+
+def test_where_messages_have_no_names_usage_is_of_the_answer_before_it():
+    """Codex names the parts of an answer, not the answer."""
+    codex = SessionRef("codex", "s")
+    said = [
+        one._replace(session=codex)
+        for one in (says(1), call(2), usage(3, message="r1"), says(4), usage(5, message="r2"))
+    ]
+    rows = entries(*said)
+    assert [(row["type"], "token-usage" in row) for row in rows] == [
+        ("assistant", True), ("tool-call", False), ("assistant", True)
+    ]  # fmt: skip
+
+
 def test_an_answer_is_not_held_for_ever():
     """Usage that comes after very many entries is one of its own."""
     rows = entries(says(1), *(call(number) for number in range(2, 400)), usage(400))

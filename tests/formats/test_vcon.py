@@ -39,6 +39,25 @@ def test_the_person_and_the_agent_are_parties_and_their_words_the_dialog():
     ]  # fmt: skip
 
 
+def test_commands_questions_and_answers_are_in_the_dialog():
+    """What the person typed for katod, and chose, is what they said."""
+    prompt = {"decisionId": "d", "decisionKey": "k", "prompt": "Which one?", "options": []}
+    made = vcon(
+        event(1, ev.USER_COMMAND, {"command": "start", "options": {}, "line": "::start"}),
+        event(2, ev.DECISION_PROMPT, prompt),
+        event(3, ev.DECISION_RESPONSE, {"decisionId": "d", "selections": ["SQLite", "a file"], "freeText": "or none"}),
+    )
+    assert [(turn["originator"], turn["body"]) for turn in made["dialog"]] == [
+        (0, "::start"), (1, "Which one?"), (0, "SQLite, a file, or none")
+    ]  # fmt: skip
+
+
+def test_who_prompts_a_started_session_is_no_person():
+    """An agent began it, in a file of its own."""
+    made = vcon(event(0, ev.SESSION_START, {"origin": "subagent"}, part="start"), user(1))
+    assert made["parties"][0] == {"role": "agent", "type": "bot", "name": "Claude Code"}
+
+
 def test_a_sub_agent_is_a_party_that_talks_with_the_agent():
     """It names the session that started it."""
     made = vcon(user(1), user(2, "Look around", subagent="a1"), says(3, subagent="a1"))
