@@ -214,7 +214,8 @@ class CopilotAdapter(Adapter):
         """Translate the usage of the whole session so far, over all models."""
         models = dicts_of(list(dict_of(record.value["data"].get("modelMetrics")).values()))
         rows = [_counts(dict_of(row.get("usage"))) for row in models]
-        sums = {name: sum(row[name] for row in rows if name in row) for name, _ in _COUNTS}
+        counts = {name: [row[name] for row in rows if name in row] for name, _ in _COUNTS}
+        sums = {name: sum(found) for name, found in counts.items() if found}
         usage = {name: count for name, count in sums.items() if int_or_none(count) is not None}
         return [self.new.event(ev.USAGE, {"scope": "session"} | usage, record, "u")] if any(rows) else []
 

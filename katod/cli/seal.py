@@ -17,15 +17,16 @@ from katod.errors import SealError, SourceError
 from katod.log import EventLog
 from katod.model import SessionKey
 from katod.record.export import Stretch, replay
-from katod.seal.cose import LARGEST, SUFFIX
+from katod.seal.cose import LARGEST, SUFFIX, read_signature
 from katod.seal.growth import OPEN, Ending, ending, growth
 from katod.seal.keys import make_key, public_path, read_private, read_public, require_extra
 from katod.seal.record import Record, Time, read_record
-from katod.seal.signing import Verified, sign_record, verify_record
+from katod.seal.signing import Verified, compare, sign_record, verify_bytes
 from katod.smallfile import create_small, read_small
 
 _FILE: Final = click.Path(path_type=Path, dir_okay=False)
 _SHARED: Final = 0o644  # less what the umask takes: a signature is to be passed on
+_LONGEST: Final = 300  # characters of one thing that is said
 _MEANING: Final = "This proves who signed the record and that nothing changed since, not that what was said is true."
 
 
@@ -178,14 +179,16 @@ def _may_be(found: SessionKey, key: SessionKey) -> bool:
 
 
 def _verify(path: Path, signature: Path, key_path: Path) -> None:
-    key, record = read_public(key_path), read_record(path)
+    key = read_public(key_path)
     try:
-        verified = verify_record(record, _signature(signature), key)
+        found = read_signature(_signature(signature))
+        record = read_record(path, lambda data: verify_bytes(data, found, key))
+        verified = compare(record, found)
     except SealError as error:
         raise SealError(f"does not verify: {error.what}", path=error.path or signature, hint=error.hint) from error
     say(f"{path}: verified, nothing changed since it was signed")
     for name, text in _told(record, verified, key.urn):
-        say(f"  {name:<11}{text}")
+        say(f"  {name:<11}{_line(text)}")
     say(_MEANING)
 
 
@@ -209,8 +212,16 @@ def _told(record: Record, verified: Verified, name: str) -> Iterator[tuple[str, 
     yield "ended", _shown(record.end)
     if verified.claims.checkpoint:
         yield "state", "a checkpoint: the session was expected to go on"
+    if verified.unknown:
+        yield "also signed", f"{', '.join(map(str, verified.unknown))}, which katod does not know and did not check"
     if verified.unsigned:
         yield "beside", f"header {', '.join(map(str, verified.unsigned))}, which nobody signed and katod did not check"
+
+
+def _line(text: str) -> str:
+    """Return what somebody else wrote in one line, so that it cannot pass for what katod says."""
+    words = " ".join(text.split())
+    return words if len(words) <= _LONGEST else f"{words[:_LONGEST]}…"
 
 
 def _shown(time: Time | None) -> str:

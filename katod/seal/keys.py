@@ -86,7 +86,10 @@ def make_key(path: Path) -> PublicKey:
     key = Ed25519PrivateKey.generate()
     private = key.private_bytes(ser.Encoding.PEM, ser.PrivateFormat.PKCS8, ser.NoEncryption())
     public = key.public_key().public_bytes(ser.Encoding.PEM, ser.PublicFormat.SubjectPublicKeyInfo)
-    path.parent.mkdir(mode=_FOLDER, parents=True, exist_ok=True)
+    try:
+        path.parent.mkdir(mode=_FOLDER, parents=True, exist_ok=True)
+    except OSError as error:
+        raise SealError(f"the directory cannot be made: {error.strerror}", path=path.parent) from error
     _create(path, private, _PRIVATE)
     try:
         _create(public_path(path), public, _PUBLIC)

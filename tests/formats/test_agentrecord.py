@@ -113,6 +113,49 @@ def test_what_an_agent_says_only_later_completes_the_start():
     assert made["vcs"] == {"type": "git", "branch": "main"}
 
 
+def test_lines_are_attributed_to_the_model_that_wrote_them():
+    """To the one that speaks then, in the session or in its sub-agent: not to the latest one that is new."""
+    file = {"path": "a.py", "change": "update", "ranges": [[1, 2]]}
+
+    def edits(number, **more):
+        return event(number, ev.TOOL_RESULT, {"toolCallId": "t", "text": "", "structured": {"files": [file]}}, **more)
+
+    made = record(
+        says(1, model="a"), says(2, model="b"), says(3, model="a"), edits(4),
+        says(5, model="c", subagent="s"), edits(6, subagent="s"), edits(7),
+    )  # fmt: skip
+    [file] = made["file-attribution"]["files"]
+    found = [(row["contributor"]["model-id"], len(row["ranges"])) for row in file["conversations"]]
+    assert found == [("a", 2), ("c", 1)]
+
+
+def test_usage_is_never_that_of_another_speaker():
+    """A sub-agent's in the same file is its own, and so is that of an answer after a turn ended."""
+    [said, used] = entries(says(1), usage(2)._replace(session=SessionRef("claude", SESSION, "s")))
+    assert ("token-usage" in said, "token-usage" in used) == (False, True)
+    rows = entries(says(1, messageId=""), event(2, ev.TURN_END, {"reason": "aborted"}), usage(3, message=""))
+    assert [("token-usage" in row) for row in rows] == [False, False, True]
+
+
+def test_a_session_that_goes_on_has_no_end():
+    """Whatever was noted before."""
+    ended = event(2, ev.SESSION_END, {}, time="2026-02-10T23:00:00Z")
+    assert "session-end" not in record(user(1), ended, user(3))["session"]
+
+
+def test_ids_are_unique_even_if_one_is_called_like_another():
+    """A native id may look like the derived id of another event."""
+    odd = user(9)._replace(id=f"claude:{SESSION}:u1:0", source={"providerEventType": "x"})
+    rows = entries(odd, user(8, providerEventId="u1:0")._replace(id=f"claude:{SESSION}:u1:0:0"))
+    assert len({row["id"] for row in rows}) == 2
+
+
+def test_many_models_cost_no_more_than_few():
+    """A hundred are listed."""
+    made = record(*(says(number, model=f"m{number}") for number in range(300)))
+    assert len(made["session"]["agent-meta"]["models"]) == 100
+
+
 def test_a_sub_agent_is_a_session_of_its_own():
     """Its id is the record's; the session that it belongs to is named beside it."""
     made = record(user(1, subagent="a1"), says(2, subagent="a1"))

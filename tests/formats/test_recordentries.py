@@ -3,7 +3,8 @@
 import pytest
 
 from katod import events as ev
-from katod.formats.recordentries import entry_of, timestamp, token_usage
+from katod.formats.recordentries import entry_of, token_usage
+from katod.formats.rows import timestamp
 
 
 def row(kind, payload, **more):
@@ -55,12 +56,13 @@ def test_a_call_and_its_result_share_an_id():
 @pytest.mark.parametrize(
     ("payload", "status", "failed"),
     [({}, "completed", None), ({"isError": True}, "error", True), ({"status": "launched"}, "launched", None),
-     ({"status": "declined", "isError": True}, "declined", True)],
+     ({"status": "declined", "isError": True}, "declined", True), ({"exitCode": 1}, None, None),
+     ({"denied": True}, None, None), ({"status": ["x"]}, "completed", None)],
 )  # fmt: skip
 def test_the_status_of_a_result_is_the_agents_own_if_it_has_one(payload, status, failed):
-    """Otherwise an error, or completed: agents mark errors, not successes."""
+    """Otherwise an error, or completed, as agents mark errors, not successes; absent where it did not go well."""
     made = entry(ev.TOOL_RESULT, {"toolCallId": "c", "text": ""} | payload)
-    assert (made["status"], made.get("is-error")) == (status, failed)
+    assert (made.get("status"), made.get("is-error")) == (status, failed)
 
 
 @pytest.mark.parametrize("kind", sorted(set(ev.KINDS) - {

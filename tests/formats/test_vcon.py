@@ -65,6 +65,18 @@ def test_a_sub_agent_is_a_party_that_talks_with_the_agent():
     assert made["parties"][2]["meta"]["agent_session"]["agent_id"] == "a1"
 
 
+def test_each_party_has_its_own_model_and_there_are_so_many_at_most():
+    """Those above the limit are the last one."""
+    talk = [user(0), says(1), says(2, subagent="a", model="gpt-5.5")]
+    made = vcon(*talk, *(says(number, subagent=f"s{number}") for number in range(3, 203)))
+    about = [party["meta"]["agent_session"] for party in made["parties"][1:3]]
+    assert [(one["model_id"], one["provider"]) for one in about] == [
+        ("claude-opus-4-6", "anthropic"), ("gpt-5.5", "openai")
+    ]  # fmt: skip
+    assert len(made["parties"]) == 101
+    assert max(turn["originator"] for turn in made["dialog"]) == 100
+
+
 def test_a_time_that_is_not_recorded_says_so():
     """`start` may not be absent: it is that of what came before, or none at all."""
     undated = user(1, time="")
