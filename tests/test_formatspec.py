@@ -17,7 +17,7 @@ KEY = SessionKey("claude", "6f1c2c1e", "a1b2")
 def test_each_format_is_recognised_by_itself_only(form, title):
     """Whatever the title is; a file of a person, or of a format with another suffix, is none of it."""
     metadata = SessionMetadata(KEY, {"title": title, "cwd": "/home/me/app", "branch": "main", "model": "m"})
-    event = Event("1", USER_MESSAGE, SessionRef("claude", "6f1c2c1e"), {"text": title or "words"}, {})
+    event = Event("1", USER_MESSAGE, SessionRef(*KEY), {"text": title or "words"}, {})
     text = "".join(render_all([(event, metadata)], form, Options())).encode()
     alike = [name for name, spec in FORMATS.items() if spec.suffix == FORMATS[form].suffix]
     assert [name for name, spec in FORMATS.items() if spec.is_printed(text)] == alike
