@@ -35,6 +35,13 @@ def test_the_suffix_of_a_file_name_chooses_its_format(name):
     assert FORMATS[SHORT_FORMATS[spec.short]].suffix == spec.suffix
 
 
+def test_the_longest_suffix_chooses():
+    """A stream is no JSONL, although its names end like one."""
+    assert [format_of(name).name for name in ("talk.jsonl", "talk.stream.jsonl", "stream.jsonl")] == [
+        "jsonl", "stream", "jsonl",
+    ]  # fmt: skip
+
+
 def test_a_name_that_is_only_a_suffix_or_has_another_one_is_of_no_format():
     """The stem of such a name ends where its last extension begins."""
     assert format_of(".md") is format_of("talk") is format_of("talk.json") is None

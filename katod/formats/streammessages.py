@@ -116,7 +116,7 @@ class Messages:
     def _result(self, payload: Fields, event: Event, metadata: SessionMetadata) -> Made:
         call, failed = payload["toolCallId"], bool(payload.get("isError"))
         declined = payload.get("denied") or payload.get("status") == "interrupted"
-        name = self._activity.called(call) or self._say(metadata.called(event.payload["toolCallId"]))
+        name = self._activity.called(call) or self._say(metadata.called(event.payload["toolCallId"])) or "tool"
         message = {
             "type": "tool_result", "id": call or bridge.event_uuid(event.id), "tool": name,
             "output": _with_notes(payload), "success": not (failed or declined),
