@@ -184,7 +184,7 @@ ROWS: Final = (
     Row("subagentComplete", "subagent_complete", "format", "the end of a sub-agent"),
     Row("inputQueued", "queued", "nobody", "no agent records the position in its queue"),
     Row("queueCleared", "queue_cleared", "nobody", "no agent records it"),
-    Row("connectionReplaced", "error", "nobody", "several viewers may watch one session, so that none replaces another"),
+    Row("connectionReplaced", "error", "nobody", "several viewers may watch one session: none replaces another"),
     Row("reconnectComplete", "reconnect_complete", "server", "after the messages that a viewer missed"),
     Row("cursorEvicted", "cursor_evicted", "server", "an id that is too old"),
     Row("cursorInvalid", "cursor_invalid", "server", "an id that is unknown"),

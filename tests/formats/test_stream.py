@@ -11,7 +11,7 @@ from katod.metadata import SessionMetadata
 from katod.model import Mark, Options, SessionKey
 from tests.examples import examples
 from tests.formats.bridging import lines, sent, wrong_in
-from tests.formats.test_agentrecord import call, event, says, user
+from tests.formats.test_agentrecord import call, event, says, usage, user
 from tests.support.anyevents import conversations
 from tests.support.records import SESSION, Claude
 
@@ -28,6 +28,14 @@ def printed(events, restarts):
     return text
 
 
+def thinks(number):
+    return event(number, ev.ASSISTANT_THINKING, {"text": "hm"})
+
+
+def result(number):
+    return event(number, ev.TOOL_RESULT, {"toolCallId": "t1", "text": ""})
+
+
 @examples(40, 2000)
 @given(conversations(), st.sets(st.integers(0, 11)))
 def test_any_conversation_gives_valid_messages_whenever_katod_is_restarted(events, restarts):
@@ -35,6 +43,21 @@ def test_any_conversation_gives_valid_messages_whenever_katod_is_restarted(event
     text = printed(events, restarts)
     assert wrong_in(lines(text)) == []
     assert text == printed(events, ())
+
+
+def test_all_that_later_messages_depend_on_is_in_the_state():
+    """The last time, model and state, calls and questions that are open, the sum of usage, and that it has begun."""
+    asked = {"decisionId": "t1:0", "decisionKey": "k", "prompt": "?", "options": []}
+    requested = {"text": "", "subtype": "permission-requested", "data": {"requestId": "r1", "toolCallId": "t1"}}
+    total = {"scope": "session", "input": 30, "output": 20}
+    events = [
+        user(1), says(2), usage(3, input=10), call(4, time=""), event(5, ev.PROVIDER_INFO, requested), thinks(6),
+        event(7, ev.PROVIDER_INFO, requested | {"subtype": "permission-completed"}),
+        event(8, ev.DECISION_PROMPT, asked), thinks(9), result(10), event(11, ev.TURN_END, {"reason": "done"}),
+        says(12, model="claude-haiku-4-5"), event(13, ev.SESSION_START, {"cwd": "/home/me"}),
+        event(14, ev.USAGE, total), event(15, ev.TURN_END, {"reason": "aborted"}), result(16),
+    ]  # fmt: skip
+    assert printed(events, range(len(events))) == printed(events, ())
 
 
 def test_there_are_no_heads_and_no_marks():
