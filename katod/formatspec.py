@@ -41,13 +41,13 @@ _ROWS: Final = (
         rb'\{"schema":"katod\.event/', in_chat=True,
     ),
     FormatSpec(
-        "stream", ".stream.jsonl", "stream.Stream", "the messages of CodingBridge, one per line",
-        rb'\{"type":"(?:stream|session_event|model_changed|permission_mode_changed|stopped|interrupted)"[,}]',
-    ),
-    FormatSpec(
         "html", ".html", "html.Html", "the transcript as one page, with its pictures",
         rb'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         rb'<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; ', in_chat=True, has_end=True,
+    ),
+    FormatSpec(
+        "stream", ".stream.jsonl", "stream.Stream", "the messages of CodingBridge, one per line",
+        rb'\{"type":"(?:stream|session_event|model_changed|permission_mode_changed|stopped|interrupted)"[,}]',
     ),
     FormatSpec(
         "agent-record", ".acr.json", "agentrecord.AgentRecord", "a record that can be signed (IETF draft, version 00)",
