@@ -46,6 +46,10 @@ _ROWS: Final = (
         rb'<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; ', in_chat=True, has_end=True,
     ),
     FormatSpec(
+        "stream", ".stream.jsonl", "stream.Stream", "the messages of CodingBridge, one per line",
+        rb'\{"type":"(?:stream|session_event|model_changed|permission_mode_changed|stopped|interrupted)"[,}]',
+    ),
+    FormatSpec(
         "agent-record", ".acr.json", "agentrecord.AgentRecord", "a record that can be signed (IETF draft, version 00)",
         rb'\{"(?:file-attribution":\{"files"|id":"[0-9a-f-]{36}")', is_document=True,
     ),
@@ -67,9 +71,13 @@ SHORT_FORMATS: Final = {spec.short: spec.name for spec in reversed(_ROWS)}  # of
 
 
 def format_of(name: str) -> FormatSpec | None:
-    """Return the format that a file name ends like, None if it has the suffix of none or nothing before it."""
+    """Return the format that a file name ends like, None if it has the suffix of none or nothing before it.
+
+    `.stream.jsonl` is a stream, although it ends in `.jsonl`, too.
+    """
     folded = name.lower()
-    return next((spec for spec in _ROWS if folded.endswith(spec.suffix) and len(name) > len(spec.suffix)), None)
+    alike = [spec for spec in _ROWS if folded.endswith(spec.suffix) and len(name) > len(spec.suffix)]
+    return max(alike, key=lambda spec: len(spec.suffix), default=None)
 
 
 def split_name(name: str) -> tuple[str, str]:

@@ -17,6 +17,7 @@ from click.testing import CliRunner
 
 from katod.agents import AGENTS
 from katod.cli import app
+from katod.formats.bridge import ROWS
 from katod.formats.redact_forms import FORMS
 from katod.formats.redact_names import FACTS
 from katod.formats.redact_rules import RULES
@@ -174,11 +175,22 @@ def formats() -> str:
     return "\n".join(["| format | file extension | what it is | for recordings |", "|---|---|---|---|", *rows]) + "\n"
 
 
+def bridge() -> str:
+    """Return the table of what viewers of CodingBridge know."""
+    lines = ["| event | message | from | what it says, or why there is none |", "|---|---|---|---|"]
+    senders = {"format": "the format", "server": "a server", "nobody": "nobody"}
+    for row in ROWS:
+        message = f"`{row.message}`" if row.message else ""
+        lines.append(f"| `{row.event}` | {message} | {senders[row.sender]} | {row.why} |")
+    return "\n".join(lines) + "\n"
+
+
 BLOCKS: Final[dict[tuple[str, str], Callable[[], str]]] = {
     (README, "agents"): agents,
     (CLI, "reference"): reference,
     (CONFIG, "keys"): keys,
     (CONFIG, "agents"): agents,
+    (FORMATS, "bridge"): bridge,
     (FORMATS, "formats"): formats,
     (FORMATS, "transcript"): transcript,
     (FORMATS, "native"): native.text,

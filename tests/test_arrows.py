@@ -145,6 +145,9 @@ KNOW_THE_READERS = (
     "katod.formats.pullrequest",
     "katod.formats.turns",
     "katod.formats.markdown",
+    "katod.formats.bridge",
+    "katod.formats.stream",
+    "katod.formats.streammessages",
     "katod.formats.transcript",
     "katod.formats.vcon",
 )

@@ -17,7 +17,7 @@ KEY = SessionKey("claude", "6f1c2c1e", "a1b2")
 def test_each_format_is_recognised_by_itself_only(form, title):
     """Whatever the title is; a file of a person, or of a format with another suffix, is none of it."""
     metadata = SessionMetadata(KEY, {"title": title, "cwd": "/home/me/app", "branch": "main", "model": "m"})
-    event = Event("1", USER_MESSAGE, SessionRef("claude", "6f1c2c1e"), {"text": title or "words"}, {})
+    event = Event("1", USER_MESSAGE, SessionRef(*KEY), {"text": title or "words"}, {})
     text = "".join(render_all([(event, metadata)], form, Options())).encode()
     alike = [name for name, spec in FORMATS.items() if spec.suffix == FORMATS[form].suffix]
     assert [name for name, spec in FORMATS.items() if spec.is_printed(text)] == alike
@@ -33,6 +33,13 @@ def test_the_suffix_of_a_file_name_chooses_its_format(name):
     assert format_of(f"TALK{spec.suffix.upper()}").suffix == spec.suffix
     assert split_name(f"my.talk{spec.suffix}") == ("my.talk", spec.suffix)
     assert FORMATS[SHORT_FORMATS[spec.short]].suffix == spec.suffix
+
+
+def test_the_longest_suffix_chooses():
+    """A stream is no JSONL, although its names end like one."""
+    assert [format_of(name).name for name in ("talk.jsonl", "talk.stream.jsonl", "stream.jsonl")] == [
+        "jsonl", "stream", "jsonl",
+    ]  # fmt: skip
 
 
 def test_a_name_that_is_only_a_suffix_or_has_another_one_is_of_no_format():

@@ -28,7 +28,10 @@ _LOOK_EVERY: Final = 1.0  # seconds, for the first session of a directory
 
 @click.command()
 @click.argument("session", type=SESSION, default="")
-@format_option("markdown or jsonl. Default: on a terminal, Markdown in colour; in a pipe, jsonl.", recorded_formats())
+@format_option(
+    "Format; without a value, lists them. Default: on a terminal, Markdown in colour; in a pipe, jsonl.",
+    recorded_formats(),
+)
 @click.option("--all", "everything", is_flag=True, help="Begin with the first message, not with your last one.")
 @content_options
 @click.pass_obj

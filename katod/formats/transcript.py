@@ -67,8 +67,8 @@ _WORDS: Final = 60  # characters of a message in its heading
 YOU: Final = "You"
 _TASK: Final = "Task"  # what a sub-agent was given
 # The system messages that are printed; the rest is bookkeeping.
-_SPOKEN_SUBTYPES: Final = frozenset({"api_refusal", "model_refusal_fallback", "review", "rollback", "synthetic"})
-_UNSPOKEN_SUBTYPES: Final = frozenset({"context", "delegated"})  # of messages in the user's name
+SPOKEN_SUBTYPES: Final = frozenset({"api_refusal", "model_refusal_fallback", "review", "rollback", "synthetic"})
+UNSPOKEN_SUBTYPES: Final = frozenset({"context", "delegated"})  # of messages in the user's name
 _CHANGES: Final = {"model": "Model", "title": "Title"}
 _CLEARING: Final = frozenset({"/clear", "/new", "/reset"})
 _ACCEPTED: Final = "Plan accepted"
@@ -162,7 +162,7 @@ class Transcript:
 
     def _user(self, event: Event, metadata: SessionMetadata) -> Pieces:
         payload, subtype = event.payload, event.payload.get("subtype")
-        if subtype in _UNSPOKEN_SUBTYPES:
+        if subtype in UNSPOKEN_SUBTYPES:
             return []
         text = payload["text"].strip("\n").rstrip()
         if subtype == "slash-command" and text in _CLEARING:
@@ -348,7 +348,7 @@ class Transcript:
                 *self._flushed(),
                 Quoted(f"Output: {count_lines(shown)}", shortened(shown, self._options.max_result)),
             ]
-        return self._note(text) if subtype in _SPOKEN_SUBTYPES else []
+        return self._note(text) if subtype in SPOKEN_SUBTYPES else []
 
     def _turn_end(self, event: Event, _: SessionMetadata) -> Pieces:
         """Return the end of a turn; some agents record an end for each request to the model, without a duration."""
@@ -361,11 +361,7 @@ class Transcript:
         return [] if "retry" in event.payload else self._note(f"Error: {event.payload['message']}")
 
     def _compaction(self, event: Event, _: SessionMetadata) -> Pieces:
-        before, after = event.payload.get("tokensBefore"), event.payload.get("tokensAfter")
-        sizes = [f"{size:,}" for size in (before, after) if isinstance(size, int)]
-        if isinstance(before, int) and not isinstance(after, int):
-            return self._note(f"Context compacted from {before:,} tokens")
-        return self._note(f"Context compacted: {' → '.join(sizes)} tokens" if sizes else "Context compacted")
+        return self._note(compacted(event.payload))
 
     def _change(self, event: Event, _: SessionMetadata) -> Pieces:
         payload = event.payload
@@ -481,6 +477,15 @@ class Transcript:
 
 
 _redacted = lru_cache(maxsize=4096)(redact)  # the same paths and descriptions come again and again
+
+
+def compacted(payload: dict[str, Any]) -> str:
+    """Return the line about a compaction: how long the context was, and is, as far as the agent says."""
+    before, after = payload.get("tokensBefore"), payload.get("tokensAfter")
+    sizes = [f"{size:,}" for size in (before, after) if isinstance(size, int)]
+    if isinstance(before, int) and not isinstance(after, int):
+        return f"Context compacted from {before:,} tokens"
+    return f"Context compacted: {' → '.join(sizes)} tokens" if sizes else "Context compacted"
 
 
 def _first_words(text: str) -> str:

@@ -23,6 +23,7 @@ from tests.support.anyevents import conversations
 from tests.support.records import SESSION, Claude, line
 from tests.support.rendering import rendered
 
+LINES = [name for name, spec in FORMATS.items() if spec.suffix.endswith(".jsonl")]
 EVERY = pytest.mark.parametrize("name", FORMATS)
 # Names only: katod's JSONL has no pictures.
 OPTIONS = Options(time_zone="Europe/Berlin", tools="full", thinking=True, recorder="katod 1")
@@ -72,8 +73,11 @@ def test_any_text_is_printed_as_valid_text(name, events):
     """It can be encoded; what is JSON can be parsed, line by line or as a whole."""
     text = rendered(name, events, OPTIONS)
     assert text.encode().decode() == text
-    if name == "jsonl":
-        assert [json.loads(row)["id"] for row in text.split("\n")[:-1]] == [event.id for event in events]
+    if name in LINES:
+        rows = [json.loads(row) for row in text.split("\n")[:-1]]
+        assert all(isinstance(row, dict) for row in rows)
+        assert text.count("\n") == len(rows)
+        assert name != "jsonl" or [row["id"] for row in rows] == [event.id for event in events]
     elif FORMATS[name].is_document:
         assert isinstance(json.loads(text), dict)
 
