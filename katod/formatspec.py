@@ -46,6 +46,10 @@ _ROWS: Final = (
         rb'<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; ', in_chat=True, has_end=True,
     ),
     FormatSpec(
+        "lifecycle", ".lifecycle.jsonl", "lifecycle.LifecycleLines",
+        "what the agent does at each step, not what is said", rb'\{"type":"session","id":"',
+    ),
+    FormatSpec(
         "agent-record", ".acr.json", "agentrecord.AgentRecord", "a record that can be signed (IETF draft, version 00)",
         rb'\{"(?:file-attribution":\{"files"|id":"[0-9a-f-]{36}")', is_document=True,
     ),
@@ -69,7 +73,8 @@ SHORT_FORMATS: Final = {spec.short: spec.name for spec in reversed(_ROWS)}  # of
 def format_of(name: str) -> FormatSpec | None:
     """Return the format that a file name ends like, None if it has the suffix of none or nothing before it."""
     folded = name.lower()
-    return next((spec for spec in _ROWS if folded.endswith(spec.suffix) and len(name) > len(spec.suffix)), None)
+    found = [spec for spec in _ROWS if folded.endswith(spec.suffix) and len(name) > len(spec.suffix)]
+    return max(found, key=lambda spec: len(spec.suffix), default=None)  # of two with one suffix, the first
 
 
 def split_name(name: str) -> tuple[str, str]:

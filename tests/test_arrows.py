@@ -21,19 +21,20 @@ ARROWS = {
     "smallfile": "",
     "formatspec": "",
     "metadata": "events model",
+    "lifecycle": "events",
     "config": "agents errors formatspec log model smallfile",
     "project": "command config errors formatspec model shell smallfile write",
     # what is stored between the stages
     "store": "errors log model slug",
     # the stages, from bytes to outputs
     "tail": "errors model",
-    "agents": "errors events model smallfile tail",
+    "agents": "errors events lifecycle model smallfile tail",
     "discover": "agents config errors log model store tail",
     "command": "agents errors events formatspec model tail",
     "record": (
         "agents backoff command config discover errors events formats formatspec log metadata model project slug store tail write"
     ),
-    "formats": "agents events formatspec metadata model slug",
+    "formats": "agents events formatspec lifecycle metadata model slug",
     "write": "errors model shell",
     "search": "agents discover errors events formats formatspec log metadata model record tail",
     # the stages put together
@@ -128,6 +129,7 @@ DECIDING = (
     "katod.command.decide",
     "katod.command.split",
     "katod.events",
+    "katod.lifecycle",
     "katod.metadata",
     "katod.model",
     "katod.record.ranges",

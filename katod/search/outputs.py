@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 from katod.agents import AGENTS
 from katod.errors import OutputError
 from katod.formats.redact import redact
-from katod.formatspec import suffixes_in_chat
+from katod.formatspec import format_of
 from katod.model import Cursor
 from katod.search.hits import Hit
 from katod.search.query import Query
@@ -50,8 +50,13 @@ def transcripts_below(folder: Path) -> Iterator[TranscriptFile]:
     for entry in found:
         if entry.is_dir(follow_symlinks=False):
             yield from transcripts_below(Path(entry.path))
-        elif entry.name.endswith(tuple(suffixes_in_chat())) and entry.is_file(follow_symlinks=False):
+        elif _may_be_transcript(entry.name) and entry.is_file(follow_symlinks=False):
             yield from existing([Path(entry.path)])
+
+
+def _may_be_transcript(name: str) -> bool:
+    spec = format_of(name)
+    return spec is not None and spec.in_chat
 
 
 def existing(paths: Iterable[Path]) -> Iterator[TranscriptFile]:
