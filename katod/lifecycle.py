@@ -20,6 +20,7 @@ PERMISSION_REQUESTED: Final = "permission-requested"
 PERMISSION_COMPLETED: Final = "permission-completed"
 STEP: Final = "lifecycle"  # the agent says the step itself: `data` has its type, and what it is about
 _STALLED_AFTER: Final = 4 * 3600  # seconds
+_OVER_AFTER: Final = 24 * 3600
 _MOST: Final = 256  # open calls, or open questions
 _LONGEST: Final = 200  # characters of an id
 _NO_PROMPTS: Final = frozenset({"shell", "slash-command", "context"})
@@ -55,6 +56,11 @@ def after(state: State, line: str) -> State:
 def is_stalled(state: State, last: float, now: float) -> bool:
     """Return whether a session says that it works, but has said nothing for four hours (seconds since 1970)."""
     return state is State.WORKING and now - last >= _STALLED_AFTER
+
+
+def is_over(last: float, now: float) -> bool:
+    """Return whether a session changed so long ago that what it was doing then is over, whatever it was."""
+    return now - last >= _OVER_AFTER
 
 
 class Report(NamedTuple):
