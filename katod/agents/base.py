@@ -117,6 +117,7 @@ class AgentSpec:
     spills: bytes = b""  # what a line contains if a part of its text is in another file
     # What the agent says of a session at this moment, beside its records: given a source of the session, and its id.
     reported: Callable[[Path, str], Report | None] = lambda _path, _session: None
+    reports: str = ""  # the subfolder of a root whose files change whenever it says something else
     retention: Callable[[Path], Retention] = lambda _root: Retention()  # what it deletes in a root
     instructions: Callable[[], Instructions] | None = None  # None: it has no such file, or none that katod knows
     resume: Callable[[str, str], tuple[str, ...]] | None = None  # what goes on with a session, given its id and path

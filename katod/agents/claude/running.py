@@ -18,7 +18,7 @@ from katod.lifecycle import Report, State
 from katod.smallfile import read_small
 
 PROC: Final = Path("/proc")
-_FOLDER: Final = "sessions"
+REPORTS: Final = "sessions"  # the folder
 _LARGEST: Final = 64 * 1024
 _MOST: Final = 256  # files
 _START: Final = 22 - 3  # the field of a process's start, counted after its name in parentheses
@@ -31,7 +31,7 @@ def reported(path: Path, session: str) -> Report | None:
     if "projects" not in path.parts:
         return None
     root = Path(*path.parts[: path.parts.index("projects")])
-    reports = [report for row in _rows(root / _FOLDER) if (report := _report(row, session)) is not None]
+    reports = [report for row in _rows(root / REPORTS) if (report := _report(row, session)) is not None]
     return max(reports, key=lambda report: report.since, default=None)
 
 
