@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from katod.agents import AGENTS
-from katod.errors import SourceError
 from katod.lifecycle import Lifecycle, Report, State, is_over, is_stalled
 from katod.log import EventLog
 from katod.model import Cursor, Identity, Line
@@ -54,14 +53,19 @@ def reported(path: str, identity: Identity) -> Report | None:
 @lru_cache(maxsize=256)  # a command that shows it again and again reads only what has changed
 def _derived(path: str, identity: Identity, _changed_ns: int) -> State | None:
     """Return the state that follows from the end of a source; None if that says nothing."""
-    lifecycle, has_lines = Lifecycle(identity.key.subagent), False
     try:
         with AGENTS[identity.key.agent].open(path) as file:
             head, lines = _ends(file, is_contained=AGENTS[identity.key.agent].is_contained(path))
-    except SourceError:
+        return _after(path, identity, head, lines)
+    except Exception:  # noqa: BLE001 - commands go on without it; what is wrong with a session is said elsewhere
         return None
+
+
+def _after(path: str, identity: Identity, head: list[Line], lines: list[Line]) -> State | None:
+    """Return the state after the last lines of a source; `head`: its first line, which says how they are to be read."""
+    lifecycle, has_lines = Lifecycle(identity.key.subagent), False
     stream, source = SessionStream(identity.key, NeverSeen(), EventLog()), Stretch(path, identity)
-    list(stream.events(source, head))  # what the file is; what it says was long ago
+    list(stream.events(source, head))  # what it says was long ago
     for event in stream.events(source, lines):
         has_lines |= bool(lifecycle.take(event))
     return lifecycle.state if has_lines or (lines and not head) else None

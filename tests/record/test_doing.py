@@ -70,3 +70,10 @@ def test_a_file_that_cannot_be_read_says_nothing(world):
     identity = AGENTS["claude"].identify(claude.path)
     claude.path.unlink()
     assert doing([(str(claude.path), identity, time.time_ns())], time.time()) is None
+
+
+def test_a_record_that_breaks_katod_breaks_no_list(world, monkeypatch):
+    """The state is not known then; the session is a problem elsewhere."""
+    claude = world.claude().append(Claude().user("Look."))
+    monkeypatch.setattr(module.Lifecycle, "take", lambda *_: 1 / 0)
+    assert now_of(claude) is None
