@@ -23,6 +23,7 @@ from katod.formats.redact_rules import RULES
 from katod.formatspec import FORMATS as KNOWN_FORMATS
 from katod.formatspec import recorded_formats
 from katod.log import EventLog
+from tests.formats.native import table as native
 
 ROOT: Final = Path(__file__).parents[1]
 README: Final = "README.md"
@@ -180,6 +181,7 @@ BLOCKS: Final[dict[tuple[str, str], Callable[[], str]]] = {
     (CONFIG, "agents"): agents,
     (FORMATS, "formats"): formats,
     (FORMATS, "transcript"): transcript,
+    (FORMATS, "native"): native.text,
     (FORMATS, "rules"): rules,
     (PACKAGING, "log"): log_events,
 }

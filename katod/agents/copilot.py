@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from katod import events as ev
+from katod.agents.answers import Answers
 from katod.agents.base import (
     Adapter,
     AgentSpec,
@@ -213,7 +214,8 @@ class CopilotAdapter(Adapter):
         """Translate the usage of the whole session so far, over all models."""
         models = dicts_of(list(dict_of(record.value["data"].get("modelMetrics")).values()))
         rows = [_counts(dict_of(row.get("usage"))) for row in models]
-        sums = {name: sum(row[name] for row in rows if name in row) for name, _ in _COUNTS}
+        counts = {name: [row[name] for row in rows if name in row] for name, _ in _COUNTS}
+        sums = {name: sum(found) for name, found in counts.items() if found}
         usage = {name: count for name, count in sums.items() if int_or_none(count) is not None}
         return [self.new.event(ev.USAGE, {"scope": "session"} | usage, record, "u")] if any(rows) else []
 
@@ -388,8 +390,8 @@ def _place(context: dict[str, Any]) -> dict[str, str]:
 def _thought(data: dict[str, Any]) -> dict[str, Any]:
     """Return the payload of a message's thinking, which may be there only encrypted; empty if there is none."""
     text = text_of(data.get("reasoningText")).strip()
-    encrypted = bool(data.get("encryptedContent") or data.get("reasoningOpaque"))
-    return {"text": text} | ({"encrypted": True} if encrypted else {}) if text or encrypted else {}
+    encrypted = text_of(data.get("encryptedContent")) or text_of(data.get("reasoningOpaque"))
+    return {"text": text} | ({"encrypted": encrypted} if encrypted else {}) if text or encrypted else {}
 
 
 def _counts(row: dict[str, Any]) -> dict[str, int]:
@@ -482,6 +484,7 @@ SPEC: Final = AgentSpec(
     name="copilot",
     label="Copilot",
     product="Copilot CLI",
+    answers=Answers(input_has_cached=True),
     adapter=CopilotAdapter,
     nature=Nature.NATIVE_IDS,
     roots=_roots,

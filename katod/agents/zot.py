@@ -265,10 +265,7 @@ class ZotAdapter(Adapter):
     def _block(self, record: Record, block: Value, n: int, time: str) -> list[Event]:
         """Translate one block. Blocks in a file have no type and are recognised by their keys, in this order."""
         if {"reasoning_id", "summary", "encrypted_content"} & block.keys():
-            text = _summary(block.get("summary"))
-            payload: Value = {"text": text}
-            if not text or block.get("encrypted_content"):
-                payload["encrypted"] = True
+            payload = _thought(block)
             return [self.new.event(ev.ASSISTANT_THINKING, payload, record, n, time=time, model=self._model())]
         if "name" in block and "id" in block:
             return self._call(record, block, block.get("arguments", block.get("args")), n, time)
@@ -329,6 +326,12 @@ class ZotAdapter(Adapter):
 def _text(blocks: list[Any]) -> str:
     rows = [row for row in dicts_of(blocks) if "mime_type" not in row]
     return "\n".join(row["text"] for row in rows if isinstance(row.get("text"), str))
+
+
+def _thought(block: Value) -> Value:
+    """Return the payload of a reasoning block; without a summary, there was one that is kept encrypted."""
+    text, sealed = _summary(block.get("summary")), text_of(block.get("encrypted_content"))
+    return {"text": text} | ({"encrypted": sealed or True} if sealed or not text else {})
 
 
 def _summary(summary: Any) -> str:

@@ -77,20 +77,23 @@ def _sum(one: Any, other: Any) -> Any:
 
 
 class Totals:
-    """What a trajectory used: as its agent says of all of it, else the sum over answers, else over turns."""
+    """What a trajectory used: as its agent says of all of it so far, and the sum over answers, or turns, since then."""
 
     def __init__(self) -> None:
         self._by_scope: dict[str, Metrics] = {}
 
     def add(self, scope: str, metrics: Metrics) -> None:
-        """Count the metrics of an answer (`message`) or a turn; those of the `session` replace the ones before."""
-        before = {} if scope == "session" else self._by_scope.get(scope, {})
-        self._by_scope[scope] = added(before, metrics)
+        """Count the metrics of an answer (`message`) or a turn; those of the `session` replace all before."""
+        if scope == "session":
+            self._by_scope = {scope: metrics}
+        else:
+            self._by_scope[scope] = added(self._by_scope.get(scope, {}), metrics)
 
     def row(self, steps: int) -> Metrics:
         """Return the final metrics."""
         known = self._by_scope
-        metrics = known.get("session") or known.get("message") or known.get("turn") or {}
+        later = known.get("message") or known.get("turn") or {}
+        metrics = added(known["session"], later) if "session" in known else later
         row = {_TOTALS[name]: value for name, value in metrics.items() if name in _TOTALS} | {"total_steps": steps}
         extra = {name: value for name, value in metrics.get("extra", {}).items() if name != "katod"}
         return row | ({"extra": {f"total_{name}": value for name, value in extra.items()}} if extra else {})

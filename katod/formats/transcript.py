@@ -3,7 +3,7 @@
 Append-only: what an event gives depends on what came before it alone, and `state()` is all that has to be remembered.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import lru_cache
 from pathlib import PurePosixPath
 from typing import Any, ClassVar, Final
@@ -448,14 +448,16 @@ class Transcript:
 
     def _attachments(self, event: Event, metadata: SessionMetadata) -> Pieces:
         rows, typed = event.payload.get("attachments", ()), event.kind == ev.USER_MESSAGE
-        return [self._attachment(row, View(self._redact, metadata.cwd), typed=typed) for row in rows]
+        there = {digest for digest, _, _ in event.blobs} if typed else set()
+        return [self._attachment(row, View(self._redact, metadata.cwd), there) for row in rows]
 
-    def _attachment(self, row: dict[str, Any], view: View, *, typed: bool) -> Attachment:
+    def _attachment(self, row: dict[str, Any], view: View, there: Collection[str]) -> Attachment:
+        """Return an attachment; its picture is saved if it is `there`, which it is not in katod's own JSONL."""
         name = view.path(self._redact(row.get("name") or ""))
         what = [name or row.get("mediaType") or "", pictures.shown_size(row.get("bytes"))]
         label = self._redact(f"{row['type']}: {', '.join(part for part in what if part)}".removesuffix(": "))
         link, before = "", self._asked.get("saved", 0)
-        if typed and self._options.attachments == "save" and pictures.is_kept(row, before):
+        if row.get("sha256") in there and self._options.attachments == "save" and pictures.is_kept(row, before):
             self._asked["saved"] = before + row["bytes"]
             link = f"{self._options.assets}/{pictures.asset_name(row)}"
         return Attachment(label, row.get("mediaType") or row["type"], row.get("sha256", ""), link)

@@ -376,8 +376,8 @@ def test_the_usage_of_the_session_is_the_sum_over_its_models() -> None:
 def test_encrypted_thinking_is_noted() -> None:
     """Thinking that is only there encrypted is an event without text."""
     for data, thought in (
-        ({"reasoningOpaque": "EuUG"}, [{"text": "", "encrypted": True}]),
-        ({"encryptedContent": "EuUG", "reasoningText": " Hm. "}, [{"text": "Hm.", "encrypted": True}]),
+        ({"reasoningOpaque": "EuUG"}, [{"text": "", "encrypted": "EuUG"}]),
+        ({"encryptedContent": "EuUG", "reasoningText": " Hm. "}, [{"text": "Hm.", "encrypted": "EuUG"}]),
         ({"reasoningText": "Hm."}, [{"text": "Hm."}]),
         ({"reasoningText": ["x"], "encryptedContent": ""}, []),
     ):
