@@ -37,7 +37,7 @@ class State(StrEnum):
     ERROR = "error"
 
 
-_AFTER: Final = {
+AFTER: Final = {
     "session": State.IDLE,
     "agent_start": State.WORKING, "turn_start": State.WORKING, "message_start": State.WORKING,
     "message_update": State.WORKING, "tool_execution_start": State.WORKING, "tool_execution_update": State.WORKING,
@@ -50,7 +50,7 @@ _AFTER: Final = {
 
 def after(state: State, line: str) -> State:
     """Return the state after a line of this type; a type without a state, or an unknown one, changes nothing."""
-    return _AFTER.get(line, state)
+    return AFTER.get(line, state)
 
 
 def is_stalled(state: State, last: float, now: float) -> bool:
@@ -126,7 +126,7 @@ class Lifecycle:
     def _lines(self, event: Event) -> Iterator[Line]:
         is_own = event.session.subagent == self._subagent
         if self._mode is not _Mode.LINES and (is_own or event.kind == ev.PROVIDER_INFO):
-            handler = self._HANDLERS.get(event.kind)
+            handler = self.HANDLERS.get(event.kind)
             if handler is not None:
                 yield from handler(self, event)
         elif is_own and event.kind == ev.PROVIDER_INFO:
@@ -282,7 +282,7 @@ class Lifecycle:
         subtype, data = event.payload.get("subtype"), event.payload.get("data")
         if not isinstance(data, dict):
             return
-        if subtype == STEP and data.get("type") in (*_AFTER, "message_end"):
+        if subtype == STEP and data.get("type") in (*AFTER, "message_end"):
             self._mode = _Mode.LINES
             yield {name: value for name, value in data.items() if isinstance(value, str | bool)}
         elif subtype == PERMISSION_REQUESTED:
@@ -314,7 +314,7 @@ class Lifecycle:
         if event.payload["what"] == "model":
             yield {"type": "model_changed", "model": event.payload["after"]}
 
-    _HANDLERS: ClassVar = {
+    HANDLERS: ClassVar = {
         ev.USER_MESSAGE: _prompt,
         ev.ASSISTANT_MESSAGE: _message,
         ev.ASSISTANT_THINKING: _message,
