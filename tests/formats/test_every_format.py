@@ -238,7 +238,7 @@ def test_memory_stays_bounded_whatever_grows(name, odd, tmp_path):
 def test_memory_stays_bounded(name, large, tmp_path):
     """200 MB of source are exported within 300 MB; lifecycle lines say little of them."""
     assert peak(name, large, tmp_path) < 300 * MB
-    assert (tmp_path / f"out{FORMATS[name].suffix}").stat().st_size > 50 * MB
+    assert (tmp_path / f"out{FORMATS[name].suffix}").stat().st_size > (2 if name == "lifecycle" else 50) * MB
 
 
 def peak(name, large, tmp_path):
