@@ -50,6 +50,10 @@ _ROWS: Final = (
         rb'\{"type":"(?:stream|session_event|model_changed|permission_mode_changed|stopped|interrupted)"[,}]',
     ),
     FormatSpec(
+        "lifecycle", ".lifecycle.jsonl", "lifecycle.LifecycleLines",
+        "what the agent does at each step, not what is said", rb'\{"type":"session","id":"',
+    ),
+    FormatSpec(
         "agent-record", ".acr.json", "agentrecord.AgentRecord", "a record that can be signed (IETF draft, version 00)",
         rb'\{"(?:file-attribution":\{"files"|id":"[0-9a-f-]{36}")', is_document=True,
     ),

@@ -49,6 +49,12 @@ def test_a_name_that_is_only_a_suffix_or_has_another_one_is_of_no_format():
     assert split_name(".md") == (".md", "")
 
 
+def test_the_longest_suffix_of_a_name_counts():
+    """A file of lifecycle lines is no JSONL."""
+    assert format_of("talk.lifecycle.jsonl").name == "lifecycle"
+    assert split_name("talk.lifecycle.jsonl") == ("talk", ".lifecycle.jsonl")
+
+
 def test_the_chat_knows_three_suffixes():
     """All other formats are for the shell."""
     assert suffixes_in_chat() == [".md", ".jsonl", ".html"]

@@ -38,15 +38,15 @@ from katod.agents.fields import (
 )
 from katod.agents.toolcalls import OpenCalls, answer_of, call_of, question_of
 from katod.events import Event, SessionRef
+from katod.lifecycle import PERMISSION_COMPLETED, PERMISSION_REQUESTED
 from katod.model import LONGEST_NAME, Identity, Record, SessionKey, Typed
 
 _MOST_DIGITS: Final = 15
-# Known bookkeeping: hooks, permissions (visible in the results), counters, the client's instructions for the model,
-# what it sends for a compaction (`model.*`), and copies of other records.
+# Known bookkeeping: hooks, counters, the client's instructions for the model, what it sends for a compaction
+# (`model.*`), and copies of other records.
 _IGNORED: Final = frozenset({
-    "hook.start", "hook.end", "permission.requested", "permission.completed", "external_tool.requested",
-    "external_tool.completed", "session.usage_checkpoint", "session.compaction_start", "session.task_complete",
-    "subagent.configured", "system.message",
+    "hook.start", "hook.end", "external_tool.requested", "external_tool.completed", "session.usage_checkpoint",
+    "session.compaction_start", "session.task_complete", "subagent.configured", "system.message",
 })  # fmt: skip
 _MODEL: Final = "model."
 _SETTINGS: Final = (("model", "selectedModel"), ("effort", "reasoningEffort"))
@@ -322,6 +322,26 @@ class CopilotAdapter(Adapter):
     @handles("assistant.turn_end")
     def _turn_end(self, record: Record) -> list[Event]:
         return [self.new.event(ev.TURN_END, {"reason": "done"}, record)]
+
+    @handles("permission.requested")
+    def _asked(self, record: Record) -> list[Event]:
+        """Note that the person is asked, which they may not be if the client decides by itself at once."""
+        data = record.value["data"]
+        asked = dict_of(data.get("permissionRequest"))
+        about = {"requestId": data.get("requestId"), "toolCallId": asked.get("toolCallId"), "kind": asked.get("kind")}
+        return [self._permission(record, PERMISSION_REQUESTED, about)]
+
+    @handles("permission.completed")
+    def _decided(self, record: Record) -> list[Event]:
+        data = record.value["data"]
+        about = {"requestId": data.get("requestId"), "toolCallId": data.get("toolCallId")}
+        return [
+            self._permission(record, PERMISSION_COMPLETED, about | {"kind": dict_of(data.get("result")).get("kind")})
+        ]
+
+    def _permission(self, record: Record, subtype: str, about: dict[str, Any]) -> Event:
+        said = {"text": subtype.replace("-", " "), "subtype": subtype, "data": texts_in(about)}
+        return self.new.event(ev.PROVIDER_INFO, said, record)
 
     @handles("system.notification")
     def _system(self, record: Record) -> list[Event]:

@@ -26,6 +26,7 @@ from katod.agents.base import (
 from katod.agents.fields import attachment, dict_of, dicts_of, list_of, text_of, texts_in
 from katod.agents.toolcalls import OpenCalls, call_of
 from katod.events import Event
+from katod.lifecycle import STEP
 from katod.model import LONGEST_NAME, Identity, Record, SessionKey, Typed
 
 # Rows of a stream while a message is in progress, and responses to its own requests.
@@ -33,6 +34,15 @@ _IGNORED: Final = frozenset({
     "response", "user_prompt_submit", "tool_use_end", "tool_progress", "done", "pre_compact",
 })  # fmt: skip
 _STREAM: Final = frozenset({"response", "user_prompt_submit", "user_message", "turn_start", "assistant_start"})
+# What each row of a stream says of the session: a lifecycle line of this type.
+_STEPS: Final = {
+    "user_message": "message_update", "text_delta": "message_update", "turn_start": "turn_start",
+    "turn_end": "turn_end", "assistant_start": "message_start", "assistant_message": "message_end",
+    "tool_use_start": "tool_execution_start", "tool_use_args": "tool_execution_update",
+    "tool_use_end": "tool_execution_update", "tool_progress": "tool_execution_update",
+    "tool_result": "tool_execution_end", "error": "error", "done": "agent_end",
+}  # fmt: skip
+_ABOUT: Final = (("toolCallId", "id"), ("toolName", "name"), ("stop", "stop"), ("message", "message"))
 _COUNTS: Final = (
     ("input", "input"), ("output", "output"), ("cacheRead", "cache_read"), ("cacheWrite", "cache_write"),
     ("reasoning", "reasoning"), ("costUsd", "cost_usd"),
@@ -89,6 +99,19 @@ class ZotAdapter(Adapter):
             "totals": self._totals, "calls": self._calls.state(), "deltas": self._deltas.text(),
             "begun": {call: [name, stream.text()] for call, (name, stream) in self._begun.items()},
         }  # fmt: skip
+
+    def feed(self, record: Record) -> list[Event]:
+        """Return the events of this record, after the step that it is, if it is a row of a stream."""
+        step = _STEPS.get(text_of((record.value or {}).get("type")))
+        return [self._step(record, step), *super().feed(record)] if step else super().feed(record)
+
+    def _step(self, record: Record, step: str) -> Event:
+        """Return a step. What was said is left out: a secret may be in two pieces, and so would not be recognised."""
+        fields = record.value
+        data: Value = {"type": step} | texts_in({name: fields.get(key) for name, key in _ABOUT})
+        if isinstance(failed := fields.get("is_error"), bool):
+            data["isError"] = failed
+        return self.new.event(ev.PROVIDER_INFO, {"text": "", "subtype": STEP, "data": data}, record, "l")
 
     # -- the rows of a file -------------------------------------------------------------------------
 

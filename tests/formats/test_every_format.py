@@ -143,6 +143,7 @@ def _comparable(name, text):
     """Return a text without what katod's JSONL cannot say: pictures, and the id in the name of a session's file."""
     text = re.sub(r"<img [^>]*>|<p class=\"note\">image: [^<]*</p>", "", text) if name == "html" else text
     text = re.sub(r"<p></p>\n|(?<=\n)\n", "", text) if name == "html" else text
+    text = re.sub(r'^(\{"type":"session",)"id":"[^"]*",', r"\1", text) if name == "lifecycle" else text
     return re.sub(r"^session: .*\n", "", text, count=1, flags=re.MULTILINE) if name == "markdown" else text
 
 
@@ -237,9 +238,9 @@ def test_memory_stays_bounded_whatever_grows(name, odd, tmp_path):
 @MEMORY
 @EVERY
 def test_memory_stays_bounded(name, large, tmp_path):
-    """200 MB of source are exported within 300 MB."""
+    """200 MB of source are exported within 300 MB; lifecycle lines say little of them."""
     assert peak(name, large, tmp_path) < 300 * MB
-    assert (tmp_path / f"out{FORMATS[name].suffix}").stat().st_size > 50 * MB
+    assert (tmp_path / f"out{FORMATS[name].suffix}").stat().st_size > (2 if name == "lifecycle" else 50) * MB
 
 
 def peak(name, large, tmp_path):
