@@ -36,10 +36,9 @@ def test_the_suffix_of_a_file_name_chooses_its_format(name):
 
 
 def test_the_longest_suffix_chooses():
-    """Events for a room are no JSONL, although their names end like it."""
-    assert [format_of(name).name for name in ("talk.jsonl", "talk.matrix.jsonl", "matrix.jsonl")] == [
-        "jsonl", "matrix", "jsonl",
-    ]  # fmt: skip
+    """A stream, or events for a room, are no JSONL, although their names end like one."""
+    names = "talk.jsonl", "talk.stream.jsonl", "stream.jsonl", "talk.matrix.jsonl"
+    assert [format_of(name).name for name in names] == ["jsonl", "stream", "jsonl", "matrix"]
 
 
 def test_a_name_that_is_only_a_suffix_or_has_another_one_is_of_no_format():
@@ -47,6 +46,12 @@ def test_a_name_that_is_only_a_suffix_or_has_another_one_is_of_no_format():
     assert format_of(".md") is format_of("talk") is format_of("talk.json") is None
     assert split_name("talk.v2.json") == ("talk.v2", ".json")
     assert split_name(".md") == (".md", "")
+
+
+def test_the_longest_suffix_of_a_name_counts():
+    """A file of lifecycle lines is no JSONL."""
+    assert format_of("talk.lifecycle.jsonl").name == "lifecycle"
+    assert split_name("talk.lifecycle.jsonl") == ("talk", ".lifecycle.jsonl")
 
 
 def test_the_chat_knows_three_suffixes():

@@ -31,6 +31,7 @@ from katod.formats.matrix_names import PREFIX
 from katod.formats.matrix_session import Session, Told, Turns, state_of
 from katod.formats.matrix_sums import Sums, counts_of
 from katod.formats.rows import row_of
+from katod.lifecycle import PERMISSION_COMPLETED, PERMISSION_REQUESTED
 from katod.metadata import SessionMetadata
 from katod.model import Mark, Options
 
@@ -167,9 +168,9 @@ class Matrix:
 
     def _info(self, told: Told) -> list[Draft]:
         subtype = told.text("subtype")
-        if subtype == calls_.REQUESTED:
+        if subtype == PERMISSION_REQUESTED:
             return calls_.asked(told, self._calls)
-        if subtype == calls_.COMPLETED:
+        if subtype == PERMISSION_COMPLETED:
             return calls_.decided(told, self._calls.requests)
         if subtype == calls_.SERVERS:
             return calls_.connected(told, self._session)

@@ -24,8 +24,6 @@ _BUILTIN: Final = "builtin"
 _TIMED_OUT: Final = "timeout"
 _ANSWERED: Final = "answered"  # in place of a request's transaction
 SERVERS: Final = "mcp-servers"
-REQUESTED: Final = "permission-requested"
-COMPLETED: Final = "permission-completed"
 _APPROVED: Final = frozenset({"approved", "allowed", "granted"})
 _DENIED: Final = ("denied", "rejected", "cancelled")
 

@@ -247,12 +247,13 @@ def read_katod(lines: Iterable[bytes], path: Path) -> Iterator[tuple[Event, Sess
             continue
         try:
             event = ev.from_json(orjson.loads(line))
+            spec = AGENTS[event.session.agent]
         except (orjson.JSONDecodeError, KeyError, TypeError) as error:
             raise SourceError(f"line {number} is not a katod event", path=path) from error
         if metadata is None:
-            metadata = SessionMetadata(SessionKey(event.session.agent, event.session.id, event.session.subagent))
+            metadata = SessionMetadata(SessionKey(spec.name, event.session.id, event.session.subagent))
         if event.kind == ev.USER_MESSAGE:
             # Who typed it is not in the file. Taken as a draft only, it would have all of the session read for a title.
-            set_title(metadata, event.payload.get("text", ""), event._replace(typed=True))
+            set_title(metadata, event.payload["text"], event._replace(typed=True))
         for observed in metadata.observed([event]):
             yield observed, metadata

@@ -121,9 +121,10 @@ def test_unknown_suffix_is_refused(scope, suffix):
     assert "jsonl" in refused(f"auth.{suffix}", scope)
 
 
-def test_the_suffix_of_a_format_for_machines_is_refused(scope):
-    """It is no name with another suffix: nobody would look for events of a room in what is called JSONL."""
-    assert ".html, .jsonl, .md" in refused("talk.matrix.jsonl", scope)
+@pytest.mark.parametrize("name", ["talk.stream.jsonl", "talk.matrix.jsonl"])
+def test_the_suffix_of_a_format_for_the_shell_is_refused(scope, name):
+    """It is no name with another suffix: nobody would find a stream in what is called JSONL."""
+    assert ".html, .jsonl, .md" in refused(name, scope)
 
 
 @pytest.mark.parametrize("name", ["CLAUDE.md", "docs/agents.md", "./Gemini", "skill", "copilot-instructions.md"])
