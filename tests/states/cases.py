@@ -33,7 +33,7 @@ def listed(folder: Path) -> Iterator[Row]:
             if not path.with_name("events.jsonl").exists():
                 continue
             events = [json.loads(line) for line in path.with_name("events.jsonl").read_text().splitlines()]
-            said = _said(events, _session(path, events))
+            said = _said(events, session_of(path, events))
             if said:
                 yield {
                     "path": str(path.relative_to(folder)),
@@ -43,7 +43,7 @@ def listed(folder: Path) -> Iterator[Row]:
                 }
 
 
-def _session(path: Path, events: list[Row]) -> str:
+def session_of(path: Path, events: list[Row]) -> str:
     """Return the id of the session whose file this is: of those that are in it, the one that ended with its size."""
     text, size = path.read_text(errors="replace"), path.stat().st_size
     sizes: dict[str, int] = defaultdict(int)
