@@ -15,6 +15,7 @@ import json
 import sys
 from collections import defaultdict
 from collections.abc import Iterator
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
@@ -26,13 +27,23 @@ _ELSEWHERE: Final = ("permission prompt open", "turn ended with question", "tool
 Row = dict[str, Any]
 
 
+def read(path: Path) -> list[Row]:
+    """Return the rows of a file of JSON lines."""
+    return [json.loads(line) for line in path.read_text().splitlines() if line.strip()]
+
+
+def time_of(event: Row) -> float:
+    """Return when something happened, in seconds since 1970."""
+    return datetime.fromisoformat(event["ts"]).timestamp()
+
+
 def listed(folder: Path) -> Iterator[Row]:
     """Yield the cases, one row for each session: its file, its adapter, and what was said of it when, in order."""
     for client, agent in (RECORDED | DERIVED).items():
         for path in sorted((folder / client).glob("*/*/transcript.jsonl")):
             if not path.with_name("events.jsonl").exists():
                 continue
-            events = [json.loads(line) for line in path.with_name("events.jsonl").read_text().splitlines()]
+            events = read(path.with_name("events.jsonl"))
             said = _said(events, session_of(path, events))
             if said:
                 yield {

@@ -23,11 +23,10 @@ Which session a phase belongs to, and when one that does not count was there, is
 import json
 import sys
 from collections.abc import Iterator
-from datetime import datetime
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from tests.states.cases import DERIVED, RECORDED, Row, session_of
+from tests.states.cases import DERIVED, RECORDED, Row, read, session_of, time_of
 
 FILE: Final = Path(__file__).with_name("phases.json")
 NO_FILE: Final = "no file"
@@ -51,16 +50,6 @@ class Seen(NamedTuple):
     time: float  # seconds since 1970
     session: str
     reason: str = ""
-
-
-def read(path: Path) -> list[Row]:
-    """Return the rows of a file of JSON lines."""
-    return [json.loads(line) for line in path.read_text().splitlines() if line.strip()]
-
-
-def time_of(event: Row) -> float:
-    """Return when something happened, in seconds since 1970."""
-    return datetime.fromisoformat(event["ts"]).timestamp()
 
 
 def seen(phases: list[Row], events: list[Row]) -> dict[str, Seen]:
