@@ -17,6 +17,9 @@ Every phase that expects a state is listed, in each recording of its scenario. I
   was heard from a hook, or guessed from the words of an answer;
 * it says that a session works again after a wait heard from a hook (`HOOK`): in the file it never ceased to.
 
+Phases of a state that the file can tell count whatever record tells it, also the two of a compaction (Copilot), for
+which nothing but `session.compaction_start` and `_complete` is there.
+
 Which session a phase belongs to, and when one that does not count was there, is taken from what the other program saw.
 """
 

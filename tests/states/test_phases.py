@@ -103,6 +103,35 @@ def _is_strict(place: int | None, anchor: At, changes: list[Change], other: Seen
     return is_next and (other is None or changes[place].time <= other.time)
 
 
+WORKED = [Change(0.0, "ready"), Change(1.0, "working"), Change(3.0, "ready"), Change(3.5, "working")]
+
+
+@pytest.mark.parametrize(
+    ("phase", "place", "wrong"),
+    [
+        ({"expected_state": "working", "max_delay_ms": 1000}, 1, ""),
+        ({"expected_state": "working", "max_delay_ms": 900}, 1, "after 1000 ms"),
+        ({"expected_state": "working", "duration_at_least_ms": 2000}, 1, ""),
+        ({"expected_state": "working", "duration_at_least_ms": 2100}, 1, "for 2000 ms"),
+        ({"expected_state": "working", "invariants": ["no state_transition to ready"]}, 1, "then ready"),
+        ({"expected_state": "working", "invariants": ["no state_transition to waiting"]}, 1, ""),
+        ({"expected_state": "waiting"}, None, ""),
+    ],
+)
+def test_a_phase_is_met_by_a_change_that_keeps_what_it_expects(phase, place, wrong):
+    """The first one to its state, in time, for as long as it has to hold, and without what must not follow."""
+    start = At(-1, 0.0, "", is_own=False)
+    assert _place(phase, start, WORKED) == place
+    assert place is None or _wrong(phase, start, WORKED, place) == wrong
+
+
+def test_a_phase_of_another_state_is_a_later_change():
+    """One of the same state as its anchor is the same change; what the other program alone saw is passed over."""
+    anchor, phase = At(1, 1.0, "working"), {"expected_state": "working"}
+    assert _place(phase, anchor, WORKED) == 1
+    assert _place(phase, anchor._replace(state="waiting", is_own=False), WORKED) == 3
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(not FOLDER.is_dir(), reason=f"no recordings under {FOLDER}")
 def test_states_are_those_that_the_scenarios_expect(tmp_path):
