@@ -41,6 +41,10 @@ _ROWS: Final = (
         rb'\{"schema":"katod\.event/', in_chat=True,
     ),
     FormatSpec(
+        "matrix", ".matrix.jsonl", "matrix.Matrix", "events for a Matrix room (OpenEarth), one per line",
+        rb'\{"txn_id":"[0-9a-f-]{36}","type":"',
+    ),
+    FormatSpec(
         "html", ".html", "html.Html", "the transcript as one page, with its pictures",
         rb'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         rb'<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; ', in_chat=True, has_end=True,
@@ -67,9 +71,13 @@ SHORT_FORMATS: Final = {spec.short: spec.name for spec in reversed(_ROWS)}  # of
 
 
 def format_of(name: str) -> FormatSpec | None:
-    """Return the format that a file name ends like, None if it has the suffix of none or nothing before it."""
+    """Return the format that a file name ends like, None if it has the suffix of none or nothing before it.
+
+    Of several suffixes that it ends in, the longest counts: `.matrix.jsonl` also ends in `.jsonl`.
+    """
     folded = name.lower()
-    return next((spec for spec in _ROWS if folded.endswith(spec.suffix) and len(name) > len(spec.suffix)), None)
+    alike = [spec for spec in _ROWS if folded.endswith(spec.suffix) and len(name) > len(spec.suffix)]
+    return max(alike, key=lambda spec: len(spec.suffix), default=None)
 
 
 def split_name(name: str) -> tuple[str, str]:

@@ -121,6 +121,7 @@ class Options:
     usage: bool = False  # tokens at the end of a turn
     subagent_reports: bool = False
     rules: int = 1  # the version of the redaction rules
+    exported: bool = False  # this is an export, not a recording
 
     def with_switches(self, switches: Mapping[str, bool]) -> "Options":
         """Return these options with the switches of one command, such as `+thinking -tools`, applied."""

@@ -13,11 +13,12 @@ class Parts(Enum):
 
 
 class Answers(NamedTuple):
-    """How the parts of an answer are known, and what the counts of its usage contain."""
+    """How the parts of an answer are known, whether its usage is recorded, and what the counts contain."""
 
     parts: Parts = Parts.NAMED
     input_has_cached: bool = False
     output_has_reasoning: bool = True
+    has_usage: bool = True
 
 
 ANSWERS: Final = Answers()  # those of most agents

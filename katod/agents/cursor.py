@@ -12,6 +12,7 @@ from typing import Any, Final, NamedTuple
 import orjson
 
 from katod import events as ev
+from katod.agents.answers import Answers
 from katod.agents.base import (
     Adapter,
     AgentSpec,
@@ -249,6 +250,7 @@ def _identity(path: Path) -> Identity | None:
 
 
 SPEC: Final = AgentSpec(
+    answers=Answers(has_usage=False),
     name="cursor",
     label="Cursor",
     product="Cursor",
