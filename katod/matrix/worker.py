@@ -247,7 +247,8 @@ class _State:
             self._resume()
 
     def idle(self) -> None:
-        """Nothing waits to be sent."""
+        """Nothing waits to be sent; what was sent last is written."""
+        self._exchange.report((), now=True)
         if self._since:
             self._resume()
 

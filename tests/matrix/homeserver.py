@@ -5,10 +5,12 @@ knows, and refuses relations to events that it does not have.
 """
 
 import json
+import socket
 import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Final, Self
 from urllib.parse import unquote, urlsplit
@@ -46,6 +48,7 @@ class Homeserver:
         self.slowness = 0.3
         self.token = TOKEN
         self.lock = threading.Lock()
+        self.connections: list[socket.socket] = []
         self._transactions: dict[str, str] = {}
         self._listening: ThreadingHTTPServer | None = None
         self._port = 0
@@ -70,11 +73,15 @@ class Homeserver:
         threading.Thread(target=self._listening.serve_forever, args=(0.01,), daemon=True).start()
 
     def stop(self) -> None:
-        """Refuse connections."""
+        """Refuse connections, and end those that are open."""
         if self._listening is not None:
             self._listening.shutdown()
             self._listening.server_close()
             self._listening = None
+        for connection in self.connections:
+            with suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)
+        self.connections.clear()
 
     @property
     def url(self) -> str:
@@ -161,6 +168,11 @@ class Homeserver:
 class _Handler(BaseHTTPRequestHandler):
     homeserver: Homeserver
     protocol_version = "HTTP/1.1"
+
+    def setup(self) -> None:
+        """Note the connection."""
+        super().setup()
+        self.homeserver.connections.append(self.connection)
 
     def log_message(self, *_: Any) -> None:
         """Print nothing."""
