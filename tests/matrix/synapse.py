@@ -27,7 +27,10 @@ def installed(folder: Path) -> Path:
     if named := os.environ.get("KATOD_SYNAPSE"):
         return Path(named)
     python = folder / "bin/python"
-    commands = ([sys.executable, "-m", "venv", str(folder)], [str(python), "-m", "pip", "install", "-q", "matrix-synapse"])
+    commands = (
+        [sys.executable, "-m", "venv", str(folder)],
+        [str(python), "-m", "pip", "install", "-q", "matrix-synapse"],
+    )
     for command in commands:
         done = subprocess.run(command, capture_output=True, check=False, timeout=600)
         if done.returncode:
@@ -153,5 +156,3 @@ def _free_port() -> int:
     with socket.socket() as found:
         found.bind(("127.0.0.1", 0))
         return int(found.getsockname()[1])
-
-

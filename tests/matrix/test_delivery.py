@@ -1,16 +1,18 @@
 """Recordings arrive in the room: complete, in order and once, whatever happens on the way; and nothing else does."""
 
+import json
 import sys
 from contextlib import closing
 from typing import Any
 
 import pytest
 
+from katod.service.control import Request
 from katod.store.ledger import Ledger
 from tests.examples import mostly
 from tests.matrix.delivering import Delivering, assert_complete, expected
 from tests.matrix.homeserver import ROOM, TOKEN, Homeserver, in_order
-from tests.support.records import MAKERS, OF_EACH_NATURE, Claude, Maker, calls, result, says, user
+from tests.support.records import MAKERS, OF_EACH_NATURE, SESSION, Claude, Maker, calls, result, says, user
 from tests.support.world import World
 
 TALK = (says("yes"), calls("call-1", "make"), result("call-1", "made"), says("ok"), user("and more"), says("done"))
@@ -278,6 +280,41 @@ def test_nothing_is_kept_of_deliveries_of_a_forgotten_session(world: World, serv
     assert len(server.events) == before > 0
 
 
+def test_a_session_that_is_forgotten_is_not_sent_any_further(world: World, server: Homeserver) -> None:
+    """Not even what was read already, and waits for the homeserver."""
+    server.configure(world)
+    server.fault = in_order([""] * 2 + ["limit"] * 1000)
+    katod = Delivering(world)
+    session = Claude(world)
+    talk(session)
+    katod.step_until(lambda: katod.said("delivery.waits"), "the limit")
+    request = Request(("claude", SESSION, ""), "forget", "", "2026-02-11T00:00:00Z")
+    assert katod._carry_out(request, "request:1") == ""
+    before = len(server.events)
+    server.fault = in_order([])
+    katod.step_until(lambda: katod.is_idle, "the end")
+    katod.stop()
+    assert len(server.events) == before
+    assert rows(world, "sent") == []
+
+
+def test_what_the_ledger_has_is_not_sent_again(world: World, server: Homeserver) -> None:
+    """After a restart, a recording is read again, and no request is made for what was sent."""
+    server.configure(world)
+    katod = Delivering(world)
+    maker = Claude(world).say(user("::start notes\nhello"), *TALK)
+    katod.deliver()
+    katod.stop()
+    before = [request for request in server.requests if request.startswith("PUT")]
+    katod = Delivering(world)
+    katod.deliver()
+    assert [request for request in server.requests if request.startswith("PUT")] == before
+    maker.say(user("::stop"))
+    katod.deliver()
+    katod.stop()
+    assert_complete(world, server)
+
+
 def test_nothing_more_is_sent_of_a_project_that_is_excluded(world: World, server: Homeserver) -> None:
     """Not even what was recorded before, and waits."""
     server.configure(world)
@@ -303,13 +340,16 @@ def test_what_is_said_after_a_stop_is_never_sent(world: World, server: Homeserve
     maker = make(world).say(user("::start notes\nhello"), *TALK, user("::stop\nafter"), says("after it"))
     katod.step_until(lambda: katod.said("delivery.waits"), "the limit")
     katod.vanish()
-    maker.rewrite()
+    maker.rewrite(lambda _, record: "::stop" not in json.dumps(record))
     maker.say(user("later"), says("later, too"))
     server.fault = in_order([])
     katod = Delivering(world)
     katod.deliver()
     katod.stop()
     assert not {"after", "after it", "later", "later, too"} & set(server.texts())
+    [found] = world.status()["delivery"]["incomplete"]
+    assert found == {"id": 1, "problem": "its session no longer has the place where it ended"}
+    assert "recording 1 is not complete" in world.cli("status")
 
 
 def test_content_is_uploaded_once(world: World, server: Homeserver) -> None:
