@@ -44,6 +44,15 @@ class Delivering(InProcess):
 
         until(is_so, what)
 
+    def send_until(self, probe: Callable[[], Any], what: str) -> None:
+        """Send until something is so, but read nothing."""
+
+        def is_so() -> Any:
+            self._room.look()
+            return probe()
+
+        until(is_so, what)
+
     def deliver(self) -> None:
         """Take turns until all is sent that can be."""
         self.turn()

@@ -281,21 +281,36 @@ def test_nothing_is_kept_of_deliveries_of_a_forgotten_session(world: World, serv
 
 
 def test_a_session_that_is_forgotten_is_not_sent_any_further(world: World, server: Homeserver) -> None:
-    """Not even what was read already, and waits for the homeserver."""
+    """Not even what was read already; the request that is being made is the last one."""
     server.configure(world)
-    server.fault = in_order([""] * 2 + ["limit"] * 1000)
+    server.slowness = 0.05
+    server.fault = lambda method, _: "slow" if method == "PUT" else ""
     katod = Delivering(world)
     session = Claude(world)
     talk(session)
-    katod.step_until(lambda: katod.said("delivery.waits"), "the limit")
+    katod.step_until(lambda: len(server.events) > 1, "some events")
     request = Request(("claude", SESSION, ""), "forget", "", "2026-02-11T00:00:00Z")
     assert katod._carry_out(request, "request:1") == ""
     before = len(server.events)
-    server.fault = in_order([])
     katod.step_until(lambda: katod.is_idle, "the end")
     katod.stop()
-    assert len(server.events) == before
+    assert len(server.events) <= before + 1 < len(TALK)
     assert rows(world, "sent") == []
+
+
+def test_what_katod_has_not_read_yet_is_not_sent(world: World, server: Homeserver) -> None:
+    """A `::stop` may be in it: although the recording is read for the first time, with more in the session by now."""
+    server.configure(world)
+    katod = Delivering(world, delivering=False)
+    maker = Claude(world).say(user("::start notes\nhello"), says("yes"))
+    katod.turn()
+    maker.say(says("not yet"), user("::stop\nafter"))
+    katod.configured()
+    katod.send_until(lambda: katod.is_idle and server.events, "what was read")
+    assert server.texts() == ["hello", "yes"]
+    katod.deliver()
+    katod.stop()
+    assert_complete(world, server)
 
 
 def test_what_the_ledger_has_is_not_sent_again(world: World, server: Homeserver) -> None:
