@@ -117,7 +117,7 @@ class Client:
     def check_room(self) -> None:
         """Raise DeliveryStopped if the account is not in the room, or the room is encrypted; DeliveryError."""
         answer = self._get(f"/rooms/{self._room}/state/m.room.encryption")
-        if answer.status == 200:
+        if answer.status == 200 and answer.row:
             raise DeliveryStopped("the room is encrypted: katod could only send to it unencrypted, and does not")
         if answer.status == 404 and answer.code == "M_NOT_FOUND":
             answer = self._get(f"/rooms/{self._room}/state/m.room.create")  # 404 is also said of an unknown room
