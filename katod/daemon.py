@@ -17,6 +17,7 @@ from katod.log import EventLog
 from katod.matrix.delivery import RoomDelivery
 from katod.model import SessionKey
 from katod.pipeline import Pipeline
+from katod.record.doing import reported
 from katod.record.family import family
 from katod.record.forget import Remains, bury, delete_transcripts
 from katod.record.news import News, Tell, tell_nobody
@@ -169,7 +170,8 @@ class Daemon:
                 stepped = now
             more = (self._step_due(now) if due else False) | self._pipeline.follow(now)
             self._room.look()
-            shown.show(self._pipeline.recordings())
+            shown.show([(one.row.key, row) for one in self._pipeline.recorded() if (row := one.recording)])
+            self.tell_states()
             if now - stepped >= QUIET:
                 self._pipeline.flush()
             if not more and not self._signals.stop:
@@ -189,6 +191,17 @@ class Daemon:
         if everything is not None:
             self._schedule.queue(everything)
             sd_notify("WATCHDOG=1")
+
+    def tell_states(self) -> None:
+        """Tell of recorded sessions that wait for their person, or are done after a while."""
+        heard = self._discovery.heard()
+        for session in self._pipeline.recorded():
+            for output in session.live:
+                if session.row.key.agent in heard:
+                    source = session.sources[-1]
+                    output.attention.hear(reported(source.path, source.identity))
+                if kind := output.attention.news(time.time()):
+                    self._pipeline.delivery.tell(News.of(kind, output.row))
 
     def _pause(self, stepped: float) -> float:
         """Return the seconds until something has to be done."""

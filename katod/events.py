@@ -4,6 +4,7 @@ The JSON form of an event is one line of a `.jsonl` output (schema `katod.event/
 are no nulls, no invented values and no timestamps of katod's own.
 """
 
+from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
 SCHEMA: Final = "katod.event/1"
@@ -62,7 +63,7 @@ REQUIRED: Final = {
     DECISION_RESPONSE: ("decisionId",),
     ASSISTANT_MESSAGE: ("text",),
     ASSISTANT_THINKING: ("text",),
-    TOOL_CALL: ("toolCallId", "name"),
+    TOOL_CALL: ("toolCallId", "name", "family"),
     TOOL_RESULT: ("toolCallId", "text"),
     DECISION_PROMPT: ("decisionId", "decisionKey", "prompt"),
     SYSTEM_MESSAGE: ("text",),
@@ -74,6 +75,14 @@ REQUIRED: Final = {
     AGENT_START: ("subagent",),
     AGENT_END: ("subagent",),
 }
+_IN_ROW: Final = ("time", "timeSource", "turn", "model")
+_IN_SOURCE: Final = ("providerEventId", "messageId", "requestId", "parentId")
+_OF_START: Final = (
+    "cwd", "branch", "commit", "repository", "cliVersion", "title", "origin", "modelProvider", "permissionMode",
+    "sandbox", "effort",
+)  # fmt: skip
+# Lists in a payload, and what their elements are: texts, or objects that have this text.
+_LISTS: Final = {"selections": "", "options": "label", "attachments": "type"}
 
 
 class SessionRef(NamedTuple):
@@ -126,16 +135,30 @@ def to_json(event: Event) -> dict[str, Any]:
     return row
 
 
+def _texts(row: dict[str, Any], payload: dict[str, Any], source: dict[str, Any]) -> Iterator[Any]:
+    """Yield what has to be text in an event."""
+    yield from (row["id"], row["kind"], *(row.get(name, "") for name in _IN_ROW))
+    yield from (source.get(name, "") for name in _IN_SOURCE)
+    yield from (payload[name] for name in REQUIRED.get(row["kind"], ()))
+    if row["kind"] == SESSION_START:
+        yield from (payload.get(name, "") for name in _OF_START)
+
+
+def _is_list(value: Any, key: str) -> bool:
+    rows = value if isinstance(value, list) else [None]
+    return all(isinstance(row.get(key) if key and isinstance(row, dict) else row, str) for row in rows)
+
+
 def from_json(row: dict[str, Any]) -> Event:
     """Return the event of a JSON form. Raises KeyError or TypeError if it is not one."""
     session, payload, source = row["session"], row["payload"], row.get("source", {})
     if not isinstance(payload, dict) or not isinstance(source, dict):
         raise TypeError("payload and source are objects")
     ref = SessionRef(session["agent"], session["id"], session.get("subagent", ""), session.get("parent", ""))
-    texts = [*ref, *(payload[name] for name in REQUIRED.get(row["kind"], ()))]
-    texts += [row["id"], row["kind"], *(row.get(name, "") for name in ("time", "timeSource", "turn", "model"))]
-    if not all(isinstance(text, str) for text in texts):
+    if not all(isinstance(text, str) for text in [*ref, *_texts(row, payload, source)]):
         raise TypeError("a text is expected")
+    if not all(_is_list(payload[name], key) for name, key in _LISTS.items() if name in payload):
+        raise TypeError("a list is expected")
     return Event(
         id=row["id"],
         kind=row["kind"],

@@ -19,6 +19,7 @@ class FormatSpec(NamedTuple):
     version: int = 1  # rises when the same events would print different text
     in_chat: bool = False  # whether a name typed in the chat may have its suffix
     has_end: bool = False  # nothing can be appended to a file of it
+    carries_pictures: bool = False  # the content of pictures is in its lines
     is_document: bool = False  # made of a conversation as a whole, not event by event
 
     @property
@@ -41,13 +42,21 @@ _ROWS: Final = (
         rb'\{"schema":"katod\.event/', in_chat=True,
     ),
     FormatSpec(
-        "matrix", ".matrix.jsonl", "matrix.Matrix", "events for a Matrix room (OpenEarth), one per line",
-        rb'\{"txn_id":"[0-9a-f-]{36}","type":"',
-    ),
-    FormatSpec(
         "html", ".html", "html.Html", "the transcript as one page, with its pictures",
         rb'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         rb'<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; ', in_chat=True, has_end=True,
+    ),
+    FormatSpec(
+        "stream", ".stream.jsonl", "stream.Stream", "the messages of CodingBridge, one per line",
+        rb'\{"type":"(?:stream|session_event|model_changed|permission_mode_changed|stopped|interrupted)"[,}]',
+    ),
+    FormatSpec(
+        "lifecycle", ".lifecycle.jsonl", "lifecycle.LifecycleLines",
+        "what the agent does at each step, not what is said", rb'\{"type":"session","id":"',
+    ),
+    FormatSpec(
+        "matrix", ".matrix.jsonl", "matrix.Matrix", "events for a Matrix room (OpenEarth), one per line",
+        rb'\{"txn_id":"[0-9a-f-]{36}","type":"', carries_pictures=True,
     ),
     FormatSpec(
         "agent-record", ".acr.json", "agentrecord.AgentRecord", "a record that can be signed (IETF draft, version 00)",
@@ -73,7 +82,7 @@ SHORT_FORMATS: Final = {spec.short: spec.name for spec in reversed(_ROWS)}  # of
 def format_of(name: str) -> FormatSpec | None:
     """Return the format that a file name ends like, None if it has the suffix of none or nothing before it.
 
-    Of several suffixes that it ends in, the longest counts: `.matrix.jsonl` also ends in `.jsonl`.
+    Of several suffixes that it ends in, the longest counts: a name in `.stream.jsonl` also ends in `.jsonl`.
     """
     folded = name.lower()
     alike = [spec for spec in _ROWS if folded.endswith(spec.suffix) and len(name) > len(spec.suffix)]

@@ -19,7 +19,7 @@ from katod.discover.catalog import Catalog, Source
 from katod.errors import LedgerError, SourceChanged, SourceError, SourceGone, SourceUnusable, safe_message
 from katod.events import Event
 from katod.log import EventLog
-from katod.model import START, Command, Cursor, SessionKey
+from katod.model import START, Command, Cursor
 from katod.record.backfill import Backfill
 from katod.record.catchup import CatchUp
 from katod.record.controller import Controller
@@ -417,10 +417,9 @@ class Pipeline:
                 self._ledger.save_output(output.row)
         return True
 
-    def recordings(self) -> list[tuple[SessionKey, OutputRow]]:
-        """Return each session that is being recorded, and its output."""
-        sessions = self._sessions.all()
-        return [(session.row.key, output) for session in sessions if (output := session.recording) is not None]
+    def recorded(self) -> list[ActiveSession]:
+        """Return the sessions that are being recorded."""
+        return [session for session in self._sessions.all() if session.recording is not None]
 
     def request(self, session_id: int, command: Command, time: str, dedup_key: str) -> str:
         """Carry out a command from the shell once, at the end of the session; return a refusal or an empty string."""

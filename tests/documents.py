@@ -15,14 +15,19 @@ from typing import Final
 import click
 from click.testing import CliRunner
 
+from katod import events as ev
 from katod.agents import AGENTS
 from katod.cli import app
+from katod.formats.bridge import ROWS
+from katod.formats.matrix_names import ROWS as MATRIX
 from katod.formats.redact_forms import FORMS
 from katod.formats.redact_names import FACTS
 from katod.formats.redact_rules import RULES
 from katod.formatspec import FORMATS as KNOWN_FORMATS
 from katod.formatspec import recorded_formats
+from katod.lifecycle import AFTER, Lifecycle, State
 from katod.log import EventLog
+from tests.formats.native import table as native
 
 ROOT: Final = Path(__file__).parents[1]
 README: Final = "README.md"
@@ -173,13 +178,62 @@ def formats() -> str:
     return "\n".join(["| format | file extension | what it is | for recordings |", "|---|---|---|---|", *rows]) + "\n"
 
 
+def matrix() -> str:
+    """Return the table of the events of the protocol."""
+    rows = [f"| `{row.name}` | {row.evidence if row.is_written else 'not written'} | {row.why} |" for row in MATRIX]
+    return (
+        "\n".join(["| event | katod has it | what it is made of, or why it is not written |", "|---|---|---|", *rows])
+        + "\n"
+    )
+
+
+def bridge() -> str:
+    """Return the table of what viewers of CodingBridge know."""
+    lines = ["| event | message | from | what it says, or why there is none |", "|---|---|---|---|"]
+    senders = {"format": "the format", "server": "a server", "nobody": "nobody"}
+    for row in ROWS:
+        message = f"`{row.message}`" if row.message else ""
+        lines.append(f"| `{row.event}` | {message} | {senders[row.sender]} | {row.why} |")
+    return "\n".join(lines) + "\n"
+
+
+def states() -> str:
+    """Return the table of states, and the lines after which a session is in each."""
+    after = {state: [f"`{line}`" for line, found in AFTER.items() if found is state] for state in State}
+    rows = [f"| {state} | {', '.join(lines)} |" for state, lines in after.items()]
+    return "\n".join(["| state | after |", "|---|---|", *rows]) + "\n"
+
+
+# The kinds of events that give no lifecycle line, and why.
+_SILENT: Final = {
+    "it is for katod alone": (ev.USER_COMMAND,),
+    "the client says it, and nothing follows from it": (ev.SYSTEM_MESSAGE,),
+    "the head says it": (ev.SESSION_START,),
+    "nobody knows what it means": (ev.PROVIDER_RAW,),
+    "the call of a sub-agent, and its result, say it": (ev.AGENT_START, ev.AGENT_END),
+}
+
+
+def silent() -> str:
+    """Return the table of the kinds of events without a lifecycle line. Raises ValueError if it is not complete."""
+    if {kind for kinds in _SILENT.values() for kind in kinds} != {*ev.KINDS} - {*Lifecycle.HANDLERS}:
+        raise ValueError("name each kind of events without a handler, and say why")
+    rows = [f"| {', '.join(f'`{kind}`' for kind in kinds)}: {why} |" for why, kinds in _SILENT.items()]
+    return "\n".join(["| events without a line |", "|---|", *rows]) + "\n"
+
+
 BLOCKS: Final[dict[tuple[str, str], Callable[[], str]]] = {
     (README, "agents"): agents,
     (CLI, "reference"): reference,
     (CONFIG, "keys"): keys,
     (CONFIG, "agents"): agents,
+    (FORMATS, "bridge"): bridge,
     (FORMATS, "formats"): formats,
     (FORMATS, "transcript"): transcript,
+    (FORMATS, "matrix"): matrix,
+    (FORMATS, "native"): native.text,
+    (FORMATS, "states"): states,
+    (FORMATS, "silent"): silent,
     (FORMATS, "rules"): rules,
     (PACKAGING, "log"): log_events,
 }

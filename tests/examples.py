@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 
-FEW: Final = 15
+FEW: Final = 10
 MANY: Final = 2_000
 QUICK, THOROUGH, UNSHRUNK = "quick", "thorough", "unshrunk"
 

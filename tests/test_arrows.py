@@ -21,19 +21,20 @@ ARROWS = {
     "smallfile": "",
     "formatspec": "",
     "metadata": "events model",
+    "lifecycle": "events",
     "config": "agents errors formatspec log model smallfile",
     "project": "command config errors formatspec model shell smallfile write",
     # what is stored between the stages
     "store": "errors log model slug",
     # the stages, from bytes to outputs
     "tail": "errors model",
-    "agents": "errors events model smallfile tail",
+    "agents": "errors events lifecycle model smallfile tail",
     "discover": "agents config errors log model store tail",
     "command": "agents errors events formatspec model tail",
     "record": (
-        "agents backoff command config discover errors events formats formatspec log metadata model project slug store tail write"
+        "agents backoff command config discover errors events formats formatspec lifecycle log metadata model project slug store tail write"
     ),
-    "formats": "agents events formatspec metadata model slug",
+    "formats": "agents events formatspec lifecycle metadata model slug",
     "write": "errors model shell",
     "search": "agents discover errors events formats formatspec log metadata model record tail",
     # the stages put together
@@ -51,7 +52,7 @@ ARROWS = {
     "daemon": "agents config discover errors log matrix model pipeline record schedule service store",
     "doctor": "agents config discover errors log matrix model project record service shell store write",
     "cli": (
-        "agents archive config daemon discover doctor errors events formats formatspec log metadata model project record seal search service setup"
+        "agents archive config daemon discover doctor errors events formats formatspec lifecycle log metadata model project record seal search service setup"
         " shell slug smallfile store"
     ),
     "__main__": "cli",
@@ -111,14 +112,14 @@ IMPURE = {
     "discover": ".catalog .discovery .live .roots .sweep .watch",
     "tail": ".compressed .reader .source",
     "agents": (
-        ".base .claude .claude.cleanup .claude.tools .codex .copilot .cursor .gemini .gemini_retention .opencode .opencode.database .opencode.readonly .opencode.second"
+        ".base .claude .claude.cleanup .claude.running .claude.tools .codex .copilot .cursor .gemini .gemini_retention .opencode .opencode.database .opencode.readonly .opencode.second"
         " .opencode.sweep .opencode.tree .pi .zot"
     ),
     "command": ".target",
     "archive": ".folder .naming",
     "write": ".moved .output .remove .root .safe .whole",
     "store": ".deliveries .integrity .ledger .tombstones",
-    "record": ".backfill .catchup .delivery .export .follow .history .naming .policy .restore .sample .session .stream",
+    "record": ".backfill .catchup .delivery .doing .export .follow .history .naming .policy .restore .sample .session .stream",
     "service": ".control .desktop .lock .manager .pause .program .sandbox .sd_notify .signals .signs",
     "setup": ".files .hook .plan",
     "search": ".outputs .sessions",
@@ -132,6 +133,7 @@ DECIDING = (
     "katod.command.decide",
     "katod.command.split",
     "katod.events",
+    "katod.lifecycle",
     "katod.metadata",
     "katod.model",
     "katod.record.ranges",
@@ -146,9 +148,13 @@ KNOW_THE_READERS = (
     "katod.formats.atif",
     "katod.formats.brief",
     "katod.formats.html",
+    "katod.formats.matrix",
     "katod.formats.pullrequest",
     "katod.formats.turns",
     "katod.formats.markdown",
+    "katod.formats.bridge",
+    "katod.formats.stream",
+    "katod.formats.streammessages",
     "katod.formats.transcript",
     "katod.formats.vcon",
 )

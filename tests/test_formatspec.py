@@ -17,7 +17,7 @@ KEY = SessionKey("claude", "6f1c2c1e", "a1b2")
 def test_each_format_is_recognised_by_itself_only(form, title):
     """Whatever the title is; a file of a person, or of a format with another suffix, is none of it."""
     metadata = SessionMetadata(KEY, {"title": title, "cwd": "/home/me/app", "branch": "main", "model": "m"})
-    event = Event("1", USER_MESSAGE, SessionRef("claude", "6f1c2c1e"), {"text": title or "words"}, {})
+    event = Event("1", USER_MESSAGE, SessionRef(*KEY), {"text": title or "words"}, {})
     text = "".join(render_all([(event, metadata)], form, Options())).encode()
     alike = [name for name, spec in FORMATS.items() if spec.suffix == FORMATS[form].suffix]
     assert [name for name, spec in FORMATS.items() if spec.is_printed(text)] == alike
@@ -35,11 +35,23 @@ def test_the_suffix_of_a_file_name_chooses_its_format(name):
     assert FORMATS[SHORT_FORMATS[spec.short]].suffix == spec.suffix
 
 
+def test_the_longest_suffix_chooses():
+    """A stream, or events for a room, are no JSONL, although their names end like one."""
+    names = "talk.jsonl", "talk.stream.jsonl", "stream.jsonl", "talk.matrix.jsonl"
+    assert [format_of(name).name for name in names] == ["jsonl", "stream", "jsonl", "matrix"]
+
+
 def test_a_name_that_is_only_a_suffix_or_has_another_one_is_of_no_format():
     """The stem of such a name ends where its last extension begins."""
     assert format_of(".md") is format_of("talk") is format_of("talk.json") is None
     assert split_name("talk.v2.json") == ("talk.v2", ".json")
     assert split_name(".md") == (".md", "")
+
+
+def test_the_longest_suffix_of_a_name_counts():
+    """A file of lifecycle lines is no JSONL."""
+    assert format_of("talk.lifecycle.jsonl").name == "lifecycle"
+    assert split_name("talk.lifecycle.jsonl") == ("talk", ".lifecycle.jsonl")
 
 
 def test_the_chat_knows_three_suffixes():

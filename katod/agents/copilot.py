@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from katod import events as ev
+from katod.agents.answers import Answers
 from katod.agents.base import (
     Adapter,
     AgentSpec,
@@ -37,15 +38,15 @@ from katod.agents.fields import (
 )
 from katod.agents.toolcalls import OpenCalls, answer_of, call_of, question_of
 from katod.events import Event, SessionRef
+from katod.lifecycle import PERMISSION_COMPLETED, PERMISSION_REQUESTED
 from katod.model import LONGEST_NAME, Identity, Record, SessionKey, Typed
 
 _MOST_DIGITS: Final = 15
-# Known bookkeeping: hooks, permissions (visible in the results), counters, the client's instructions for the model,
-# what it sends for a compaction (`model.*`), and copies of other records.
+# Known bookkeeping: hooks, counters, the client's instructions for the model, what it sends for a compaction
+# (`model.*`), and copies of other records.
 _IGNORED: Final = frozenset({
-    "hook.start", "hook.end", "permission.requested", "permission.completed", "external_tool.requested",
-    "external_tool.completed", "session.usage_checkpoint", "session.compaction_start", "session.task_complete",
-    "subagent.configured", "system.message",
+    "hook.start", "hook.end", "external_tool.requested", "external_tool.completed", "session.usage_checkpoint",
+    "session.compaction_start", "session.task_complete", "subagent.configured", "system.message",
 })  # fmt: skip
 _MODEL: Final = "model."
 _SETTINGS: Final = (("model", "selectedModel"), ("effort", "reasoningEffort"))
@@ -213,7 +214,8 @@ class CopilotAdapter(Adapter):
         """Translate the usage of the whole session so far, over all models."""
         models = dicts_of(list(dict_of(record.value["data"].get("modelMetrics")).values()))
         rows = [_counts(dict_of(row.get("usage"))) for row in models]
-        sums = {name: sum(row[name] for row in rows if name in row) for name, _ in _COUNTS}
+        counts = {name: [row[name] for row in rows if name in row] for name, _ in _COUNTS}
+        sums = {name: sum(found) for name, found in counts.items() if found}
         usage = {name: count for name, count in sums.items() if int_or_none(count) is not None}
         return [self.new.event(ev.USAGE, {"scope": "session"} | usage, record, "u")] if any(rows) else []
 
@@ -321,6 +323,26 @@ class CopilotAdapter(Adapter):
     def _turn_end(self, record: Record) -> list[Event]:
         return [self.new.event(ev.TURN_END, {"reason": "done"}, record)]
 
+    @handles("permission.requested")
+    def _asked(self, record: Record) -> list[Event]:
+        """Note that the person is asked, which they may not be if the client decides by itself at once."""
+        data = record.value["data"]
+        asked = dict_of(data.get("permissionRequest"))
+        about = {"requestId": data.get("requestId"), "toolCallId": asked.get("toolCallId"), "kind": asked.get("kind")}
+        return [self._permission(record, PERMISSION_REQUESTED, about)]
+
+    @handles("permission.completed")
+    def _decided(self, record: Record) -> list[Event]:
+        data = record.value["data"]
+        about = {"requestId": data.get("requestId"), "toolCallId": data.get("toolCallId")}
+        return [
+            self._permission(record, PERMISSION_COMPLETED, about | {"kind": dict_of(data.get("result")).get("kind")})
+        ]
+
+    def _permission(self, record: Record, subtype: str, about: dict[str, Any]) -> Event:
+        said = {"text": subtype.replace("-", " "), "subtype": subtype, "data": texts_in(about)}
+        return self.new.event(ev.PROVIDER_INFO, said, record)
+
     @handles("system.notification")
     def _system(self, record: Record) -> list[Event]:
         data = record.value["data"]
@@ -368,8 +390,8 @@ def _place(context: dict[str, Any]) -> dict[str, str]:
 def _thought(data: dict[str, Any]) -> dict[str, Any]:
     """Return the payload of a message's thinking, which may be there only encrypted; empty if there is none."""
     text = text_of(data.get("reasoningText")).strip()
-    encrypted = bool(data.get("encryptedContent") or data.get("reasoningOpaque"))
-    return {"text": text} | ({"encrypted": True} if encrypted else {}) if text or encrypted else {}
+    encrypted = text_of(data.get("encryptedContent")) or text_of(data.get("reasoningOpaque"))
+    return {"text": text} | ({"encrypted": encrypted} if encrypted else {}) if text or encrypted else {}
 
 
 def _counts(row: dict[str, Any]) -> dict[str, int]:
@@ -462,6 +484,7 @@ SPEC: Final = AgentSpec(
     name="copilot",
     label="Copilot",
     product="Copilot CLI",
+    answers=Answers(input_has_cached=True),
     adapter=CopilotAdapter,
     nature=Nature.NATIVE_IDS,
     roots=_roots,

@@ -235,10 +235,11 @@ def _outcome(message: dict[str, Any], text: str) -> dict[str, Any]:
 def _thought(block: dict[str, Any]) -> dict[str, Any]:
     """Return the payload of a thought, which some providers keep encrypted in its signature; empty if it is empty."""
     text = text_of(block.get("thinking"))
-    encrypted = _SEALED in text_of(block.get("thinkingSignature"))
+    signature = text_of(block.get("thinkingSignature"))
+    sealed = {"encrypted": signature} if _SEALED in signature else {}
     if not text.strip():
-        return {"text": "", "encrypted": True} if encrypted else {}
-    return {"text": text} | ({"encrypted": True} if encrypted else {})
+        return {"text": ""} | sealed if sealed else {}
+    return {"text": text} | sealed
 
 
 def _usage(usage: dict[str, Any]) -> dict[str, Any]:

@@ -26,6 +26,7 @@ from katod.agents.base import (
 from katod.agents.fields import attachment, dict_of, dicts_of, list_of, text_of, texts_in
 from katod.agents.toolcalls import OpenCalls, call_of
 from katod.events import Event
+from katod.lifecycle import STEP
 from katod.model import LONGEST_NAME, Identity, Record, SessionKey, Typed
 
 # Rows of a stream while a message is in progress, and responses to its own requests.
@@ -33,6 +34,15 @@ _IGNORED: Final = frozenset({
     "response", "user_prompt_submit", "tool_use_end", "tool_progress", "done", "pre_compact",
 })  # fmt: skip
 _STREAM: Final = frozenset({"response", "user_prompt_submit", "user_message", "turn_start", "assistant_start"})
+# What each row of a stream says of the session: a lifecycle line of this type.
+_STEPS: Final = {
+    "user_message": "message_update", "text_delta": "message_update", "turn_start": "turn_start",
+    "turn_end": "turn_end", "assistant_start": "message_start", "assistant_message": "message_end",
+    "tool_use_start": "tool_execution_start", "tool_use_args": "tool_execution_update",
+    "tool_use_end": "tool_execution_update", "tool_progress": "tool_execution_update",
+    "tool_result": "tool_execution_end", "error": "error", "done": "agent_end",
+}  # fmt: skip
+_ABOUT: Final = (("toolCallId", "id"), ("toolName", "name"), ("stop", "stop"), ("message", "message"))
 _COUNTS: Final = (
     ("input", "input"), ("output", "output"), ("cacheRead", "cache_read"), ("cacheWrite", "cache_write"),
     ("reasoning", "reasoning"), ("costUsd", "cost_usd"),
@@ -89,6 +99,19 @@ class ZotAdapter(Adapter):
             "totals": self._totals, "calls": self._calls.state(), "deltas": self._deltas.text(),
             "begun": {call: [name, stream.text()] for call, (name, stream) in self._begun.items()},
         }  # fmt: skip
+
+    def feed(self, record: Record) -> list[Event]:
+        """Return the events of this record, after the step that it is, if it is a row of a stream."""
+        step = _STEPS.get(text_of((record.value or {}).get("type")))
+        return [self._step(record, step), *super().feed(record)] if step else super().feed(record)
+
+    def _step(self, record: Record, step: str) -> Event:
+        """Return a step. What was said is left out: a secret may be in two pieces, and so would not be recognised."""
+        fields = record.value
+        data: Value = {"type": step} | texts_in({name: fields.get(key) for name, key in _ABOUT})
+        if isinstance(failed := fields.get("is_error"), bool):
+            data["isError"] = failed
+        return self.new.event(ev.PROVIDER_INFO, {"text": "", "subtype": STEP, "data": data}, record, "l")
 
     # -- the rows of a file -------------------------------------------------------------------------
 
@@ -242,10 +265,7 @@ class ZotAdapter(Adapter):
     def _block(self, record: Record, block: Value, n: int, time: str) -> list[Event]:
         """Translate one block. Blocks in a file have no type and are recognised by their keys, in this order."""
         if {"reasoning_id", "summary", "encrypted_content"} & block.keys():
-            text = _summary(block.get("summary"))
-            payload: Value = {"text": text}
-            if not text or block.get("encrypted_content"):
-                payload["encrypted"] = True
+            payload = _thought(block)
             return [self.new.event(ev.ASSISTANT_THINKING, payload, record, n, time=time, model=self._model())]
         if "name" in block and "id" in block:
             return self._call(record, block, block.get("arguments", block.get("args")), n, time)
@@ -306,6 +326,12 @@ class ZotAdapter(Adapter):
 def _text(blocks: list[Any]) -> str:
     rows = [row for row in dicts_of(blocks) if "mime_type" not in row]
     return "\n".join(row["text"] for row in rows if isinstance(row.get("text"), str))
+
+
+def _thought(block: Value) -> Value:
+    """Return the payload of a reasoning block; without a summary, there was one that is kept encrypted."""
+    text, sealed = _summary(block.get("summary")), text_of(block.get("encrypted_content"))
+    return {"text": text} | ({"encrypted": sealed or True} if sealed or not text else {})
 
 
 def _summary(summary: Any) -> str:

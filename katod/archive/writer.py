@@ -1,7 +1,6 @@
 """Writes the export of one session to its file in the folder. Loads the formats."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import NamedTuple
 
 from katod.archive.excluded import Exclusion
@@ -13,7 +12,17 @@ from katod.archive.said import Said, has_less
 from katod.formatspec import FORMATS
 from katod.log import EventLog
 from katod.model import Options, Target
-from katod.record.export import Begun, Stretch, Tally, look_ahead, picture_folder, picture_saver, render, replay
+from katod.record.export import (
+    Begun,
+    Stretch,
+    Tally,
+    for_export,
+    look_ahead,
+    picture_folder,
+    picture_saver,
+    render,
+    replay,
+)
 from katod.record.policy import Policy
 from katod.write.whole import Draft, Stamp, hasher
 
@@ -85,7 +94,7 @@ class Writer:
     def _text(self, talk: Talk, target: Target, *, saving: bool) -> Iterator[bytes]:
         """Yield the text of an export, and save its pictures."""
         folder = picture_folder(target.path.name, self._form, self._options)
-        options = replace(self._options, assets=folder) if folder else replace(self._options, attachments="name")
+        options = for_export(self._options, self._form, folder)
         save = picture_saver(target.root, target.parts, folder) if folder and saving else _save_nothing
         for piece in render(talk.begun, self._form, options, save):
             yield piece.encode("utf-8", "replace")

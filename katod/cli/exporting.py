@@ -3,7 +3,6 @@
 import os
 import sys
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +23,7 @@ from katod.model import Options, SessionKey
 from katod.record.export import (
     Stretch,
     Tally,
+    for_export,
     picture_folder,
     picture_saver,
     read_katod,
@@ -172,10 +172,11 @@ def options_of(context: Context, *, thinking: bool = False, tools: Any = None, r
 def _rendered(events: Replay, format_name: str, options: Options, target: Path | None) -> Iterator[str]:
     """Yield the text of an export. Pictures are saved beside a file; a stream only has their names."""
     folder = picture_folder(target.name, format_name, options) if target else ""
+    options = for_export(options, format_name, folder)
     if target is None or not folder:
-        return render_all(events, format_name, replace(options, attachments="name"))
+        return render_all(events, format_name, options)
     save = picture_saver(target.parent.absolute(), (target.name,), folder)
-    return render_all(events, format_name, replace(options, assets=folder), save)
+    return render_all(events, format_name, options, save)
 
 
 def _target(output: str, name: str) -> Path | None:

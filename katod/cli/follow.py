@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import click
 
+from katod.agents import AGENTS
 from katod.cli.content import content_options
 from katod.cli.context import Context
 from katod.cli.formatchoice import format_option
@@ -22,13 +23,21 @@ from katod.cli.selection import select as selected
 from katod.discover.found import Found
 from katod.errors import NothingHere
 from katod.formatspec import recorded_formats
+from katod.lifecycle import Lifecycle
+from katod.metadata import Replay
+from katod.model import Identity, SessionKey
 
+# Terminals that do not keep titles ignore the first and the last.
+_SAVE_TITLE, _TITLE, _RESTORE_TITLE = "\x1b[22;2t", "\x1b]2;{}\x07", "\x1b[23;2t"
 _LOOK_EVERY: Final = 1.0  # seconds, for the first session of a directory
 
 
 @click.command()
 @click.argument("session", type=SESSION, default="")
-@format_option("markdown or jsonl. Default: on a terminal, Markdown in colour; in a pipe, jsonl.", recorded_formats())
+@format_option(
+    "Format; without a value, lists them. Default: on a terminal, Markdown in colour; in a pipe, jsonl.",
+    recorded_formats(),
+)
 @click.option("--all", "everything", is_flag=True, help="Begin with the first message, not with your last one.")
 @content_options
 @click.pass_obj
@@ -36,8 +45,10 @@ def follow(context: Context, /, session: str, format_name: str | None, everythin
     """Print a session as it happens, until Ctrl-C.
 
     Begins with the last message that you typed. The session need not be recorded, and katod need not run; nothing is
-    kept. Without SESSION, it is the only one that is being recorded, or the latest of this directory, or the next one
-    that begins here; on a terminal, you choose.
+    kept. On a terminal, the title of the window says what the session is doing.
+
+    Without SESSION, it is the only one that is being recorded, or the latest of this directory, or the next one that
+    begins here; on a terminal, you choose.
     """
     with suppress(KeyboardInterrupt):
         found = _select(context, session)
@@ -57,15 +68,54 @@ def _follow(
     options = replace(options_of(context, **content), attachments="name")
     printer = open_format(format_name or ("markdown" if is_terminal else "jsonl"), options)
     show = _shower(in_colour=is_terminal and format_name is None)
-    with closing(
-        SessionWatch(found.key, context.roots(), context.log, watch=context.settings.watch.use_events)
-    ) as watch:
+    with (
+        closing(
+            SessionWatch(found.key, context.roots(), context.log, watch=context.settings.watch.use_events)
+        ) as watch,
+        closing(_Title(found.key, is_shown=is_terminal and format_name is None)) as title,
+    ):
         try:
-            for text in printed(looks(found.key, watch.files, watch.wait, context.log), printer, whole=everything):
+            events = map(title.seen, looks(found.key, watch.files, watch.wait, context.log))
+            for text in printed(events, printer, whole=everything):
                 if not _print(show(text)):
                     return
+                title.show(watch.files)
         finally:
             _print(show(printer.pause()))  # calls that had no result yet
+
+
+class _Title:
+    """The title of the terminal's window: what the session is doing. What was there before is put back."""
+
+    def __init__(self, key: SessionKey, *, is_shown: bool) -> None:
+        self._key = key
+        self._lifecycle = Lifecycle(key.subagent)
+        self._is_shown = is_shown and os.environ.get("TERM") != "dumb"
+        self._shown = ""
+
+    def seen(self, events: Replay) -> Replay:
+        """Yield the events of one look, and follow what they say."""
+        for event, metadata in events:
+            self._lifecycle.take(event)
+            yield event, metadata
+
+    def show(self, files: Callable[[], list[tuple[str, Identity]]]) -> None:
+        """Show the state if it has changed, also as the agent itself says it."""
+        if not self._is_shown:
+            return
+        from katod.record.doing import reported  # noqa: PLC0415 - loaded by then
+
+        reports = (reported(path, identity) for path, identity in files()[-1:])
+        state = next((report.over(self._lifecycle.state) for report in reports if report), self._lifecycle.state)
+        text = f"{AGENTS[self._key.agent].label}: {state.value}"
+        if text != self._shown:
+            _print(f"{'' if self._shown else _SAVE_TITLE}{_TITLE.format(text)}")
+            self._shown = text
+
+    def close(self) -> None:
+        """Put the former title back."""
+        if self._shown:
+            _print(_RESTORE_TITLE)
 
 
 def _shower(*, in_colour: bool) -> Callable[[str], str]:

@@ -18,6 +18,8 @@ _SHOWN: Final[dict[Kind, tuple[str, str]]] = {
     "unparked": ("● writes again", "green"),
     "refused": ("! refused", "yellow"),
     "near miss": ("? not a command", "yellow"),
+    "blocked": ("? waits for you", "yellow"),
+    "done": ("✓ done", "green"),
 }
 
 

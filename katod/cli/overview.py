@@ -15,7 +15,9 @@ Row = Mapping[str, Any]
 SHORTEST: Final = 8  # characters of an id
 _LAST: Final = 5  # ended recordings
 _ASLEEP: Final = 14 * 86_400  # seconds without a word, after which a recording is only counted
-_HEADER: Final = ("", "#", "recording", "project", "agent", "since", "size", "last write")
+_HEADER: Final = ("", "#", "recording", "project", "agent", "state", "since", "size", "last write")
+_STATE: Final = 5  # the column that is left out where no state is known
+_STATES: Final = {"working": "green", "blocked": "yellow", "stalled": "yellow", "error": "red"}
 _FLEXIBLE: Final = (2, 3)  # columns that are cut where the terminal is narrow
 _INDENT: Final = "       "
 _NO_TITLE: Final = "no name yet"
@@ -78,10 +80,10 @@ def _sleeps(one: Row, now: float) -> bool:
 def _recordings(rows: list[Row], around: Surroundings, *, running: bool) -> list[Line]:
     if not rows:
         return [line(""), line("nothing is being recorded: type ::start in a chat")]
-    head = [Span(name, "dim") for name in _HEADER]
-    header, *lines = table(
-        [head, *(_cells(one, around, running=running) for one in rows)], width=around.width, flexible=_FLEXIBLE
-    )
+    cells = [[Span(name, "dim") for name in _HEADER], *(_cells(one, around, running=running) for one in rows)]
+    if not any("state" in one for one in rows):
+        cells = [one[:_STATE] + one[_STATE + 1 :] for one in cells]
+    header, *lines = table(cells, width=around.width, flexible=_FLEXIBLE)
     shown: list[Line] = [line(""), header]
     for one, shown_cells in zip(rows, lines, strict=True):
         shown.append(shown_cells)
@@ -98,10 +100,17 @@ def _cells(one: Row, around: Surroundings, *, running: bool) -> list[Span]:
         Span(_NO_TITLE if one["waiting"] else one.get("title", "") or Path(one["output"]).stem, "bold"),
         Span(Path(one["project"]).name),
         Span(one["agent"]),
+        state_span(one),
         Span(recent(one.get("since", ""), around.now, When(around.zone))),
         Span("" if one["waiting"] else size(one["bytes"])),
         Span(ago(around.now - written) if written else ""),
     ]
+
+
+def state_span(one: Row) -> Span:
+    """Return what a session is doing; one that is stalled is called that."""
+    word = "stalled" if one.get("stalled") else one.get("state", "")
+    return Span(word, _STATES.get(word, "dim"))
 
 
 def _sign(one: Row, *, running: bool) -> Span:

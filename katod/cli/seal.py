@@ -14,17 +14,19 @@ from katod.cli.printing import say
 from katod.config import seal_key_path
 from katod.discover.found import Found
 from katod.errors import SealError, SourceError
+from katod.log import EventLog
 from katod.model import SessionKey
 from katod.record.export import Stretch, replay
-from katod.seal.cose import LARGEST, SUFFIX
-from katod.seal.growth import Ending, ending, growth
+from katod.seal.cose import LARGEST, SUFFIX, read_signature
+from katod.seal.growth import OPEN, Ending, ending, growth
 from katod.seal.keys import make_key, public_path, read_private, read_public, require_extra
 from katod.seal.record import Record, Time, read_record
-from katod.seal.signing import Verified, sign_record, verify_record
+from katod.seal.signing import Verified, compare, sign_record, verify_bytes
 from katod.smallfile import create_small, read_small
 
 _FILE: Final = click.Path(path_type=Path, dir_okay=False)
 _SHARED: Final = 0o644  # less what the umask takes: a signature is to be passed on
+_LONGEST: Final = 300  # characters of one thing that is said
 _MEANING: Final = "This proves who signed the record and that nothing changed since, not that what was said is true."
 
 
@@ -138,14 +140,33 @@ def _ended(context: Context, record: Record, path: Path) -> str:
 
 
 def _known(context: Context, key: SessionKey) -> tuple[Found, Ending] | None:
-    """Return the session of a record as it is on this machine, None if it is not there. Raises SourceError."""
-    for found in context.found().values():
-        if _may_be(found.key, key):
-            stretches = [Stretch(path, identity) for path, identity, _ in found.files]
-            now = ending(event for event, _ in replay(found.key, stretches, context.log))
-            if now.session == key.id:
-                return found, now
+    """Return the session of a record as it is on this machine, None if it is not there. Raises SourceError.
+
+    A file may be called by another id than its session: those that changed lately are looked into as well.
+    """
+    for found in _candidates(context, key):
+        stretches = [Stretch(path, identity) for path, identity, _ in found.files]
+        now = ending(event for event, _ in replay(found.key, stretches, context.log))
+        if now.session == key.id:
+            return found, now
     return None
+
+
+def _candidates(context: Context, key: SessionKey) -> Iterator[Found]:
+    """Yield what may be this session: first those that are called like it."""
+    everything = [found for found in context.found().values() if found.key.agent == key.agent]
+    yield from (found for found in everything if _may_be(found.key, key))
+    since = int(time.time() * 1e9) - OPEN * 1_000_000_000
+    for found in everything:
+        if found.changed_ns > since and not _may_be(found.key, key) and _begins_as(found) == key.id:
+            yield found
+
+
+def _begins_as(found: Found) -> str:
+    """Return the id of a session as its first event has it."""
+    stretches = (Stretch(path, identity) for path, identity, _ in found.files)
+    first = next(iter(replay(found.key, stretches, EventLog())), None)
+    return first[0].session.id if first else ""
 
 
 def _may_be(found: SessionKey, key: SessionKey) -> bool:
@@ -158,14 +179,16 @@ def _may_be(found: SessionKey, key: SessionKey) -> bool:
 
 
 def _verify(path: Path, signature: Path, key_path: Path) -> None:
-    key, record = read_public(key_path), read_record(path)
+    key = read_public(key_path)
     try:
-        verified = verify_record(record, _signature(signature), key)
+        found = read_signature(_signature(signature))
+        record = read_record(path, lambda data: verify_bytes(data, found, key))
+        verified = compare(record, found)
     except SealError as error:
         raise SealError(f"does not verify: {error.what}", path=error.path or signature, hint=error.hint) from error
     say(f"{path}: verified, nothing changed since it was signed")
     for name, text in _told(record, verified, key.urn):
-        say(f"  {name:<11}{text}")
+        say(f"  {name:<11}{_line(text)}")
     say(_MEANING)
 
 
@@ -189,8 +212,16 @@ def _told(record: Record, verified: Verified, name: str) -> Iterator[tuple[str, 
     yield "ended", _shown(record.end)
     if verified.claims.checkpoint:
         yield "state", "a checkpoint: the session was expected to go on"
+    if verified.unknown:
+        yield "also signed", f"{', '.join(map(str, verified.unknown))}, which katod does not know and did not check"
     if verified.unsigned:
         yield "beside", f"header {', '.join(map(str, verified.unsigned))}, which nobody signed and katod did not check"
+
+
+def _line(text: str) -> str:
+    """Return what somebody else wrote in one line, so that it cannot pass for what katod says."""
+    words = " ".join(text.split())
+    return words if len(words) <= _LONGEST else f"{words[:_LONGEST]}…"
 
 
 def _shown(time: Time | None) -> str:

@@ -256,6 +256,14 @@ def _matches(key: SessionKey, text: str) -> bool:
     if agent != key.agent:
         return False
     if slash:
-        return key.id.startswith(session) and bool(key.subagent) and key.subagent.startswith(subagent)
+        return _matches_subagent(key, session, subagent)
     spec = AGENTS[key.agent]
     return spec.matches_id(key.id, prefix) or (bool(key.subagent) and key.subagent.startswith(prefix))
+
+
+def _matches_subagent(key: SessionKey, session: str, subagent: str) -> bool:
+    """Return whether a session is this sub-agent. The names of some agents' files have a part of one id only."""
+    if key.subagent:
+        return key.id.startswith(session) and key.subagent.startswith(subagent)
+    spec = AGENTS[key.agent]
+    return spec.cuts_ids and bool(subagent) and spec.matches_id(key.id, subagent)

@@ -18,7 +18,7 @@ from katod.agents.toolcalls import one_line
 from katod.cli.context import Context
 from katod.cli.groups import Choice
 from katod.cli.layout import Line, Span, cut, in_home, line, one_text, show, table, terminal_width
-from katod.cli.overview import SHORTEST, recent
+from katod.cli.overview import SHORTEST, recent, state_span
 from katod.cli.printing import say
 from katod.config import local_zone
 from katod.discover.found import Found
@@ -27,6 +27,7 @@ from katod.formats.when import When
 from katod.log import EventLog
 from katod.metadata import SessionMetadata
 from katod.model import Cursor, SessionKey
+from katod.record.doing import doing
 from katod.record.export import Stretch, replay
 from katod.record.stream import NeverSeen, SessionStream
 
@@ -34,8 +35,9 @@ _SPOKEN: Final = frozenset({ev.USER_MESSAGE, ev.ASSISTANT_MESSAGE, ev.USER_COMMA
 _LOOK_AHEAD: Final = 400  # events
 _LOOK_BACK: Final = 16 * 1024  # bytes
 _MOST: Final = 50
-_HEADER: Final = ("", "last", "agent", "session", "project", "title")
-_TITLE: Final = 5  # the column that is cut where the terminal is narrow
+_HEADER: Final = ("", "last", "state", "agent", "session", "project", "title")
+_STATE: Final = 2  # the column that is left out where no state is known, or the terminal is narrow
+_WIDE: Final = 64  # cells
 _LONGEST_PROJECT: Final = 16  # cells
 _INDENT: Final = "   "
 _WORDS: Final = {"today": timedelta(0), "yesterday": timedelta(1)}
@@ -62,7 +64,8 @@ def sessions(
 ) -> None:
     """List the sessions on this machine, newest first.
 
-    ● is being recorded, ○ was recorded; the path of the transcript follows.
+    ● is being recorded, ○ was recorded; the path of the transcript follows. What a session is doing (working,
+    blocked on an answer of yours, done) is shown if it changed within a day.
     """
     known = context.found()
     wanted = Wanted(agent, project or "", since_seconds(since), everything)
@@ -114,7 +117,13 @@ def _listed(
     for found in filter(wanted.may_be, newest_first):
         row = describe_session(found, recorded.get(found.key), empty=wanted.everything)
         if row and wanted.has(row):
-            yield row
+            yield row | _state(found)
+
+
+def _state(found: Found) -> dict[str, Any]:
+    """Return what a session is doing, if that is known."""
+    now = doing(((path, identity, stat.mtime_ns) for path, identity, stat in found.files), time.time())
+    return {} if now is None else now.row()
 
 
 def recorded_by_session(context: Context) -> dict[SessionKey, Recorded]:
@@ -248,12 +257,15 @@ def _print(rows: list[dict[str, Any]], short: dict[str, str]) -> None:
 def session_table(rows: Sequence[Mapping[str, Any]], short: dict[str, str], zone: When, width: int) -> list[Line]:
     """Return the header, and a line for each session."""
     now, cells = time.time(), [[Span(name, "dim") for name in _HEADER]]
+    has_states = width >= _WIDE and any("state" in row for row in rows)
     for row in rows:
         agent, name, project, title = _cells(row, short)
         sign = Span("●", "red") if row["recording"] else Span("○" if row["outputs"] else "")
         last = Span(recent(row["last"], now, zone), "dim")
-        cells.append([sign, last, Span(agent), Span(name), Span(cut(project, _LONGEST_PROJECT)), Span(title, "bold")])
-    return table(cells, width=width, flexible=(_TITLE,))
+        named = [Span(agent), Span(name), Span(cut(project, _LONGEST_PROJECT)), Span(title, "bold")]
+        cells.append([sign, last, state_span(row), *named])
+    shown = cells if has_states else [one[:_STATE] + one[_STATE + 1 :] for one in cells]
+    return table(shown, width=width, flexible=(len(shown[0]) - 1,))  # the title is cut where the terminal is narrow
 
 
 def _cells(row: Mapping[str, Any], short: dict[str, str]) -> tuple[str, ...]:

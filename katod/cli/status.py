@@ -12,12 +12,15 @@ from typing import Any, Final
 import click
 import orjson
 
+from katod.agents import AGENTS
 from katod.cli.context import Context
 from katod.cli.layout import Line, cropped, show, terminal_width
 from katod.cli.overview import Surroundings, overview
 from katod.cli.seen import Seen
 from katod.config import local_zone
+from katod.discover.sweep import stat_source
 from katod.errors import ConfigError
+from katod.lifecycle import is_over
 from katod.log import EventLog
 from katod.project.allowed import Allowed, look_around
 from katod.record.placed import is_reverted
@@ -156,10 +159,29 @@ def _of_ledger(ledger: Ledger, seen: Seen, log: EventLog) -> dict[str, Any]:
 def _of_outputs(ledger: Ledger) -> dict[str, Any]:
     outputs = ledger.outputs()
     sessions = {number: ledger.session(number) for number in {output.session for output in outputs}}
+    now = time.time()
     return {
-        "recordings": [_recording(output, sessions) for output in outputs if output.open or output.paused],
+        "recordings": [
+            _recording(output, sessions) | _state(output.session, ledger, now)
+            for output in outputs
+            if output.open or output.paused
+        ],
         "ended": [_recording(output, sessions) for output in outputs if not (output.open or output.paused)],
     }
+
+
+def _state(session: int, ledger: Ledger, now: float) -> dict[str, Any]:
+    """Return what a session is doing, if that is known."""
+    found = [
+        (source, stat_source(AGENTS[source.identity.key.agent], source.path)) for source in ledger.sources_of(session)
+    ]
+    sources = [(source.path, source.identity, stat[1].mtime_ns) for source, stat in found if stat is not None]
+    if all(is_over(changed / 1e9, now) for _, _, changed in sources):
+        return {}
+    from katod.record.doing import doing  # noqa: PLC0415 - it loads the translation
+
+    state = doing(sources, now)
+    return {} if state is None else state.row()
 
 
 def _projects(state: Path, recordings: list[dict[str, Any]]) -> list[dict[str, str]]:

@@ -37,6 +37,7 @@ class Discovery:
         self._watcher = Watcher(self.hints, log)
         self._active: dict[tuple[Root, str], float] = {}
         self._clock = _Clock(full_every)
+        self._heard: set[str] = set()  # agents that said something of their sessions
 
     def start(self, *, watch: bool) -> bool:
         """Start watching; return whether the machine can (sweeps work without it)."""
@@ -65,7 +66,14 @@ class Discovery:
         for path in paths:
             for root in self._roots_of(path):
                 sources += self.catalog.hint(root, path)
+                if root.spec.reports and os.path.dirname(path) == str(root.path / root.spec.reports):
+                    self._heard.add(root.agent)
         return self._noted(sources), any(path.startswith(f"{self._also}/") for path in paths)
+
+    def heard(self) -> set[str]:
+        """Return, once, the agents that said something of their sessions beside their records, according to hints."""
+        heard, self._heard = self._heard, set()
+        return heard
 
     def active(self, now: float) -> list[Source] | None:
         """Return what changed in the active folders, None if it is not time to look."""

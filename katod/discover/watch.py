@@ -191,4 +191,5 @@ class _Losses(logging.Handler):
 def folders_of(roots: list[Root]) -> list[tuple[Path, bool]]:
     """Return the folders to watch for these roots, and whether to watch them recursively."""
     containers = [(root.path, False) for root in roots if root.spec.container is not None]
-    return containers + [(folder, True) for root in roots for folder in root.folders]
+    reports = [(root.path / root.spec.reports, False) for root in roots if root.spec.reports]
+    return containers + reports + [(folder, True) for root in roots for folder in root.folders]

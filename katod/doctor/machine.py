@@ -96,7 +96,7 @@ def _limit(name: str) -> int:
 
 def _folders(roots: list[Root]) -> int:
     """Return how many directories katod watches: those of the roots, and the one for requests."""
-    single = [folder for folder, deep in folders_of(roots) if not deep]
+    single = [folder for folder, deep in folders_of(roots) if not deep and folder.is_dir()]
     walks = (folders for folder, deep in folders_of(roots) if deep for folders in os.walk(folder))
     return len(single) + 1 + sum(1 for _ in islice(walks, _MOST_FOLDERS))
 

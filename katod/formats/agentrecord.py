@@ -11,12 +11,13 @@ from uuid import NAMESPACE_URL, uuid5
 
 from katod import events as ev
 from katod.agents import AGENTS
+from katod.agents.answers import Parts
 from katod.agents.models import provider_of
 from katod.events import Event
 from katod.formats.attribution import Attribution
 from katod.formats.protocol import Spool
-from katod.formats.recordentries import EXTRA, Fields, entry_of, timestamp, token_usage
-from katod.formats.rows import row_of
+from katod.formats.recordentries import EXTRA, entry_of, token_usage
+from katod.formats.rows import Fields, Items, recorded_time, row_of
 from katod.model import Options
 from katod.slug import slug
 
@@ -24,6 +25,10 @@ VERSION: Final = "3.0.0-draft"
 UNKNOWN: Final = "unknown"  # the draft's word for a model or a provider that nobody names
 _MESSAGES: Final = (ev.USER_MESSAGE, ev.ASSISTANT_MESSAGE)
 _MOST_HELD: Final = 256  # entries after an answer, until its usage is known
+_LARGEST_HELD: Final = 4_000_000  # bytes of their events
+_MOST_MODELS: Final = 100
+_MOST_SPEAKERS: Final = 1000  # sub-agents whose model is remembered
+_ENDS_ANSWERS: Final = (ev.TURN_START, ev.TURN_END, ev.ERROR)
 
 
 class AgentRecord:
@@ -31,24 +36,22 @@ class AgentRecord:
 
     def __init__(self, options: Options, spool: Callable[[], Spool]) -> None:
         self._options = options
-        self._entries = spool()
-        self._answer = _Answer(self._write)
+        self._entries = Items(spool())
+        self._answer = _Answer(lambda entry: self._entries.add(canonical(entry)))
         self._names = _EntryIds()
         self.about = About()
-        self._written = 0
 
     def take(self, event: Event) -> None:
         """Take up the next event."""
-        row, _ = row_of(event, redact=self._options.redact)
-        self.take_row(event, row)
+        self.take_row(event, *row_of(event, redact=self._options.redact))
 
-    def take_row(self, event: Event, row: Fields) -> None:
-        """Take up the next event, given its JSON form, which may be redacted."""
+    def take_row(self, event: Event, row: Fields, line: bytes) -> None:
+        """Take up the next event, given its JSON form, which may be redacted, as a value and as a line."""
         self.about.take(event, row)
         if row["kind"] == ev.USAGE and row["payload"].get("scope") == "message":
             self._answer.use(self._named(row, event), row)
         else:
-            self._answer.add(self._named(row, event), row)
+            self._answer.add(self._named(row, event), row, len(line))
 
     def _named(self, row: Fields, event: Event) -> Fields:
         """Return the entry of an event, with its id and that of its parent."""
@@ -57,10 +60,6 @@ class AgentRecord:
         if entry["type"] == "assistant" and event.model:
             entry["model-id"] = event.model
         return entry | ({"parent-id": parent} if parent else {})
-
-    def _write(self, entry: Fields) -> None:
-        self._entries.write(("," if self._written else "") + canonical(entry))
-        self._written += 1
 
     def pieces(self) -> Iterator[str]:
         """Yield the record."""
@@ -84,6 +83,7 @@ class _EntryIds:
 
     def __init__(self) -> None:
         self._of_record: dict[str, str] = {}
+        self._given: set[str] = set()
         self._prefix = ""
 
     def of(self, event: Event) -> tuple[str, str]:
@@ -91,15 +91,19 @@ class _EntryIds:
         native, parent = event.source.get("providerEventId", ""), event.source.get("parentId", "")
         self._prefix = self._prefix or f"{event.session.agent}:{event.session.id}:"
         name = event.id.removeprefix(self._prefix)
-        if native and native not in self._of_record and (event.kind in _MESSAGES or _is_part(name, native)):
-            name = self._of_record[native] = native
+        if native and native not in self._of_record and _stands_for(event, name, native):
+            name = self._of_record[native] = native if native not in self._given else name
+        name = event.id if name in self._given else name
+        self._given.add(name)
+        if event.kind in _MESSAGES and (message := event.source.get("messageId")):
+            self._of_record.setdefault(message, name)  # the parents of some agents are messages, not parts of them
         return name, self._of_record.get(parent, "") if parent != native else ""
 
 
-def _is_part(name: str, native: str) -> bool:
-    """Return whether an event is a part of its record; what is derived from the record has a letter in its name."""
+def _stands_for(event: Event, name: str, native: str) -> bool:
+    """Return whether an event may have the id of its record: a message, or a part that has a number for a name."""
     part = name.removeprefix(native)
-    return part != name and (not part or part[1:].isdigit())
+    return event.kind in _MESSAGES or (part != name and (not part or part[1:].isdigit()))
 
 
 class _Answer:
@@ -108,37 +112,60 @@ class _Answer:
     def __init__(self, write: Callable[[Fields], None]) -> None:
         self._write = write
         self._held: list[Fields] = []
-        self._message = ""
+        self._size = 0
+        self._whose = ("", "")
 
-    def add(self, entry: Fields, row: Fields) -> None:
-        """Write an entry, or hold it."""
-        if entry["type"] in ("user", "assistant") or len(self._held) >= _MOST_HELD:
+    def add(self, entry: Fields, row: Fields, size: int) -> None:
+        """Write an entry, or hold it; `size` is that of its event."""
+        if entry["type"] == "assistant" and self._waits_for_words(row):
+            entry[EXTRA]["usage"] = self._held[0][EXTRA]["event"]
+            self._held[0] = entry | {"token-usage": self._held[0]["token-usage"]}
+            return
+        if entry["type"] in ("user", "assistant") or row["kind"] in _ENDS_ANSWERS or self._is_full:
             self.settle()
         if entry["type"] == "assistant":
-            self._message = row["source"].get("messageId", "")
+            self._whose = _whose(row)
         if self._held or entry["type"] == "assistant":
             self._held.append(entry)
+            self._size += size
         else:
             self._write(entry)
 
+    @property
+    def _is_full(self) -> bool:
+        return len(self._held) >= _MOST_HELD or self._size >= _LARGEST_HELD
+
     def use(self, entry: Fields, row: Fields) -> None:
         """Add usage to the answer that it is of; an answer without words is an entry without content."""
-        message = row["source"].get("messageId", "")
-        usage = token_usage(row["payload"])
-        if self._held and message == self._message and "token-usage" not in self._held[0]:
-            self._held[0]["token-usage"] = usage
-            self._held[0][EXTRA]["usage"] = row["id"]
+        if not self._held or "token-usage" in self._held[0] or not self._is_same(row):
+            del entry["event-type"], entry["data"]
             self.settle()
-            return
-        del entry["event-type"], entry["data"]
-        self.settle()
-        self._write(entry | {"type": "assistant", "token-usage": usage} | _model(row))
+            self._held = [entry | {"type": "assistant"} | _model(row)]
+            self._whose = _whose(row)
+        else:
+            self._held[0][EXTRA]["usage"] = row["id"]
+        self._held[0]["token-usage"] = token_usage(row["payload"])
+
+    def _is_same(self, row: Fields) -> bool:
+        """Return whether an event is of the answer that is held: of the same message, where messages have names."""
+        return _whose(row) == self._whose
+
+    def _waits_for_words(self, row: Fields) -> bool:
+        """Return whether only the usage of an answer is held, and this event is of the same answer."""
+        is_bare = len(self._held) == 1 and "content" not in self._held[0]
+        return is_bare and bool(self._whose[1]) and self._is_same(row)
 
     def settle(self) -> None:
         """Write what is held."""
         for entry in self._held:
             self._write(entry)
-        self._held = []
+        self._held, self._size = [], 0
+
+
+def _whose(row: Fields) -> tuple[str, str]:
+    """Return who answers, and in which message, where messages have names."""
+    is_named = AGENTS[row["session"]["agent"]].answers.parts is Parts.NAMED
+    return row["session"].get("subagent", ""), row["source"].get("messageId", "") if is_named else ""
 
 
 def _model(row: Fields) -> Fields:
@@ -150,7 +177,8 @@ class About:
 
     def __init__(self) -> None:
         self.start: Fields = {}
-        self.models: list[str] = []
+        self._models: dict[str, None] = {}
+        self._speaking: dict[str, str] = {}  # the model of each sub-agent, and of the session itself
         self.first: Event | None = None
         self.last: Event | None = None
         self.count = 0
@@ -162,22 +190,37 @@ class About:
         self.first = self.first or event
         self.last = event
         self.count += 1
-        if event.model and event.model not in self.models:
-            self.models.append(event.model)
+        if event.model:
+            self._note_model(event.session.subagent, event.model)
         if event.kind == ev.SESSION_START and event.session.subagent == self.first.session.subagent:
             self.start = row["payload"] | self.start
-        elif event.kind == ev.CONFIG_CHANGE and row["payload"].get("what") == "modelProvider":
-            self.start.setdefault("modelProvider", row["payload"]["after"])
+        elif event.kind == ev.CONFIG_CHANGE:
+            self._note_setting(event, row["payload"])
         elif event.kind == ev.TOOL_RESULT:
-            self.files.take(row["payload"], self.models[-1] if self.models else "")
-        self._note_time(event)
+            self.files.take(row["payload"], self._speaking.get(event.session.subagent, ""))
+        self._note_time(row)
 
-    def _note_time(self, event: Event) -> None:
-        time = timestamp(event.time) if event.time_source != "derived" else ""
-        if time and not self.times[0]:
-            self.times[0] = time
-        if time and event.kind == ev.SESSION_END:
-            self.times[1] = time
+    def _note_model(self, speaker: str, model: str) -> None:
+        if len(self._models) < _MOST_MODELS:
+            self._models[model] = None
+        if speaker in self._speaking or len(self._speaking) < _MOST_SPEAKERS:
+            self._speaking[speaker] = model
+
+    def _note_setting(self, event: Event, payload: Fields) -> None:
+        """Note a setting of the session that was not known when it began, under the name that it has there."""
+        is_late = "before" not in payload and "what" in payload
+        if is_late and event.session.subagent == self.first.session.subagent:  # type: ignore[union-attr]
+            self.start.setdefault(payload["what"], payload.get("after"))
+
+    def _note_time(self, row: Fields) -> None:
+        time = recorded_time(row)
+        self.times[0] = self.times[0] or time
+        self.times[1] = time if row["kind"] == ev.SESSION_END else ""  # it goes on if anything follows
+
+    @property
+    def models(self) -> list[str]:
+        """The models that answered, each once, in their order."""
+        return [*self._models]
 
     @property
     def provider(self) -> str:

@@ -18,14 +18,12 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import ClassVar, Final
 
-import orjson
-
 from katod.agents import AGENTS
 from katod.events import Event
 from katod.formats.atif_answer import Row, Step, own_fields
-from katod.formats.atif_steps import Trajectory
+from katod.formats.atif_steps import MOST_HELD, Trajectory
 from katod.formats.protocol import Spool
-from katod.formats.rows import row_of
+from katod.formats.rows import Items, compact, row_of
 from katod.model import Options, SessionKey
 from katod.slug import slug
 
@@ -39,20 +37,17 @@ class _Thread:
 
     key: SessionKey
     trajectory: Trajectory
-    steps: Spool
-    count: int = 0
+    steps: Items
 
     def add(self, steps: Iterable[Step]) -> None:
         """Number the next steps and write them."""
         for step in steps:
-            line = orjson.dumps({"step_id": self.count + 1} | step).decode()
-            self.steps.write(f",\n{line}" if self.count else f"\n{line}")
-            self.count += 1
+            self.steps.add(f"\n{compact({'step_id': self.steps.count + 1} | step)}")
 
     @property
     def is_begun(self) -> bool:
         """Whether it has steps, even if they are still held back."""
-        return self.count > 0 or self.trajectory.is_held
+        return self.steps.count > 0 or self.trajectory.is_held
 
 
 class Atif:
@@ -67,10 +62,13 @@ class Atif:
 
     def take(self, event: Event) -> None:
         """Take up the next event."""
-        row, _ = row_of(event, redact=self._options.redact)
+        row, line = row_of(event, redact=self._options.redact)
         thread = self._thread(event)
         if thread is not None:
-            thread.add(thread.trajectory.event(event._replace(kind=row["kind"], payload=row["payload"])))
+            thread.add(thread.trajectory.event(event._replace(kind=row["kind"], payload=row["payload"]), len(line)))
+        if sum(one.trajectory.held for one in self._threads.values()) > MOST_HELD:
+            for one in self._threads.values():
+                one.add(one.trajectory.rest())
 
     def _thread(self, event: Event) -> _Thread | None:
         """Return the thread that an event belongs to, None if there are too many."""
@@ -80,7 +78,7 @@ class Atif:
             return None
         if subagent not in self._threads:
             trajectory = Trajectory(AGENTS[agent].answers, self._reference)
-            self._threads[subagent] = _Thread(SessionKey(agent, session, subagent), trajectory, self._spool())
+            self._threads[subagent] = _Thread(SessionKey(agent, session, subagent), trajectory, Items(self._spool()))
         return self._threads[subagent]
 
     @property
@@ -103,7 +101,7 @@ class Atif:
         for thread in (main, *self._threads.values()):  # what the session holds may refer to what its sub-agents hold
             thread.add(thread.trajectory.rest())
         yield from self._opened(main)
-        embedded = [thread for thread in self._threads.values() if thread is not main and thread.count]
+        embedded = [thread for thread in self._threads.values() if thread is not main and thread.steps.count]
         for number, thread in enumerate(embedded):
             yield "," if number else ',"subagent_trajectories":['
             yield from self._opened(thread)
@@ -112,7 +110,7 @@ class Atif:
 
     def _opened(self, thread: _Thread) -> Iterator[str]:
         """Yield a trajectory without its closing brace."""
-        yield orjson.dumps(self._head(thread)).decode()[:-1]
+        yield compact(self._head(thread))[:-1]
         yield ',"steps":['
         yield from thread.steps.pieces()
         yield "\n]"
@@ -132,7 +130,7 @@ class Atif:
             "session_id": thread.key.id,
             "trajectory_id": str(thread.key),
             "agent": {name: value for name, value in agent.items() if value} | own_fields(about),
-            "final_metrics": known.totals.row(thread.count),
+            "final_metrics": known.totals.row(thread.steps.count),
         } | own_fields({name: value for name, value in own.items() if value})
 
 

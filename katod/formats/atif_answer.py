@@ -2,12 +2,12 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from datetime import datetime
 from typing import Any, Final
 
 from katod.agents.fields import text_of
 from katod.events import Event
 from katod.formats.atif_metrics import Metrics, added
+from katod.formats.rows import timestamp
 
 _OF_RESULT: Final = ("isError", "status", "exitCode", "durationMs", "denied", "structured", "attachments")
 _OF_CALL: Final = ("server", "script")
@@ -125,13 +125,5 @@ def own_fields(row: Row) -> Row:
 
 def step_head(event: Event, source: str) -> Row:
     """Return the beginning of a step: its time, if the agent recorded one, and whose it is."""
-    time = event.time if event.time_source != "derived" and _is_time(event.time) else ""
+    time = timestamp(event.time) if event.time_source in ("", "recorded") else ""
     return ({"timestamp": time} if time else {}) | {"source": source}
-
-
-def _is_time(text: str) -> bool:
-    try:
-        datetime.fromisoformat(text)
-    except ValueError:
-        return False
-    return True

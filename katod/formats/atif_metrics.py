@@ -3,7 +3,7 @@
 from typing import Any, Final
 
 from katod.agents.answers import Answers
-from katod.agents.fields import int_or_none
+from katod.formats.usage import completion_tokens, cost, count, prompt_tokens
 
 # The names of the counts in a step, and of their sums in the document.
 _TOTALS: Final = {name: f"total_{name}" for name in ("prompt_tokens", "completion_tokens", "cached_tokens", "cost_usd")}
@@ -17,48 +17,24 @@ def metrics_of(payload: dict[str, Any], answers: Answers) -> Metrics:
     In ATIF, prompt tokens include those read from and written to the cache, and completion tokens the reasoning.
     """
     row: dict[str, float | None] = {
-        "prompt_tokens": _prompt(payload, answers),
-        "completion_tokens": _completion(payload, answers),
-        "cached_tokens": _count(payload, "cacheRead"),
-        "cost_usd": _cost(payload),
+        "prompt_tokens": prompt_tokens(payload, answers),
+        "completion_tokens": completion_tokens(payload, answers),
+        "cached_tokens": count(payload, "cacheRead"),
+        "cost_usd": cost(payload),
     }
     kept: Metrics = {name: value for name, value in row.items() if value is not None}
     return kept | ({"extra": more} if (more := _more(payload)) else {})
 
 
-def _prompt(payload: dict[str, Any], answers: Answers) -> int | None:
-    given = _count(payload, "input")
-    if given is None or answers.input_has_cached:
-        return given
-    return given + (_count(payload, "cacheRead") or 0) + (_count(payload, "cacheWrite") or 0)
-
-
-def _completion(payload: dict[str, Any], answers: Answers) -> int | None:
-    given = _count(payload, "output")
-    if given is None or answers.output_has_reasoning:
-        return given
-    return given + (_count(payload, "reasoning") or 0)
-
-
 def _more(payload: dict[str, Any]) -> Metrics:
     """Return the counts that ATIF has no field for; the first two under the names that its readers look for."""
-    own = {name: _count(payload, name) for name in ("total", "contextLimit")}
+    own = {name: count(payload, name) for name in ("total", "contextLimit")}
     row = {
-        "reasoning_tokens": _count(payload, "reasoning"),
-        "cache_creation_input_tokens": _count(payload, "cacheWrite"),
-        "katod": {name: count for name, count in own.items() if count is not None},
+        "reasoning_tokens": count(payload, "reasoning"),
+        "cache_creation_input_tokens": count(payload, "cacheWrite"),
+        "katod": {name: value for name, value in own.items() if value is not None},
     }
     return {name: value for name, value in row.items() if value is not None and value != {}}
-
-
-def _count(payload: dict[str, Any], name: str) -> int | None:
-    count = int_or_none(payload.get(name))
-    return count if count is not None and count >= 0 else None
-
-
-def _cost(payload: dict[str, Any]) -> float | None:
-    cost = payload.get("costUsd")
-    return cost if isinstance(cost, int | float) and not isinstance(cost, bool) and 0 <= cost < 2**53 else None
 
 
 def added(one: Metrics, other: Metrics) -> Metrics:
@@ -77,20 +53,23 @@ def _sum(one: Any, other: Any) -> Any:
 
 
 class Totals:
-    """What a trajectory used: as its agent says of all of it, else the sum over answers, else over turns."""
+    """What a trajectory used: as its agent says of all of it so far, and the sum over answers, or turns, since then."""
 
     def __init__(self) -> None:
         self._by_scope: dict[str, Metrics] = {}
 
     def add(self, scope: str, metrics: Metrics) -> None:
-        """Count the metrics of an answer (`message`) or a turn; those of the `session` replace the ones before."""
-        before = {} if scope == "session" else self._by_scope.get(scope, {})
-        self._by_scope[scope] = added(before, metrics)
+        """Count the metrics of an answer (`message`) or a turn; those of the `session` replace all before."""
+        if scope == "session":
+            self._by_scope = {scope: metrics}
+        else:
+            self._by_scope[scope] = added(self._by_scope.get(scope, {}), metrics)
 
     def row(self, steps: int) -> Metrics:
         """Return the final metrics."""
         known = self._by_scope
-        metrics = known.get("session") or known.get("message") or known.get("turn") or {}
+        later = known.get("message") or known.get("turn") or {}
+        metrics = added(known["session"], later) if "session" in known else later
         row = {_TOTALS[name]: value for name, value in metrics.items() if name in _TOTALS} | {"total_steps": steps}
         extra = {name: value for name, value in metrics.get("extra", {}).items() if name != "katod"}
         return row | ({"extra": {f"total_{name}": value for name, value in extra.items()}} if extra else {})

@@ -3,17 +3,16 @@
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Final
+from typing import ClassVar, Final
 
 from katod import events as ev
 from katod.agents.answers import Answers, Parts
-from katod.agents.fields import dict_of, list_of, text_of
+from katod.agents.fields import list_of, text_of
 from katod.events import Event
 from katod.formats.atif_answer import Answer, Reference, Row, Step, chosen, own_fields, result_of, step_head
 from katod.formats.atif_metrics import Totals, metrics_of
 
-_MOST_HELD: Final = 4_000_000  # characters of an answer that waits for results, and of what follows it
-_LEAST: Final = 500  # characters that each event held is counted as
+MOST_HELD: Final = 4_000_000  # bytes of the events of answers that wait for results, and of what follows them
 _MOST_KNOWN: Final = 4096
 _ABOUT_CALLS: Final = frozenset({ev.TOOL_RESULT, ev.AGENT_START, ev.AGENT_END})
 _OF_ERROR: Final = ("code", "httpStatus", "retry")
@@ -50,15 +49,15 @@ class Trajectory:
         self._answers, self._reference = answers, reference
         self._answer: Answer | None = None
         self._waiting: list[Step] = []
-        self._held = 0
+        self.held = 0  # bytes
 
     @property
     def is_held(self) -> bool:
         """Whether steps are held back."""
         return self._answer is not None
 
-    def event(self, event: Event) -> list[Step]:
-        """Return the steps that are complete with this event."""
+    def event(self, event: Event, size: int) -> list[Step]:
+        """Return the steps that are complete with this event, which has so many bytes."""
         handler = self._HANDLERS.get(event.kind)
         if handler is None:
             self.known.left_out[event.kind] += 1
@@ -66,14 +65,14 @@ class Trajectory:
         steps = handler(self, event)
         if self._answer is not None and event.kind not in _ABOUT_CALLS:
             self._answer.latest = ""
-        self._held += _LEAST + _size(event.payload)
-        return [*steps, *(self.rest() if self._held > _MOST_HELD else ())]
+        self.held += size
+        return steps
 
     def rest(self) -> list[Step]:
         """Return the steps that were held back."""
         steps = [self._answer.step(self._reference)] if self._answer is not None else []
         steps += self._waiting
-        self._answer, self._waiting, self._held = None, [], 0
+        self._answer, self._waiting, self.held = None, [], 0
         return steps
 
     # -- what the model says ------------------------------------------------------------------------
@@ -191,6 +190,7 @@ class Trajectory:
             self.known.left_out[event.kind] += 1
         else:
             self._answer.own["turnEnd"] = reason
+            return self.rest()
         return []
 
     # -- what others say ----------------------------------------------------------------------------
@@ -280,9 +280,3 @@ def _observed(event: Event, result: Row) -> Step:
 def _add(known: set[str], name: str) -> None:
     if len(known) < _MOST_KNOWN:
         known.add(name)
-
-
-def _size(payload: Row) -> int:
-    """Return about how many characters a payload has."""
-    values: list[Any] = [*payload.values(), *dict_of(payload.get("input")).values()]
-    return sum(len(value) for value in values if isinstance(value, str))

@@ -3,10 +3,11 @@
 from posixpath import relpath
 from typing import Any, Final
 
-_MOST_FILES: Final = 2000
-_MOST_RANGES: Final = 2000  # of one file
+from katod.formats.changes import ChangedFile, Range, changed_files
 
-Ranges = list[list[int]]
+_MOST: Final = 20_000  # ranges of one session
+
+Ranges = list[Range]
 
 
 class Attribution:
@@ -18,23 +19,20 @@ class Attribution:
 
     def __init__(self) -> None:
         self._files: dict[str, dict[str, Ranges]] = {}
+        self._count = 0
 
     def take(self, payload: dict[str, Any], model: str) -> None:
         """Take up the payload of a tool's result."""
-        structured = payload.get("structured")
-        files = structured.get("files") if isinstance(structured, dict) and not payload.get("isError") else None
-        for file in files if isinstance(files, list) else ():
-            if isinstance(file, dict) and isinstance(file.get("path"), str):
-                self._change(file, model)
+        for file in changed_files(payload):
+            self._change(file, model)
 
-    def _change(self, file: dict[str, Any], model: str) -> None:
-        path, ranges = file["path"], file.get("ranges")
-        if file.get("change") in ("add", "delete"):
-            self._files.pop(path, None)
-        if not ranges or (path not in self._files and len(self._files) >= _MOST_FILES):
-            return
-        kept = self._files.setdefault(path, {}).setdefault(model, [])
-        kept.extend(ranges[: _MOST_RANGES - len(kept)])
+    def _change(self, file: ChangedFile, model: str) -> None:
+        if file.change in ("add", "delete"):
+            before = self._files.pop(file.path, {})
+            self._count -= sum(map(len, before.values()))
+        if new := file.ranges[: _MOST - self._count]:
+            self._files.setdefault(file.path, {}).setdefault(model, []).extend(new)
+            self._count += len(new)
 
     def record(self, cwd: str) -> dict[str, Any]:
         """Return the draft's `file-attribution`, empty if no line is known; paths are relative to the directory."""

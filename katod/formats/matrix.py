@@ -5,104 +5,43 @@ ones by `$katod:` and their transaction; whoever sends them puts the server's id
 """
 
 from collections.abc import Callable
-from typing import Any, ClassVar, Final, NamedTuple
+from typing import Any, ClassVar
 
 from katod import events as ev
 from katod.agents import AGENTS
 from katod.agents.answers import Parts
+from katod.agents.fields import dict_of
 from katod.events import Event
 from katod.formats import matrix_calls as calls_
+from katod.formats import matrix_files as files
 from katod.formats import matrix_notes as notes
 from katod.formats import matrix_session as session_
-from katod.formats.matrix_agents import Agents, finished, record_of
+from katod.formats.matrix_agents import Agents
 from katod.formats.matrix_calls import Calls
-from katod.formats.matrix_json import Content, canonical, cleaned
+from katod.formats.matrix_held import Held, usage_key, usage_of
 from katod.formats.matrix_lines import (
     Draft,
     Line,
-    Wait,
     checked_prefix,
     line_of,
     printed,
     timestamp_of,
-    transaction_of,
 )
 from katod.formats.matrix_names import PREFIX
-from katod.formats.matrix_session import LONGEST_KEPT, Session, Told, Turns, state_of
+from katod.formats.matrix_session import Session, Told, Turns, state_of
 from katod.formats.matrix_sums import Sums, counts_of
 from katod.formats.rows import row_of
+from katod.lifecycle import PERMISSION_COMPLETED, PERMISSION_REQUESTED
 from katod.metadata import SessionMetadata
 from katod.model import Mark, Options
-
-_LARGEST_HELD: Final = 64 * 1024  # bytes of a content that waits
-_SUMMARY: Final = "compact-summary"
-_STOPS: Final = frozenset({"end_turn", "tool_use", "max_tokens", "stop_sequence"})
-
-
-class _Held(NamedTuple):
-    """A line that the next event may add to, and by what that is recognised."""
-
-    line: Line | None = None
-    waits: Wait | None = None
-    key: str = ""
-
-    @classmethod
-    def of(cls, state: list[Any] | None) -> "_Held":
-        """Return what was held back, given its state."""
-        if not state:
-            return _NOTHING
-        line, waits, key = state
-        txn, name, content, at = line
-        return cls(Line(txn, name, content, tuple(at)), waits, key)
-
-    def state(self) -> list[Any]:
-        """Return this as JSON, empty for nothing."""
-        return [[*self.line[:3], list(self.line.at)], self.waits, self.key] if self.line else []
-
-    @property
-    def is_small(self) -> bool:
-        """Whether it may be held back: it is part of the state until then."""
-        return self.line is not None and not self.line.pictures and len(canonical(self.line.content)) <= _LARGEST_HELD
-
-    def addition(self, told: Told, kind: str) -> Content:
-        """Return what an event adds to the line, empty if nothing."""
-        if self.waits == "usage" and kind == ev.USAGE and _usage_key(told) == self.key:
-            return counts_of(told.payload, AGENTS[told.event.session.agent].answers)
-        if self.waits == "summary" and kind == ev.SYSTEM_MESSAGE and told.text("subtype") == _SUMMARY:
-            return {"summary_text": told.text("text")}
-        if self.waits == "agent" and kind == ev.AGENT_END and record_of(told) == self.key:
-            return finished(told)
-        return {}
-
-    def with_addition(self, added: Content) -> "_Held":
-        """Return the line with what was added."""
-        assert self.line is not None
-        return self._replace(line=self.line._replace(content=self.line.content | cleaned(added)))
-
-
-_NOTHING: Final = _Held()
-
-
-def _usage_of(told: Told) -> tuple[Wait, str] | None:
-    """Return by what the usage of an answer is recognised, None if the agent records none."""
-    has_usage = AGENTS[told.event.session.agent].answers.has_usage
-    return ("usage", _usage_key(told)) if has_usage else None
-
-
-def _usage_key(told: Told) -> str:
-    """Return what an answer and its usage have in common."""
-    session, source = told.event.session, told.event.source
-    if told.event.kind == ev.USAGE and told.payload.get("scope") != "message":
-        return "none"
-    is_named = AGENTS[session.agent].answers.parts is Parts.NAMED
-    return f"{session.subagent}:{source.get('messageId') or record_of(told) if is_named else ''}"
 
 
 class Matrix:
     """Writes what the protocol has a name for, in the order in which it was recorded.
 
     A line is held back only until the next event, if that may add to it: the usage of an answer, the summary of a
-    compaction, the id of a sub-agent.
+    compaction, the id of a sub-agent. An answer waits with its calls, unless their results come before its usage: then
+    those of the same turn do not.
     """
 
     def __init__(self, options: Options, state: dict[str, Any] | None = None, prefix: str = PREFIX) -> None:
@@ -115,7 +54,7 @@ class Matrix:
         self._sums = Sums(state.get("sums"))
         self._calls = Calls(state.get("calls"))
         self._agents = Agents(state.get("agents"))
-        self._held = _Held.of(state.get("held"))
+        self._held = Held.of(state.get("held"))
 
     def state(self) -> dict[str, Any]:
         """Return the thread, the turn, the sums, what is open, and the line that is held back."""
@@ -136,9 +75,9 @@ class Matrix:
         return ""
 
     def pause(self) -> str:
-        """Return the line that is held back."""
-        line, self._held = self._held.line, _NOTHING
-        return printed(line, self._prefix) if line else ""
+        """Return the lines that are held back."""
+        lines, self._held = self._held.lines, Held()
+        return "".join(printed(line, self._prefix) for line in lines)
 
     def end(self) -> str:
         """Return that the session was exported, in the export of a whole session; an output may always go on."""
@@ -149,23 +88,38 @@ class Matrix:
     def event(self, event: Event, metadata: SessionMetadata) -> str:
         """Return what is said of one event: no line, one, or several."""
         row, _ = row_of(event, redact=self._options.redact)
-        told = Told(event, row["payload"], metadata, self._options.redact, self._options.attachments == "save")
+        agent, kind = AGENTS[event.session.agent], row["kind"]
+        told = Told(event, row["payload"], metadata, self._options, agent.product, agent.answers)
         self._session.last = event.id
-        kind = row["kind"]
         added = self._held.addition(told, kind)
         drafts = [] if added and kind != ev.USAGE else self._drafts(told, kind)
         if drafts and not self._session.root:
             drafts = [*session_.begun(told, self._session), *drafts]
+        lines = [line_of(draft, event, self._session.root) for draft in drafts]
         if added:
             self._held = self._held.with_addition(added)
-        elif not drafts and self._held.waits == "summary":
+        elif self._is_held(told, kind, lines):
             return ""
-        text = self.pause()
-        lines = [line_of(draft, event, self._session.root) for draft in drafts]
-        if drafts and drafts[-1].waits and (held := _Held(lines[-1], *drafts[-1].waits)).is_small:
+        return self.pause() + self._written(lines, drafts)
+
+    def _is_held(self, told: Told, kind: str, lines: list[Line]) -> bool:
+        """Return whether the lines of an event wait with those before it, for what may still be added to these."""
+        if self._held.waits == "summary":
+            return not lines
+        if not self._session.late and self._held.goes_on(told, kind):
+            longer = self._held.longer(lines)
+            self._held = longer if longer.is_small else self._held
+            return self._held is longer
+        self._session.late = self._session.late or len(self._held.lines) > 1
+        return False
+
+    def _written(self, lines: list[Line], drafts: list[Draft]) -> str:
+        """Return lines as text, but for the last one if it is held back."""
+        waits = drafts[-1].waits if drafts else None
+        if waits and (held := Held((lines[-1],), *waits)).is_small:
             self._held = held
-            lines.pop()
-        return text + "".join(printed(line, self._prefix) for line in lines)
+            del lines[-1]
+        return "".join(printed(line, self._prefix) for line in lines)
 
     def _drafts(self, told: Told, kind: str) -> list[Draft]:
         handler = self._HANDLERS.get(kind)
@@ -177,6 +131,7 @@ class Matrix:
         return [] if self._session.root or not told.is_own else session_.begun(told, self._session)
 
     def _prompt(self, told: Told) -> list[Draft]:
+        self._session.late = self._session.late and not told.is_own
         return [*self._checkpoint(told), *session_.prompted(told, self._session, self._turns)]
 
     def _thought(self, told: Told) -> list[Draft]:
@@ -188,20 +143,15 @@ class Matrix:
         return [*notes.remodelled(told, self._session), draft]
 
     def _response(self, told: Told) -> list[Draft]:
-        turns, text, stop = self._turns, told.text("text"), told.text("stopReason")
-        content = told.ids(turns if told.is_own else None) | {"text": text}
-        if self._session.whole and told.is_own and turns.number:
-            content["turn"] = turns.number
-        content |= {"stop_reason": stop} if stop in _STOPS else {"katod_stop_reason": stop} if stop else {}
-        content |= {"katod_phase": told.text("phase")} if told.text("phase") else {}
-        draft = Draft(
-            "response", content, reply=turns.prompt if told.is_own else "", at=("text",), waits=_usage_of(told)
-        )
-        if told.is_own:
-            turns.response, turns.message = transaction_of(told.event), told.event.source.get("messageId", "")
-            turns.text = text if len(text) <= LONGEST_KEPT else ""
-        refused = [notes.blocked(told, turns)] if stop == notes.REFUSAL else []
-        return [*notes.remodelled(told, self._session), draft, *refused]
+        changed = notes.remodelled(told, self._session)
+        draft = session_.responded(told, self._session, self._turns)
+        if self._session.usage[:1] == [usage_key(told)]:  # it was complete before its text
+            draft = draft._replace(content=draft.content | self._session.usage[1])
+            self._session.usage = []
+        else:
+            draft = draft._replace(waits=usage_of(told))
+        refused = notes.blocked(told, self._turns) if told.text("stopReason") == notes.REFUSAL else []
+        return [*changed, draft, *refused]
 
     def _call(self, told: Told) -> list[Draft]:
         changed = notes.remodelled(told, self._session)
@@ -214,13 +164,19 @@ class Matrix:
         return calls_.answered(told, call, self._calls.requests)
 
     def _system(self, told: Told) -> list[Draft]:
-        return [notes.blocked(told, self._turns)] if notes.is_refusal(told) else []
+        return notes.blocked(told, self._turns) if notes.is_refusal(told) else []
 
     def _info(self, told: Told) -> list[Draft]:
         subtype = told.text("subtype")
-        if subtype == calls_.REQUESTED:
+        if subtype == PERMISSION_REQUESTED:
             return calls_.asked(told, self._calls)
-        return calls_.decided(told, self._calls.requests) if subtype == calls_.COMPLETED else []
+        if subtype == PERMISSION_COMPLETED:
+            return calls_.decided(told, self._calls.requests)
+        if subtype == calls_.SERVERS:
+            return calls_.connected(told, self._session)
+        if subtype == files.READ:
+            return files.told_read(dict_of(told.payload.get("data")), told.metadata.cwd, told.ids())
+        return []
 
     def _turn_started(self, told: Told) -> list[Draft]:
         return session_.active(told, self._session, "running")
@@ -234,7 +190,9 @@ class Matrix:
         return [*drafts, *self._checkpoint(told), *session_.active(told, self._session, "idle")]
 
     def _used(self, told: Told) -> list[Draft]:
-        self._sums.add(told.payload, AGENTS[told.event.session.agent].answers)
+        self._sums.add(told.payload, told.answers)
+        is_named = told.answers.parts is Parts.NAMED and not self._held.addition(told, ev.USAGE)
+        self._session.usage = [usage_key(told), counts_of(told.payload, told.answers)] if is_named else []
         return []
 
     def _checkpoint(self, told: Told) -> list[Draft]:

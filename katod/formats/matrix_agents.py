@@ -2,9 +2,9 @@
 
 from typing import Any, Final
 
-from katod.formats.matrix_calls import Calls, Row, answered
+from katod.formats.matrix_calls import Calls, Row, answered, duration
 from katod.formats.matrix_json import Content
-from katod.formats.matrix_lines import Draft, Wait, timestamp_of, transaction_of
+from katod.formats.matrix_lines import Draft, Wait, transaction_of
 from katod.formats.matrix_session import Told
 from katod.model import LONGEST_NAME
 
@@ -40,8 +40,12 @@ class Agents:
             return answered(told, call, requests)
         self._working.pop(call.get("child", ""), None)
         status = call.get("status") or ("failure" if told.payload.get("isError") else "")
-        about = _about(told, call.get("child", ""), status) | _taken(told, call) | {"result": told.text("text")}
-        about["tool_use_id"] = told.text("toolCallId")
+        about = (
+            _about(told, call.get("child", ""), status)
+            | duration(told, call.get("time"))
+            | {"result": told.text("text")}
+        )
+        about["katod_tool_use_id"] = told.text("toolCallId")
         waits: tuple[Wait, str] | None = None if "child" in call else ("agent", record_of(told))
         return [Draft("agent.result", about, reply=call["txn"], at=("result",), waits=waits)]
 
@@ -52,7 +56,7 @@ class Agents:
             return []
         txn = transaction_of(told.event)
         self._remember(child, txn)
-        about = {"parent_session_id": _parent(told), "child_session_id": child}
+        about = {"parent_session_id": told.session_id, "child_session_id": child}
         about |= {name: told.text(name) for name in ("task", "model") if told.text(name)}
         return [Draft("agent.spawn", about, at=("task",))]
 
@@ -101,21 +105,10 @@ def finished(told: Told) -> Content:
     return _about(told, told.text("subagent"), told.text("status"))
 
 
-def _parent(told: Told) -> str:
-    return str(told.ids()["session_id"])
-
-
 def _about(told: Told, child: str, status: str) -> Content:
     known = _STATUS.get(status.lower(), "")
     about = {
-        "parent_session_id": _parent(told), "child_session_id": child, "status": known,
+        "parent_session_id": told.session_id, "child_session_id": child, "status": known,
         "katod_status": status if status and not known else "",
     }  # fmt: skip
     return {name: text for name, text in about.items() if text}
-
-
-def _taken(told: Told, call: Row) -> Content:
-    taken, began, ended = told.payload.get("durationMs"), call.get("time"), timestamp_of(told.event).get("timestamp")
-    if isinstance(taken, int):
-        return {"duration_ms": taken}
-    return {"duration_ms": ended - began, "katod_derived_fields": ["duration_ms"]} if began and ended else {}

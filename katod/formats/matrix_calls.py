@@ -1,12 +1,14 @@
 """Calls of tools and their results, and what follows from a result. Pure."""
 
+import re
 from typing import Any, Final
 
-from katod.agents.fields import dict_of, int_or_none, text_of
+from katod import events as ev
+from katod.agents.fields import dict_of, list_of, text_of
 from katod.agents.toolcalls import words_of_refusal
 from katod.formats import matrix_files as files
 from katod.formats import matrix_git as git
-from katod.formats.matrix_json import Content, Path, given_input
+from katod.formats.matrix_json import Content, Path, given_input, integer
 from katod.formats.matrix_lines import Draft, Picture, timestamp_of, transaction_of
 from katod.formats.matrix_session import Session, Told, Turns, described, pictures
 from katod.model import LONGEST_NAME
@@ -17,11 +19,11 @@ _MOST_PICTURES: Final = 16
 _SPAWNING: Final = frozenset({"task", "agent", "spawn_agent", "invoke_agent"})
 _LAUNCHING: Final = "spawn_agent"  # its result says that the sub-agent started, not what it did
 _RESOURCE: Final = "ReadMcpResourceTool"
+_UNNAMED: Final = re.compile(r"[^A-Za-z0-9_-]")
 _BUILTIN: Final = "builtin"
 _TIMED_OUT: Final = "timeout"
 _ANSWERED: Final = "answered"  # in place of a request's transaction
-REQUESTED: Final = "permission-requested"
-COMPLETED: Final = "permission-completed"
+SERVERS: Final = "mcp-servers"
 _APPROVED: Final = frozenset({"approved", "allowed", "granted"})
 _DENIED: Final = ("denied", "rejected", "cancelled")
 
@@ -72,7 +74,7 @@ def called(told: Told, calls: Calls, session: Session, turns: Turns) -> list[Dra
     calls.add(told.text("toolCallId"), row)
     about = _call_ids(told, turns) | {"tool_name": row["name"]}
     given, at = given_input(told.payload.get("input"))
-    reply = turns.response if _is_said(told, turns) else turns.prompt
+    reply = _said_in(told, turns)
     if kind == "agent":
         return [_spawned(told, reply)]
     if kind == "tool":
@@ -90,7 +92,7 @@ def _remembered(told: Told, server: str) -> Row:
     given = dict_of(payload.get("input"))
     command = next((text for key in ("command", "cmd") if (text := text_of(given.get(key)))), "")
     known: Row = {
-        "server": server, "time": timestamp_of(told.event).get("timestamp"),
+        "server": server[:LONGEST_NAME], "time": timestamp_of(told.event).get("timestamp"),
         "shown": git.shown_by(command) if payload.get("family") == "execute" else "",
         "edits": files.edits_in(payload), "reads": files.path_read(payload),
         "launches": payload["name"].lower() == _LAUNCHING,
@@ -100,9 +102,12 @@ def _remembered(told: Told, server: str) -> Row:
     return {name: value for name, value in known.items() if value}
 
 
-def _is_said(told: Told, turns: Turns) -> bool:
-    """Return whether the last response is of the answer that makes this call."""
-    return told.is_own and bool(turns.response) and told.event.source.get("messageId", "") == turns.message
+def _said_in(told: Told, turns: Turns) -> str:
+    """Return what a call answers: the response, if that is of the same message, else the prompt."""
+    if not told.is_own:
+        return ""
+    same = turns.response and told.event.source.get("messageId", "") == turns.message
+    return turns.response if same else turns.prompt
 
 
 def _call_ids(told: Told, turns: Turns | None = None) -> Content:
@@ -111,17 +116,26 @@ def _call_ids(told: Told, turns: Turns | None = None) -> Content:
 
 
 def _connected(told: Told, session: Session, server: str) -> list[Draft]:
-    if server in session.servers or len(session.servers) >= _MOST_SERVERS:
+    """Return that a server is connected, unless it is known; a call shows it if nothing else did."""
+    known = _UNNAMED.sub("_", server)[:LONGEST_NAME]  # as in the names of its tools
+    if known in session.servers or len(session.servers) >= _MOST_SERVERS:
         return []
-    session.servers.append(server[:LONGEST_NAME])
-    return [Draft("mcp.server.connected", told.ids() | {"server_name": server}, "server", derived=True)]
+    session.servers.append(known)
+    derived = told.event.kind == ev.TOOL_CALL
+    return [Draft("mcp.server.connected", told.ids() | {"server_name": server}, f"server.{known}", derived=derived)]
+
+
+def connected(told: Told, session: Session) -> list[Draft]:
+    """Return the servers that the client says are connected."""
+    names = [name for name in list_of(dict_of(told.payload.get("data")).get("servers")) if isinstance(name, str)]
+    return [draft for name in names for draft in _connected(told, session, name)]
 
 
 def _spawned(told: Told, reply: str) -> Draft:
     given = dict_of(told.payload.get("input"))
     task = next((text for key in ("prompt", "message", "description", "task") if (text := text_of(given.get(key)))), "")
-    about = {"parent_session_id": told.ids()["session_id"], "task": task, "model": text_of(given.get("model"))}
-    about |= {"tool_use_id": told.text("toolCallId"), "katod_subagent": told.ids().get("katod_subagent", "")}
+    about = {"parent_session_id": told.session_id, "task": task, "model": text_of(given.get("model"))}
+    about |= {"katod_tool_use_id": told.text("toolCallId"), "katod_subagent": told.ids().get("katod_subagent", "")}
     content = {name: text for name, text in about.items() if text}
     return Draft("agent.spawn", content, reply=reply, at=("task",))
 
@@ -143,16 +157,16 @@ def answered(told: Told, call: Row | None, requests: dict[str, str]) -> list[Dra
 def _about(told: Told, call: Row | None) -> Content:
     """Return the ids of a result, the tool, and how long it took."""
     about = _call_ids(told)
-    known = call or {"name": told.metadata.calls.get(told.event.payload["toolCallId"], ""), "kind": "tool"}
-    if known["name"] and call is not None:
-        about["tool_name"] = known["name"]
-    about |= {"mcp_server": known["server"]} if known.get("server") else {"tool_source": _BUILTIN} if call else {}
-    return about | _duration(told, known.get("time"))
+    if call is None:
+        return about | duration(told, None)
+    if call["name"]:
+        about["tool_name"] = call["name"]
+    return about | {"tool_source": call.get("server", _BUILTIN)} | duration(told, call.get("time"))
 
 
-def _duration(told: Told, began: int | None) -> Content:
-    taken = int_or_none(told.payload.get("durationMs"))
-    if taken is not None:
+def duration(told: Told, began: int | None) -> Content:
+    """Return how long a call took: as recorded, else from the times of call and result."""
+    if (taken := integer(told.payload.get("durationMs"))) is not None:
         return {"duration_ms": taken}
     ended = timestamp_of(told.event).get("timestamp")
     if began is None or ended is None or ended < began:
@@ -161,20 +175,20 @@ def _duration(told: Told, began: int | None) -> Content:
 
 
 def _result(told: Told, about: Content, call: Row | None, reply: str) -> Draft:
-    about = about | {"is_error": bool(told.payload.get("isError"))} | _exit_code(told)
+    about = about | {"is_error": bool(told.payload.get("isError"))}
     status = told.text("status")
     about |= {"katod_status": status} if status else {}
     shown, kept = _pictures(told)
     if call and call["kind"] == "mcp":
-        content = about | {"output": {"text": told.text("text")}} | shown
-        return Draft("mcp.tool.result", content, reply=reply, at=("output", "text"), pictures=kept)
-    return Draft(
-        "tool.result", about | {"output": told.text("text")} | shown, reply=reply, at=("output",), pictures=kept
-    )
+        output = {"mcp_server": call["server"], "output": {"text": told.text("text")}}
+        about = {name: value for name, value in about.items() if name != "tool_source"}
+        return Draft("mcp.tool.result", about | output | shown, reply=reply, at=("output", "text"), pictures=kept)
+    content = about | _exit_code(told) | {"output": told.text("text")} | shown
+    return Draft("tool.result", content, reply=reply, at=("output",), pictures=kept)
 
 
 def _exit_code(told: Told) -> Content:
-    code = int_or_none(told.payload.get("exitCode"))
+    code = integer(told.payload.get("exitCode"))
     return {} if code is None else {"exit_code": code}
 
 
@@ -207,8 +221,8 @@ def _effects(told: Told, call: Row, reply: str) -> list[Draft]:
     """Return what a successful call did to files and to the repository; each answers the call."""
     if told.payload.get("isError") or told.payload.get("status") == "interrupted":
         return []
-    ids, cwd = _call_ids(told), told.metadata.cwd
-    drafts = files.changed(told.payload, call.get("edits", []), cwd, ids)
+    ids, cwd = told.ids(), told.metadata.cwd
+    drafts = files.changed(told.payload, call.get("edits", []), cwd, told.text("toolCallId"), ids)
     drafts += files.read(call.get("reads", ""), cwd, ids)
     recorded = git.recorded(dict_of(told.payload.get("structured")), ids)
     shown = git.seen(call.get("shown", ""), told.text("text"), ids) if call.get("shown") else []

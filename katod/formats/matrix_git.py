@@ -50,8 +50,8 @@ def _type_of(verb: str, words: list[str]) -> str:
     before = words[: words.index("--")] if "--" in words else words
     named = [word for word in before if not word.startswith("-")]
     if verb == "show":
-        return "" if any(":" in word for word in named) else "commit"
-    if "--staged" in before or "--cached" in before:
+        return "" if ":" in "".join(named) else "commit"
+    if {"--staged", "--cached"} & {*before}:
         return "staged"
     if any(".." in word for word in named):
         return "branch_compare"
@@ -71,10 +71,10 @@ def seen(shown: str, text: str, ids: Content) -> list[Draft]:
 
 def _commits(output: str, ids: Content) -> list[Draft]:
     found = list(_COMMITTED.finditer(output))
-    ends = [match.start() for match in found[1:]] + [len(output)]
+    ends = [*(match.start() for match in found[1:]), len(output)]
     return [
         Draft("git.commit", ids | _commit(match, output[match.end() : end]), f"git.commit.{n}", at=("message",))
-        for n, (match, end) in enumerate(zip(found, ends, strict=True))
+        for n, (match, end) in enumerate(zip(found, ends, strict=False))
     ]
 
 

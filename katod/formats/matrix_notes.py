@@ -4,7 +4,7 @@ import re
 from typing import Final
 
 from katod import events as ev
-from katod.agents.fields import dict_of, int_or_none, text_of
+from katod.agents.fields import dict_of
 from katod.formats.matrix_json import Content, integer
 from katod.formats.matrix_lines import Draft, Wait
 from katod.formats.matrix_session import Session, Told, Turns
@@ -68,11 +68,11 @@ def remodelled(told: Told, session: Session) -> list[Draft]:
 
 def failed(told: Told) -> list[Draft]:
     """Return an error, and that the context is full if this is the error."""
-    message, code, status = told.text("message"), told.text("code"), int_or_none(told.payload.get("httpStatus"))
+    message, code, status = told.text("message"), told.text("code"), integer(told.payload.get("httpStatus"))
     content = told.ids() | {"error_message": message} | ({"error_code": code} if code else {})
     if kind := _kind(message, code, status):
         content["error_type"] = kind
-    if status is not None and integer(status) is not None:
+    if status is not None:
         content["http_status"] = status
     drafts = [Draft("error", content | _retry(dict_of(told.payload.get("retry"))), at=("error_message",))]
     if full := _OVERFLOW.search(message):
@@ -92,7 +92,7 @@ def _kind(message: str, code: str, status: int | None) -> str:
 
 
 def _retry(retry: Content) -> Content:
-    attempt, most = int_or_none(retry.get("attempt")), int_or_none(retry.get("max"))
+    attempt, most = integer(retry.get("attempt")), integer(retry.get("max"))
     after = retry.get("afterMs")
     content: Content = {"retryable": attempt < most} if attempt is not None and most is not None else {}
     if isinstance(after, int | float) and not isinstance(after, bool) and 0 <= after < 10**12:
@@ -105,11 +105,13 @@ def is_refusal(told: Told) -> bool:
     return told.event.kind == ev.SYSTEM_MESSAGE and told.text("subtype") in _REFUSALS
 
 
-def blocked(told: Told, turns: Turns) -> Draft:
-    """Return that the request was refused."""
-    category = text_of(dict_of(told.payload.get("refusal")).get("category"))
+def blocked(told: Told, turns: Turns) -> list[Draft]:
+    """Return that the request was refused, which a client may record more than once."""
+    if turns.blocked:
+        return []
+    turns.blocked, category = True, told.text("category")
     content = told.ids(turns) | {"block_reason": "policy_violation"} | ({"category": category} if category else {})
-    return Draft("safety.blocked", content, "refusal", turns.prompt)
+    return [Draft("safety.blocked", content, "refusal", turns.prompt)]
 
 
 def summarized(told: Told, session: Session, turns: Turns) -> Draft:

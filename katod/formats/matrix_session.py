@@ -1,23 +1,27 @@
 """What the format `matrix` knows of a session so far: its thread, its turns and its settings. Pure."""
 
+from base64 import b64encode
 from dataclasses import asdict, dataclass, field
 from typing import Any, Final, NamedTuple
 
 from katod import events as ev
-from katod.agents import AGENTS
+from katod.agents.answers import Answers
+from katod.agents.fields import decoded
 from katod.events import Event
-from katod.formats.matrix_json import Content, clean, cleaned
+from katod.formats.matrix_json import Content, Path, clean, cleaned
 from katod.formats.matrix_lines import REFERENCE, Draft, Line, Picture, timestamp_of, transaction, transaction_of
 from katod.formats.matrix_sums import Sums
 from katod.formats.redact import redact_json
 from katod.metadata import SessionMetadata
+from katod.model import Options, SessionKey
 
 _ENVIRONMENT: Final = (("client_version", "cliVersion"),)
 _ABOUT: Final = (
     ("branch", "branch"), ("commit", "commit"), ("repository", "repository"), ("model_provider", "modelProvider"),
     ("permission_mode", "permissionMode"), ("sandbox", "sandbox"), ("effort", "effort"), ("origin", "origin"),
 )  # fmt: skip
-LONGEST_KEPT: Final = 8_000  # characters of the last text of a turn, in case it is interrupted
+_STOPS: Final = frozenset({"end_turn", "tool_use", "max_tokens", "stop_sequence"})
+_LONGEST_KEPT: Final = 8_000  # characters of the last text of a turn, in case it is interrupted
 
 
 @dataclass(slots=True)
@@ -30,6 +34,7 @@ class Turns:
     response: str = ""
     message: str = ""  # the id of the message that the response is of
     text: str = ""
+    blocked: bool = False  # whether it was said that the request was refused
     summarized: int = 0  # the number of the last turn in a summary
 
 
@@ -45,23 +50,31 @@ class Session:
     status: str = ""
     model: str = ""
     announced: bool = False  # whether the agent itself said that the model changes
+    usage: list[Any] = field(default_factory=list)  # the last one that was of no response yet, and what it is of
+    late: bool = False  # whether usage comes after the results of the calls of an answer
     branch: str = ""
     servers: list[str] = field(default_factory=list)
 
 
 class Told(NamedTuple):
-    """One event, its payload without secrets, and what is known when it comes."""
+    """One event, its payload without secrets, what is known when it comes, and of its agent."""
 
     event: Event
     payload: Content
     metadata: SessionMetadata
-    redact: bool
-    saves_pictures: bool
+    options: Options
+    client: str
+    answers: Answers
 
     @property
     def is_own(self) -> bool:
         """Whether this is of the session itself, not of a sub-agent that speaks in its file."""
         return self.event.session.subagent == self.metadata.key.subagent
+
+    @property
+    def session_id(self) -> str:
+        """The id of the session; that of a sub-agent that has a file of its own is its own."""
+        return self.metadata.key.subagent or self.event.session.id
 
     def text(self, name: str) -> str:
         """Return a text of the payload, empty if it has none of this name."""
@@ -75,10 +88,9 @@ class Told(NamedTuple):
 
 def ids_of(told: Told, prompt_id: str = "") -> Content:
     """Return the ids of the session, of a sub-agent that speaks in its file, and of the prompt."""
-    key, own = told.metadata.key, told.is_own
     found = {
-        "session_id": key.subagent or key.id,
-        "katod_subagent": "" if own else told.event.session.subagent,
+        "session_id": told.session_id,
+        "katod_subagent": "" if told.is_own else told.event.session.subagent,
         "prompt_id": prompt_id,
     }
     return {name: value for name, value in found.items() if value}
@@ -94,8 +106,10 @@ def state_of(part: Turns | Session) -> dict[str, Any]:
 
 def begun(told: Told, session: Session) -> list[Draft]:
     """Return the start of the session, which is the first line whatever the first event is."""
-    key, is_start = told.metadata.key, told.event.kind == ev.SESSION_START and told.is_own
-    session.id, session.root = key.subagent or key.id, transaction(f"{key}#session.start")
+    is_start = told.event.kind == ev.SESSION_START and told.is_own
+    ref, subagent = told.event.session, told.metadata.key.subagent
+    key = SessionKey(ref.agent, ref.id, subagent)
+    session.id, session.root = told.session_id, transaction(f"{key}#session.start")
     session.whole = is_start
     given = dict(told.payload) if is_start else _known(told)
     content = ids_of(told) | _fields(told, given) | (timestamp_of(told.event) if is_start else {})
@@ -109,15 +123,15 @@ def _known(told: Told) -> Content:
     """Return what a recording that begins later knows of the start."""
     start = told.metadata.start
     known = {"cwd": start.cwd, "branch": start.branch, "cliVersion": start.version, "origin": start.origin}
-    redacted: Content = redact_json(known) if told.redact else known
+    redacted: Content = redact_json(known) if told.options.redact else known
     return redacted
 
 
 def _fields(told: Told, given: Content) -> Content:
-    key, agent = told.metadata.key, AGENTS[told.metadata.key.agent]
-    environment = {"client": agent.product} | _named(given, _ENVIRONMENT)
-    parent = key.id if key.subagent else given.get("parent") or told.event.session.parent
-    about = {"agent": key.agent} | ({"parent": parent} if parent else {}) | _named(given, _ABOUT)
+    ref = told.event.session
+    environment = {"client": told.client} | _named(given, _ENVIRONMENT)
+    parent = ref.id if told.metadata.key.subagent else given.get("parent") or ref.parent
+    about = {"agent": ref.agent} | ({"parent": parent} if parent else {}) | _named(given, _ABOUT)
     model = told.event.model or told.metadata.model
     where = {"working_directory": given["cwd"]} if given.get("cwd") else {}
     return ({"model": model} if model else {}) | where | {"environment": environment, "katod_session": about}
@@ -163,6 +177,23 @@ def _turn(told: Told, turns: Turns) -> None:
     turns.number += 1
     turns.prompt_id = turn or event.source.get("providerEventId") or event.id
     turns.response = turns.message = turns.text = ""
+    turns.blocked = False
+
+
+def responded(told: Told, session: Session, turns: Turns) -> Draft:
+    """Return a text of the model, which answers the prompt."""
+    if not told.is_own:
+        return Draft("response", told.ids() | _spoken(told), at=("text",))
+    turns.response, turns.message = transaction_of(told.event), told.event.source.get("messageId", "")
+    turns.text = told.text("text") if len(told.text("text")) <= _LONGEST_KEPT else ""
+    number = {"turn": turns.number} if session.whole and turns.number else {}
+    return Draft("response", told.ids(turns) | _spoken(told) | number, reply=turns.prompt, at=("text",))
+
+
+def _spoken(told: Told) -> Content:
+    stop, phase = told.text("stopReason"), told.text("phase")
+    content: Content = {"text": told.text("text")} | ({"katod_phase": phase} if phase else {})
+    return content | ({"stop_reason" if stop in _STOPS else "katod_stop_reason": stop} if stop else {})
 
 
 def _kind(subtype: str) -> Content:
@@ -199,12 +230,18 @@ def _attached(told: Told, turns: Turns, reply: str, number: int, row: Content) -
     return Draft(name, content, f"attachment.{number}", reply, pictures=pictures(told, row, ("sha256",)))
 
 
-def pictures(told: Told, row: Content, at: tuple[str | int, ...]) -> tuple[Picture, ...]:
+def pictures(told: Told, row: Content, at: Path) -> tuple[Picture, ...]:
     """Return the data of an attachment if the event carries it and it is to be saved."""
-    if not told.saves_pictures:
+    if told.options.attachments != "save":
         return ()
     found = [blob for blob in told.event.blobs if blob[0] == row.get("sha256")][:1]
-    return tuple(Picture(at, digest, clean(media), clean(data), row.get("bytes", 0)) for digest, media, data in found)
+    return tuple(_picture(at, *blob) for blob in found)
+
+
+def _picture(at: Path, digest: str, media: str, data: str) -> Picture:
+    """Return the data that the hash is of: what an agent wrote need not be valid base64."""
+    content = decoded(data)
+    return Picture(at, digest, clean(media), b64encode(content).decode(), len(content))
 
 
 def interrupted(told: Told, turns: Turns) -> list[Draft]:

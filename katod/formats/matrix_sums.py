@@ -4,6 +4,7 @@ from typing import Any, Final
 
 from katod.agents.answers import Answers
 from katod.formats.matrix_json import Content, integer, money
+from katod.formats.usage import completion_tokens, count
 
 Counts = dict[str, Any]
 _NAMES: Final = (
@@ -20,14 +21,12 @@ CURRENCY: Final = "USD"
 
 def counts_of(payload: Content, answers: Answers) -> Counts:
     """Return the counts of a usage as Claude counts: input without the cache, output with the thinking."""
-    given = {name: count for name, _ in _NAMES if (count := integer(payload.get(name))) is not None and count >= 0}
+    given = {name: known for name, _ in _NAMES if (known := count(payload, name)) is not None}
     if answers.input_has_cached and "input" in given:
-        cached = given.get("cacheRead", 0) + given.get("cacheWrite", 0)
-        given["input"] = max(0, given["input"] - cached)
-    thoughts = integer(payload.get("reasoning"))
-    if not answers.output_has_reasoning and "output" in given and thoughts is not None and thoughts > 0:
-        given["output"] = integer(given["output"] + thoughts) or given["output"]
-    return {key: given[name] for name, key in _NAMES if name in given}
+        given["input"] = max(0, given["input"] - given.get("cacheRead", 0) - given.get("cacheWrite", 0))
+    if (output := completion_tokens(payload, answers)) is not None:
+        given["output"] = output
+    return {key: given[name] for name, key in _NAMES if integer(given.get(name)) is not None}
 
 
 class Sums:
@@ -50,7 +49,7 @@ class Sums:
         if money(payload.get("costUsd")):
             new["cost"] = payload["costUsd"]
         before = {} if scope == "session" else self._by_scope.get(scope, {})
-        self._by_scope[scope] = before | {name: before.get(name, 0) + count for name, count in new.items()}
+        self._by_scope[scope] = before | {name: before.get(name, 0) + used for name, used in new.items()}
         self._grown = self._grown or bool(new)
 
     def checkpoint(self) -> Content:
@@ -67,6 +66,6 @@ class Sums:
     def _named(self, names: tuple[tuple[str, str], ...], cost: str) -> Content:
         known = self._by_scope
         best = known.get("session") or known.get("message") or known.get("turn") or {}
-        row: Content = {key: count for name, key in names if (count := integer(best.get(name))) is not None}
+        row: Content = {key: used for name, key in names if (used := integer(best.get(name))) is not None}
         amount = money((known.get("session") or {}).get("cost", best.get("cost")))
         return row | ({cost: amount, "currency": CURRENCY} if amount else {})

@@ -4,29 +4,25 @@ Field names and types are those of `agent-conversation.cddl` of draft-birkholz-v
 the draft has no field for is under the extra key `x-katod`.
 """
 
-import re
 from collections.abc import Callable
 from typing import Any, Final
 
 from katod import events as ev
+from katod.formats.rows import Fields, recorded_time
 
 EXTRA: Final = "x-katod"
-_TIMESTAMP: Final = re.compile(
-    r"[0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])T(?:[01][0-9]|2[0-3]):[0-5][0-9]:(?:60|[0-5][0-9])"
-    r"(?:\.[0-9]+)?(?:Z|[+-](?:[01][0-9]|2[0-3]):[0-5][0-9])"
-)
 _TOKENS: Final = (
     ("input", "input"), ("output", "output"), ("cacheRead", "cached"), ("reasoning", "reasoning"), ("total", "total"),
 )  # fmt: skip
+_MORE_TOKENS: Final = (("cacheWrite", "cache-write"), ("contextLimit", "context-limit"))
 _COST_DIGITS: Final = 6  # floats are signed as they are printed, so few digits
-Fields = dict[str, Any]
 
 
 def entry_of(row: Fields) -> Fields:
     """Return the entry of an event, given the event's JSON form."""
     payload = dict(row["payload"])
     entry = _MAKERS.get(row["kind"], _system_event)(row["kind"], payload)
-    if row.get("timeSource") == "recorded" and (time := timestamp(row["time"])):
+    if time := recorded_time(row):
         entry["timestamp"] = time
     shared = {name: row[name] for name in ("kind", "turn", "source") if name in row}
     session = {name: row["session"][name] for name in ("subagent",) if name in row["session"]}
@@ -34,16 +30,9 @@ def entry_of(row: Fields) -> Fields:
     return entry
 
 
-def timestamp(time: str) -> str:
-    """Return a time as the draft takes it: a string of RFC 3339 with capitals; empty for any other."""
-    return time if _TIMESTAMP.fullmatch(time) else ""
-
-
 def token_usage(payload: Fields) -> Fields:
-    """Return the counts of a `usage` event; the draft has no name for what was written to the cache."""
-    usage = {name: payload[key] for key, name in _TOKENS if _is_count(payload.get(key))}
-    if _is_count(payload.get("cacheWrite")):
-        usage["cache-write"] = payload["cacheWrite"]
+    """Return the counts of a `usage` event, under names in the draft's manner where it has none."""
+    usage = {name: payload[key] for key, name in (*_TOKENS, *_MORE_TOKENS) if _is_count(payload.get(key))}
     cost = payload.get("costUsd")
     if isinstance(cost, int | float) and not isinstance(cost, bool):
         usage["cost"] = round(cost, _COST_DIGITS)
@@ -84,10 +73,12 @@ def _tool_call(_kind: str, payload: Fields) -> Fields:
 
 
 def _tool_result(_kind: str, payload: Fields) -> Fields:
-    failed = payload.pop("isError", False)
-    status = payload.pop("status", "") or ("error" if failed else "completed")
+    failed = payload.pop("isError", False) is True
+    went_well = not (failed or payload.get("denied") or payload.get("exitCode"))
+    given = payload.pop("status") if isinstance(payload.get("status"), str) else ""
+    status = given or ("error" if failed else "completed" if went_well else "")
     entry = {"type": "tool-result", "output": payload.pop("text", ""), "call-id": payload.pop("toolCallId")}
-    return entry | {"status": status} | ({"is-error": True} if failed else {})
+    return entry | ({"status": status} if status else {}) | ({"is-error": True} if failed else {})
 
 
 def _system_event(kind: str, payload: Fields) -> Fields:

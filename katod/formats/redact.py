@@ -161,7 +161,7 @@ def _long_runs(text: str) -> str:
 
 
 def redact_json(value: Any) -> Any:
-    """Redact every string of a JSON value, but not its keys; a value without secrets is returned as the same object.
+    """Redact every string of a JSON value, and every key; a value without secrets is returned as the same object.
 
     Nothing is changed in place: only the containers on the way to a secret are copied. A string under a telling key is
     judged as if the key preceded it in text. Works at any depth.
@@ -175,7 +175,27 @@ def redact_json(value: Any) -> Any:
                 nodes.append((item, number, key))
             elif isinstance(item, str) and (done := _redact_under(key, item)) is not item:
                 _copy_of(number, nodes, copies)[key] = done
+    _redact_keys(nodes, copies)
     return root[0]
+
+
+def _redact_keys(nodes: list[tuple[Any, int, Any]], copies: dict[int, Any]) -> None:
+    for number in reversed(range(1, len(nodes))):  # what is inside of a container comes after it
+        held, parent, key = nodes[number]
+        if isinstance(held, dict) and any(_redacted_key(name) != name for name in held):
+            _copy_of(number, nodes, copies)
+            copies[number] = copies[parent][key] = _with_keys(copies[number])
+
+
+def _with_keys(held: dict[str, Any]) -> dict[str, Any]:
+    """Return an object with its keys redacted; two that became the same are told apart."""
+    done: dict[str, Any] = {}
+    for key, value in held.items():
+        name = _redacted_key(key)
+        while name in done:
+            name += "_"
+        done[name] = value
+    return done
 
 
 def _copy_of(number: int, nodes: list[tuple[Any, int, Any]], copies: dict[int, Any]) -> Any:
@@ -198,6 +218,11 @@ def _redact_under(key: object, text: str) -> str:
         if done.startswith(lead) and done[len(lead) : -1] != text:
             return done[len(lead) : -1]
     return text
+
+
+@lru_cache(maxsize=4096)
+def _redacted_key(key: str) -> str:
+    return redact(key)
 
 
 @lru_cache(maxsize=4096)

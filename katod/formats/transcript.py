@@ -3,7 +3,7 @@
 Append-only: what an event gives depends on what came before it alone, and `state()` is all that has to be remembered.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import lru_cache
 from pathlib import PurePosixPath
 from typing import Any, ClassVar, Final
@@ -67,8 +67,8 @@ _WORDS: Final = 60  # characters of a message in its heading
 YOU: Final = "You"
 _TASK: Final = "Task"  # what a sub-agent was given
 # The system messages that are printed; the rest is bookkeeping.
-_SPOKEN_SUBTYPES: Final = frozenset({"api_refusal", "model_refusal_fallback", "review", "rollback", "synthetic"})
-_UNSPOKEN_SUBTYPES: Final = frozenset({"context", "delegated"})  # of messages in the user's name
+SPOKEN_SUBTYPES: Final = frozenset({"api_refusal", "model_refusal_fallback", "review", "rollback", "synthetic"})
+UNSPOKEN_SUBTYPES: Final = frozenset({"context", "delegated"})  # of messages in the user's name
 _CHANGES: Final = {"model": "Model", "title": "Title"}
 _CLEARING: Final = frozenset({"/clear", "/new", "/reset"})
 _ACCEPTED: Final = "Plan accepted"
@@ -162,7 +162,7 @@ class Transcript:
 
     def _user(self, event: Event, metadata: SessionMetadata) -> Pieces:
         payload, subtype = event.payload, event.payload.get("subtype")
-        if subtype in _UNSPOKEN_SUBTYPES:
+        if subtype in UNSPOKEN_SUBTYPES:
             return []
         text = payload["text"].strip("\n").rstrip()
         if subtype == "slash-command" and text in _CLEARING:
@@ -348,7 +348,7 @@ class Transcript:
                 *self._flushed(),
                 Quoted(f"Output: {count_lines(shown)}", shortened(shown, self._options.max_result)),
             ]
-        return self._note(text) if subtype in _SPOKEN_SUBTYPES else []
+        return self._note(text) if subtype in SPOKEN_SUBTYPES else []
 
     def _turn_end(self, event: Event, _: SessionMetadata) -> Pieces:
         """Return the end of a turn; some agents record an end for each request to the model, without a duration."""
@@ -361,11 +361,7 @@ class Transcript:
         return [] if "retry" in event.payload else self._note(f"Error: {event.payload['message']}")
 
     def _compaction(self, event: Event, _: SessionMetadata) -> Pieces:
-        before, after = event.payload.get("tokensBefore"), event.payload.get("tokensAfter")
-        sizes = [f"{size:,}" for size in (before, after) if isinstance(size, int)]
-        if isinstance(before, int) and not isinstance(after, int):
-            return self._note(f"Context compacted from {before:,} tokens")
-        return self._note(f"Context compacted: {' → '.join(sizes)} tokens" if sizes else "Context compacted")
+        return self._note(compacted(event.payload))
 
     def _change(self, event: Event, _: SessionMetadata) -> Pieces:
         payload = event.payload
@@ -448,14 +444,16 @@ class Transcript:
 
     def _attachments(self, event: Event, metadata: SessionMetadata) -> Pieces:
         rows, typed = event.payload.get("attachments", ()), event.kind == ev.USER_MESSAGE
-        return [self._attachment(row, View(self._redact, metadata.cwd), typed=typed) for row in rows]
+        there = {digest for digest, _, _ in event.blobs} if typed else set()
+        return [self._attachment(row, View(self._redact, metadata.cwd), there) for row in rows]
 
-    def _attachment(self, row: dict[str, Any], view: View, *, typed: bool) -> Attachment:
+    def _attachment(self, row: dict[str, Any], view: View, there: Collection[str]) -> Attachment:
+        """Return an attachment; its picture is saved if it is `there`, which it is not in katod's own JSONL."""
         name = view.path(self._redact(row.get("name") or ""))
         what = [name or row.get("mediaType") or "", pictures.shown_size(row.get("bytes"))]
         label = self._redact(f"{row['type']}: {', '.join(part for part in what if part)}".removesuffix(": "))
         link, before = "", self._asked.get("saved", 0)
-        if typed and self._options.attachments == "save" and pictures.is_kept(row, before):
+        if row.get("sha256") in there and self._options.attachments == "save" and pictures.is_kept(row, before):
             self._asked["saved"] = before + row["bytes"]
             link = f"{self._options.assets}/{pictures.asset_name(row)}"
         return Attachment(label, row.get("mediaType") or row["type"], row.get("sha256", ""), link)
@@ -479,6 +477,15 @@ class Transcript:
 
 
 _redacted = lru_cache(maxsize=4096)(redact)  # the same paths and descriptions come again and again
+
+
+def compacted(payload: dict[str, Any]) -> str:
+    """Return the line about a compaction: how long the context was, and is, as far as the agent says."""
+    before, after = payload.get("tokensBefore"), payload.get("tokensAfter")
+    sizes = [f"{size:,}" for size in (before, after) if isinstance(size, int)]
+    if isinstance(before, int) and not isinstance(after, int):
+        return f"Context compacted from {before:,} tokens"
+    return f"Context compacted: {' → '.join(sizes)} tokens" if sizes else "Context compacted"
 
 
 def _first_words(text: str) -> str:

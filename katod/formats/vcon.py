@@ -4,28 +4,42 @@ Members are those of draft-ietf-vcon-vcon-core-04; parties, trace and file chang
 draft-howe-vcon-agent-session-00.
 """
 
-import json
 from collections.abc import Callable, Iterable, Iterator
 from hashlib import sha256
-from typing import Any, Final
+from typing import Final, NamedTuple
 from uuid import UUID
 
 from katod import events as ev
 from katod.agents import AGENTS
+from katod.agents.base import SPAWNED
+from katod.agents.models import provider_of
 from katod.events import Event
 from katod.formats.agentrecord import UNKNOWN, AgentRecord
+from katod.formats.changes import changed_files
 from katod.formats.protocol import Spool
-from katod.formats.recordentries import Fields, timestamp
-from katod.formats.rows import row_of
+from katod.formats.rows import Fields, Items, compact, recorded_time, row_of, timestamp
 from katod.metadata import LONGEST_TITLE, first_words
 from katod.model import Options
 
 # The schema of the record in `analysis`.
 _SCHEMA: Final = "https://datatracker.ietf.org/doc/draft-birkholz-verifiable-agent-conversations/00/"
 _UNDATED: Final = "1970-01-01T00:00:00Z"  # `start` may not be absent
-_SPOKEN: Final = (ev.USER_MESSAGE, ev.ASSISTANT_MESSAGE)
+# What is said in the dialog, and which field has the words.
+_SPOKEN: Final = {
+    ev.USER_MESSAGE: "text", ev.USER_COMMAND: "line", ev.DECISION_RESPONSE: "freeText", ev.ASSISTANT_MESSAGE: "text",
+    ev.DECISION_PROMPT: "prompt",
+}  # fmt: skip
 _PERSON: Final = 0
 _AGENT: Final = 1
+_MOST_PARTIES: Final = 100
+_MOST_RANGES: Final = 20  # of one change that are listed
+
+
+class _Party(NamedTuple):
+    """An agent or a sub-agent, and the first model that spoke for it."""
+
+    number: int
+    model: str
 
 
 class Vcon:
@@ -34,39 +48,49 @@ class Vcon:
     def __init__(self, options: Options, spool: Callable[[], Spool]) -> None:
         self._options = options
         self._record = AgentRecord(options, spool)
-        self._dialog = _Items(spool())
-        self._changes = _Items(spool())
-        self._parties: dict[str, int] = {}  # by sub-agent; the agent itself has no name
+        self._dialog = Items(spool())
+        self._changes = Items(spool())
+        self._parties: dict[str, _Party] = {}  # by sub-agent; the agent itself has no name
         self._subject = ""
         self._time = ""
 
     def take(self, event: Event) -> None:
         """Take up the next event."""
-        row, _ = row_of(event, redact=self._options.redact)
-        self._record.take_row(event, row)
+        row, line = row_of(event, redact=self._options.redact)
+        self._record.take_row(event, row, line)
         self._time = timestamp(event.time) or self._time
-        speaker = self._parties.setdefault(event.session.subagent, _AGENT + len(self._parties))
+        speaker = self._party(event)
         if row["kind"] in _SPOKEN:
             self._say(row, speaker)
         elif row["kind"] == ev.TOOL_RESULT:
             for change in _changes(row["payload"]):
-                body = {"mediatype": "application/json", "encoding": "json", "body": _json(change)}
-                self._changes.add({"purpose": "agent_file_change", "party": speaker} | body | self._start(row))
+                body = {"mediatype": "application/json", "encoding": "json", "body": compact(change)}
+                self._changes.add(compact({"purpose": "agent_file_change", "party": speaker} | body | self._start(row)))
+
+    def _party(self, event: Event) -> int:
+        """Return the number of who acts: all sub-agents above the limit are the last one."""
+        subagent = event.session.subagent
+        if subagent not in self._parties and len(self._parties) < _MOST_PARTIES:
+            self._parties[subagent] = _Party(_AGENT + len(self._parties), "")
+        party = self._parties.get(subagent) or self._parties[next(reversed(self._parties))]
+        if event.model and not party.model and subagent in self._parties:
+            self._parties[subagent] = party = party._replace(model=event.model)
+        return party.number
 
     def _say(self, row: Fields, speaker: int) -> None:
-        text, by_user = row["payload"].get("text", ""), row["kind"] == ev.USER_MESSAGE
-        if by_user:
-            self._subject = self._subject or first_words(text, LONGEST_TITLE)
+        kind, text = row["kind"], _words(row)
+        if kind.startswith("user."):
+            if kind == ev.USER_MESSAGE:
+                self._subject = self._subject or first_words(text, LONGEST_TITLE)
             listener, speaker = speaker, _PERSON if speaker == _AGENT else _AGENT
         else:
             listener = _PERSON if speaker == _AGENT else _AGENT
         turn = {"parties": [speaker, listener], "originator": speaker, "mediatype": "text/plain", "encoding": "none"}
-        self._dialog.add({"type": "text", "body": text} | turn | self._start(row))
+        self._dialog.add(compact({"type": "text", "body": text} | turn | self._start(row)))
 
     def _start(self, row: Fields) -> Fields:
         """Return when something was said: `start` is required, so where an agent records no time, that is said."""
-        recorded = row.get("timeSource") == "recorded" and timestamp(row["time"])
-        if recorded:
+        if recorded := recorded_time(row):
             return {"start": recorded}
         return {"start": self._time or _UNDATED, "meta": {"time_source": "derived" if self._time else "none"}}
 
@@ -78,7 +102,7 @@ class Vcon:
             "uuid": _uuid8(about.last.id), "created_at": self._time or _UNDATED, "extensions": ["agent_session"],
             "subject": self._subject, "parties": self._all_parties(),
         }  # fmt: skip
-        yield _json(head).removesuffix("}")
+        yield compact(head).removesuffix("}")
         yield ',"dialog":['
         yield from self._dialog.pieces()
         yield '],"analysis":['
@@ -94,9 +118,9 @@ class Vcon:
             "product": self._options.recorder or "katod", "schema": _SCHEMA, "encoding": "json",
             "mediatype": "application/json", "body": "",
         }  # fmt: skip
-        yield _json(head).removesuffix('"}')
+        yield compact(head).removesuffix('"}')
         for piece in self._record.pieces():
-            yield _json(piece)[1:-1]
+            yield compact(piece)[1:-1]
         yield '"}'
 
     def _all_parties(self) -> list[Fields]:
@@ -106,44 +130,41 @@ class Vcon:
         ref = about.first.session
         name = AGENTS[ref.agent].product
         bot = {"role": "agent", "type": "bot", "name": name, "validation": "system"}
-        prompting: Fields = {"role": "agent", "type": "bot", "name": name} if ref.subagent else {"type": "person"}
-        return [prompting, *(bot | {"meta": {"agent_session": self._about_agent(one)}} for one in self._parties)]
+        is_started = ref.subagent or about.start.get("origin") == SPAWNED
+        prompting: Fields = {"role": "agent", "type": "bot", "name": name} if is_started else {"type": "person"}
+        return [
+            prompting,
+            *(bot | {"meta": {"agent_session": self._about_agent(*one)}} for one in self._parties.items()),
+        ]
 
-    def _about_agent(self, subagent: str) -> Fields:
+    def _about_agent(self, subagent: str, party: _Party) -> Fields:
         about = self._record.about
-        start, models = about.start, about.models
+        start, provider = about.start, provider_of(party.model)
+        if party.number == _AGENT:
+            provider = about.provider
         names = (("cwd", "cwd"), ("vcs_branch", "branch"), ("vcs_commit", "commit"))
         where = {name: start[key] for name, key in names if start.get(key)}
         parent = about.first.session.id if subagent and about.first else ""
         return (
-            {"model_id": models[0] if models else UNKNOWN, "provider": about.provider or UNKNOWN}
+            {"model_id": party.model or UNKNOWN, "provider": provider or UNKNOWN}
             | {"recording_agent": self._options.recorder or "katod"}
             | ({"environment": where} if where else {})
             | ({"parent_agent_id": parent, "agent_id": subagent} if parent else {})
         )
 
 
-class _Items:
-    """The elements of an array."""
-
-    def __init__(self, spool: Spool) -> None:
-        self._spool = spool
-        self.count = 0
-
-    def add(self, item: Fields) -> None:
-        self._spool.write(("," if self.count else "") + _json(item))
-        self.count += 1
-
-    def pieces(self) -> Iterator[str]:
-        return self._spool.pieces()
+def _words(row: Fields) -> str:
+    """Return what is said; an answer to a question may be chosen, typed, or both."""
+    payload = row["payload"]
+    words = [*payload.get("selections", ()), payload.get(_SPOKEN[row["kind"]])]
+    return ", ".join(word for word in words if isinstance(word, str) and word)
 
 
 def _changes(payload: Fields) -> Iterable[Fields]:
-    """Yield what a tool changed: one for each range of lines, or one for a file of which they are not known."""
-    structured = payload.get("structured")
-    for file in structured.get("files", ()) if isinstance(structured, dict) and not payload.get("isError") else ():
-        change = {"path": file.get("path", ""), "operation": file.get("change", "update")}
-        ranges = file.get("ranges") or [None]
+    """Yield what a tool changed: one for each range of lines, or one for a file if they are not known, or are many."""
+    for file in changed_files(payload):
+        ranges = file.ranges if 0 < len(file.ranges) <= _MOST_RANGES else [None]
+        change = {"path": file.path, "operation": file.change}
         yield from (change | ({"line_range": lines} if lines else {}) for lines in ranges)
 
 
@@ -153,7 +174,3 @@ def _uuid8(name: str) -> str:
     digest[6] = digest[6] & 0x0F | 0x80
     digest[8] = digest[8] & 0x3F | 0x80
     return str(UUID(bytes=bytes(digest)))
-
-
-def _json(value: Any) -> str:
-    return json.dumps(value, separators=(",", ":"), ensure_ascii=False)

@@ -46,7 +46,7 @@ class Delivery:
     def __init__(self, ledger: Ledger, log: EventLog, tell: Tell = tell_nobody) -> None:
         self._ledger = ledger
         self._log = log
-        self._tell = tell
+        self.tell = tell
         self._written: dict[int, OutputRow] = {}
         self._parked: dict[int, float] = {}
         self._foreign: set[int] = set()
@@ -146,7 +146,7 @@ class Delivery:
         if row.problem:
             self._log.output_resumed(row.id)
             if row.attempts >= _SERIOUS:
-                self._tell(News.of("unparked", row))
+                self.tell(News.of("unparked", row))
         self._wrote(row, known)
 
     def _is_there(self, row: OutputRow) -> bool:
@@ -287,5 +287,5 @@ class Delivery:
         row.problem = f"{error.what} ({error.hint})" if error.hint else error.what
         self._parked[row.id] = time.monotonic() + wait
         if row.attempts == _SERIOUS:
-            self._tell(News.of("parked", row, row.problem))
+            self.tell(News.of("parked", row, row.problem))
         self._log.output_parked(row.id, without_names(error.what, row), wait)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, closing
+from dataclasses import replace
 from hashlib import sha256
 from itertools import chain
 from pathlib import Path
@@ -195,6 +196,14 @@ def picture_folder(name: str, format_name: str, options: Options) -> str:
     return f"{Path(name).stem}.assets" if options.attachments == "save" and format_name == "markdown" else ""
 
 
+def for_export(options: Options, format_name: str, folder: str) -> Options:
+    """Return the options of an export, given the folder for its pictures; without one, they are in it or only named."""
+    options = replace(options, exported=True)
+    if folder:
+        return replace(options, assets=folder)
+    return options if FORMATS[format_name].carries_pictures else replace(options, attachments="name")
+
+
 def picture_saver(root: Path, parts: tuple[str, ...], folder: str) -> Callable[[str, str], None]:
     """Return what saves a picture in a folder beside a file, under its hash. It raises OutputError."""
     place = Place(root, parts)
@@ -238,10 +247,11 @@ def read_katod(lines: Iterable[bytes], path: Path) -> Iterator[tuple[Event, Sess
             continue
         try:
             event = ev.from_json(orjson.loads(line))
+            spec = AGENTS[event.session.agent]
         except (orjson.JSONDecodeError, KeyError, TypeError) as error:
             raise SourceError(f"line {number} is not a katod event", path=path) from error
         if metadata is None:
-            metadata = SessionMetadata(SessionKey(event.session.agent, event.session.id, event.session.subagent))
+            metadata = SessionMetadata(SessionKey(spec.name, event.session.id, event.session.subagent))
         if event.kind == ev.USER_MESSAGE:
             # Who typed it is not in the file. Taken as a draft only, it would have all of the session read for a title.
             set_title(metadata, event.payload["text"], event._replace(typed=True))

@@ -170,7 +170,7 @@ def name_fields(metadata: SessionMetadata, zone: str) -> dict[str, str]:
 
 def target_of_subagent(parent: Target, folder: str, subagent: str) -> Target:
     """Return the target for a sub-agent, in a folder beside that of its parent."""
-    name = f"agent-{slug(subagent, 100)}{parent.path.suffix}"
+    name = f"agent-{slug(subagent, 100)}{FORMATS[parent.format].suffix}"
     return Target(parent.root, (*parent.parts[:-1], folder, name), parent.format)
 
 

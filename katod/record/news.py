@@ -8,7 +8,8 @@ from katod.metadata import SessionMetadata
 from katod.store.rows import OutputRow
 
 Kind = Literal[
-    "recording", "waiting", "named", "stopped", "paused", "excluded", "parked", "unparked", "refused", "near miss"
+    "recording", "waiting", "named", "stopped", "paused", "excluded", "parked", "unparked", "refused", "near miss",
+    "blocked", "done",
 ]  # fmt: skip
 
 

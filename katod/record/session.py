@@ -13,6 +13,7 @@ from katod.formatspec import FORMATS
 from katod.log import EventLog
 from katod.metadata import SessionMetadata
 from katod.model import SessionKey
+from katod.record.attention import Attention
 from katod.record.export import reprint
 from katod.record.ranges import RangePrinter, head_metadata
 from katod.record.stream import SeenInLedger, SessionStream
@@ -29,13 +30,16 @@ class LiveOutput:
         self.row = row
         self.printer = RangePrinter.of(row, row.printer)
         self.assets: list[tuple[str, str]] = []
+        self._saves_pictures = row.options.attachments == "save" and not FORMATS[row.format].carries_pictures
+        self.attention = Attention()
         self._chunks: list[bytes] = []
 
     def take(self, event: Event, metadata: SessionMetadata) -> None:
-        """Print one event."""
+        """Print one event, and follow what it says of the session."""
+        self.attention.take(event)
         text = self.printer.take(event, metadata)
         self.add(text)
-        if event.blobs and self.row.options.attachments == "save":
+        if event.blobs and self._saves_pictures:
             self.assets += linked(event, text)
 
     @property

@@ -1,7 +1,7 @@
 """COSE_Sign1 (RFC 9052) with Ed25519 and a detached payload: as bytes and as parts. Pure.
 
-What is strict here protects who verifies: everything that the signature says must be said once, in its signed part,
-and understood.
+What is strict here protects who verifies: what katod relies on must be said once, in the signed part, and whatever else
+is signed is named.
 """
 
 from collections.abc import Callable
@@ -36,6 +36,7 @@ class Signature(NamedTuple):
     claims: Claims
     unprotected: dict[Label, Any]
     value: bytes
+    unknown: tuple[Label, ...] = ()  # signed headers and claims that katod does not know
 
     def signs(self, payload: bytes, verify: Callable[[bytes, bytes], bool]) -> bool:
         """Return whether it is one of this payload, given what verifies a signature of a message."""
@@ -59,7 +60,7 @@ def read_signature(data: bytes) -> Signature:
         raise SealError("its protected header is not a map")
     if twice := headers.keys() & unprotected.keys():
         raise SealError(f"it has the header {min(map(str, twice))} twice")
-    return Signature(protected, _claims(headers), unprotected, value)
+    return Signature(protected, _claims(headers), unprotected, value, _unknown(headers))
 
 
 def _parts(tagged: Any) -> tuple[bytes, dict[Label, Any], bytes]:
@@ -108,6 +109,15 @@ def _claims(headers: dict[Label, Any]) -> Claims:
     if key is not None and not isinstance(key, bytes):
         raise SealError("its key id is not of the right kind")
     return Claims(issuer, subject, key, _is_checkpoint(headers))
+
+
+def _unknown(headers: dict[Label, Any]) -> tuple[Label, ...]:
+    """Return the headers and claims that are signed and unknown to katod. Raises SealError for a misplaced one."""
+    if TRACE in headers:
+        raise SealError("its trace metadata is where it does not belong")
+    claims = [f"claim {label}" for label in headers[CLAIMS] if label not in (_ISSUER, _SUBJECT)]
+    known = (ALGORITHM, CONTENT_TYPE, KEY_ID, CLAIMS, CHECKPOINT)
+    return (*(label for label in headers if label not in known), *claims)
 
 
 def _is_checkpoint(headers: dict[Label, Any]) -> bool:

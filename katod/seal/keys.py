@@ -1,6 +1,5 @@
 """The keys that sign and verify: Ed25519, in PEM files, made and read."""
 
-import os
 from base64 import urlsafe_b64encode
 from hashlib import sha256
 from pathlib import Path
@@ -87,7 +86,10 @@ def make_key(path: Path) -> PublicKey:
     key = Ed25519PrivateKey.generate()
     private = key.private_bytes(ser.Encoding.PEM, ser.PrivateFormat.PKCS8, ser.NoEncryption())
     public = key.public_key().public_bytes(ser.Encoding.PEM, ser.PublicFormat.SubjectPublicKeyInfo)
-    path.parent.mkdir(mode=_FOLDER, parents=True, exist_ok=True)
+    try:
+        path.parent.mkdir(mode=_FOLDER, parents=True, exist_ok=True)
+    except OSError as error:
+        raise SealError(f"the directory cannot be made: {error.strerror}", path=path.parent) from error
     _create(path, private, _PRIVATE)
     try:
         _create(public_path(path), public, _PUBLIC)
@@ -113,7 +115,8 @@ def read_private(path: Path) -> PrivateKey:
     except FileNotFoundError:
         raise SealError("there is no such key", path=path, hint=_MAKE) from None
     except PermissionError as error:
-        hint = f"chmod 600 {path}" if os.access(path, os.R_OK) else ""
+        is_public = path.name.endswith(".pub.pem")
+        hint = "this is a public key; the private one signs" if is_public else f"chmod 600 {path}"
         raise SealError(f"is not used: {error.strerror}", path=path, hint=hint) from error
     except OSError as error:
         raise SealError(f"cannot be read: {error.strerror}", path=path) from error

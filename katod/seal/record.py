@@ -5,7 +5,7 @@ so a file is accepted only in the one form in which that changes nothing.
 """
 
 import json
-import re
+from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -13,15 +13,12 @@ from typing import Any, Final, NamedTuple
 from katod.errors import SealError
 from katod.formats.agentrecord import canonical
 from katod.formats.recordentries import EXTRA
+from katod.formats.rows import timestamp
 from katod.model import SessionKey
 from katod.smallfile import read_small
 
 LARGEST: Final = 256 * 1024 * 1024
 TRACE_FORMAT: Final = "ietf-vac-v3.0"
-_TIME: Final = re.compile(
-    r"\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])T([01]\d|2[0-3]):[0-5]\d:([0-5]\d|60)(\.\d+)?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)",
-    re.ASCII,
-)
 _AGAIN: Final = "export it again with `katod export SESSION -f agent-record -o FILE`"
 _FORM: Final = (
     f"it was edited or formatted since: {_AGAIN}; records of other tools must be JSON with sorted keys, without spaces"
@@ -61,12 +58,16 @@ class Record(NamedTuple):
         } | ended  # fmt: skip
 
 
-def read_record(path: Path) -> Record:
-    """Read a record and check its form and the fields that it has to have. Raises SealError."""
+def read_record(path: Path, check: Callable[[bytes], None] = lambda _: None) -> Record:
+    """Read a record and check its form and the fields that it has to have. Raises SealError.
+
+    `check` is given the bytes before they are parsed: a record may come from anyone.
+    """
     try:
         data = read_small(path, LARGEST)
     except OSError as error:
         raise SealError(f"cannot be read: {error.strerror}", path=path) from error
+    check(data)
     try:
         return parse_record(data)
     except SealError as error:
@@ -82,9 +83,10 @@ def parse_record(data: bytes) -> Record:
         raise SealError("is no agent record: it is nested too deeply") from None
     except ValueError as error:  # not UTF-8, not JSON, half a character, or a number with thousands of digits
         raise SealError("is no agent record: it is not valid JSON in UTF-8", hint=_AGAIN) from error
+    record = _Fields("the record", value).record(data)
     if not is_canonical:
         raise SealError("is not in the form that is signed", hint=_FORM)
-    return _Fields("the record", value).record(data)
+    return record
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -142,7 +144,7 @@ class _Fields:
             return None
         value = self._value[key]
         is_count = type(value) is int and value >= 0
-        if is_count or (isinstance(value, str) and _TIME.fullmatch(value)):
+        if is_count or (isinstance(value, str) and timestamp(value)):
             return value  # type: ignore[no-any-return]
         raise self._wrong(key, "a time of RFC 3339 or a number of milliseconds")
 

@@ -4,15 +4,18 @@ from typing import Any, NamedTuple
 
 from katod.errors import SealError
 from katod.seal import cose
-from katod.seal.cose import TRACE, Claims, Label
+from katod.seal.cose import TRACE, Claims, Label, Signature
 from katod.seal.keys import THUMBPRINT_URN, PrivateKey, PublicKey
 from katod.seal.record import Record
 
 
 class Verified(NamedTuple):
-    """What is known of a signature that was verified; `unsigned` are headers of it that anyone may have added."""
+    """What is known of a signature that was verified; `unknown` are signed headers and claims that katod does
+    not know, `unsigned` are headers that anyone may have added.
+    """
 
     claims: Claims
+    unknown: tuple[Label, ...]
     unsigned: tuple[Label, ...]
 
 
@@ -23,19 +26,24 @@ def sign_record(record: Record, key: PrivateKey, *, checkpoint: bool) -> bytes:
     return cose.sign(claims, {TRACE: trace} if trace else {}, record.data, key.sign)
 
 
-def verify_record(record: Record, signature: bytes, key: PublicKey) -> Verified:
-    """Return what was verified: that the key signed exactly this record, and what both say agrees. Raises SealError."""
-    found = cose.read_signature(signature)
+def verify_bytes(data: bytes, found: Signature, key: PublicKey) -> None:
+    """Check that a key made this signature of exactly these bytes. Raises SealError."""
     claims = found.claims
     if claims.key not in (None, key.thumbprint) or _names_another(claims.issuer, key):
         raise SealError("another key made it", hint="name the signer's public key with --key")
-    if not found.signs(record.data, key.verify):
-        raise SealError("it is not of this record and this key: one of them was changed or is another one")
+    if not found.signs(data, key.verify):
+        hint = "the record may only have been formatted: ask for the file as it was signed"
+        raise SealError("it is not of this record and this key: one of them was changed or is another one", hint=hint)
+
+
+def compare(record: Record, found: Signature) -> Verified:
+    """Return what is known of a verified signature. Raises SealError if it says else of its record than that does."""
+    claims = found.claims
     if claims.subject != record.session:
         raise SealError("it names another session than the record")
     if TRACE in found.unprotected:
         _compare(found.unprotected[TRACE], record.trace(checkpoint=claims.checkpoint))
-    return Verified(claims, tuple(label for label in found.unprotected if label != TRACE))
+    return Verified(claims, found.unknown, tuple(label for label in found.unprotected if label != TRACE))
 
 
 def _names_another(issuer: str, key: PublicKey) -> bool:

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 from katod.agents import AGENTS
 from katod.errors import OutputError
 from katod.formats.redact import redact
-from katod.formatspec import suffixes_in_chat
+from katod.formatspec import format_of
 from katod.model import Cursor
 from katod.search.hits import Hit
 from katod.search.query import Query
@@ -50,13 +50,16 @@ def transcripts_below(folder: Path) -> Iterator[TranscriptFile]:
     for entry in found:
         if entry.is_dir(follow_symlinks=False):
             yield from transcripts_below(Path(entry.path))
-        elif entry.name.endswith(tuple(suffixes_in_chat())) and entry.is_file(follow_symlinks=False):
+        elif format_of(entry.name) is not None and entry.is_file(follow_symlinks=False):
             yield from existing([Path(entry.path)])
 
 
 def existing(paths: Iterable[Path]) -> Iterator[TranscriptFile]:
-    """Yield those of these files that exist."""
+    """Yield those of these files that exist and can be read; in a form for machines, the words are not found."""
     for path in paths:
+        spec = format_of(path.name)
+        if spec is not None and not spec.in_chat:
+            continue
         try:
             yield TranscriptFile(path, path.lstat().st_mtime_ns)
         except OSError:

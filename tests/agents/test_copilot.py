@@ -246,13 +246,25 @@ def test_a_rewind_is_noted() -> None:
 @each(
     "kind",
     [
-        "session.usage_checkpoint", "system.message", "model.messages_snapshot", "permission.requested",
-        "permission.completed", "hook.start", "session.task_complete",
+        "session.usage_checkpoint", "system.message", "model.messages_snapshot", "hook.start", "session.task_complete",
     ],
 )  # fmt: skip
 def test_bookkeeping_gives_nothing(kind: str) -> None:
-    """Counters, permissions, hooks and the client's instructions for the model are no part of the conversation."""
+    """Counters, hooks and the client's instructions for the model are no part of the conversation."""
     assert translated("copilot", row(kind, content="::start evil")) == []
+
+
+def test_permissions_are_noted_without_what_was_asked() -> None:
+    """The ids of the request and of its call, and its kind; not the command, which is in the call."""
+    asked = {"kind": "shell", "toolCallId": "c1", "fullCommandText": "rm -r build", "intention": "Clean"}
+    requested = row("permission.requested", requestId="r1", permissionRequest=asked)
+    decided = row("permission.completed", requestId="r1", toolCallId="c1", result={"kind": "approved"})
+    assert [event.payload for event in translated("copilot", requested, decided)] == [
+        {"text": "permission requested", "subtype": "permission-requested",
+         "data": {"requestId": "r1", "toolCallId": "c1", "kind": "shell"}},
+        {"text": "permission completed", "subtype": "permission-completed",
+         "data": {"requestId": "r1", "toolCallId": "c1", "kind": "approved"}},
+    ]  # fmt: skip
 
 
 def test_no_link_leads_to_a_sub_agent_without_a_file() -> None:
@@ -364,8 +376,8 @@ def test_the_usage_of_the_session_is_the_sum_over_its_models() -> None:
 def test_encrypted_thinking_is_noted() -> None:
     """Thinking that is only there encrypted is an event without text."""
     for data, thought in (
-        ({"reasoningOpaque": "EuUG"}, [{"text": "", "encrypted": True}]),
-        ({"encryptedContent": "EuUG", "reasoningText": " Hm. "}, [{"text": "Hm.", "encrypted": True}]),
+        ({"reasoningOpaque": "EuUG"}, [{"text": "", "encrypted": "EuUG"}]),
+        ({"encryptedContent": "EuUG", "reasoningText": " Hm. "}, [{"text": "Hm.", "encrypted": "EuUG"}]),
         ({"reasoningText": "Hm."}, [{"text": "Hm."}]),
         ({"reasoningText": ["x"], "encryptedContent": ""}, []),
     ):

@@ -142,11 +142,11 @@ def test_a_message_says_why_it_ended_and_to_which_request_it_belongs() -> None:
     [
         (
             {"thinking": "", "thinkingSignature": '{"id":"rs_1","encrypted_content":"gAAAA"}'},
-            [{"text": "", "encrypted": True}],
+            [{"text": "", "encrypted": '{"id":"rs_1","encrypted_content":"gAAAA"}'}],
         ),
         (
             {"thinking": "Hm.", "thinkingSignature": '{"encrypted_content":"gAAAA"}'},
-            [{"text": "Hm.", "encrypted": True}],
+            [{"text": "Hm.", "encrypted": '{"encrypted_content":"gAAAA"}'}],
         ),
         ({"thinking": "Hm.", "thinkingSignature": "reasoning_content"}, [{"text": "Hm."}]),
         ({"thinking": "", "thinkingSignature": '{"encrypted_content":null}'}, []),

@@ -28,7 +28,7 @@ def test_encrypted_thinking_is_noted() -> None:
     """The summary is shown, and that there is more than it."""
     thoughts = [said(summary="Hm.", encrypted_content="gAAAA"), said(summary="Hm."), said(encrypted_content="gAAAA")]
     assert payloads(translated("zot", meta(), *thoughts), ev.ASSISTANT_THINKING) == [
-        {"text": "Hm.", "encrypted": True},
+        {"text": "Hm.", "encrypted": "gAAAA"},
         {"text": "Hm."},
-        {"text": "", "encrypted": True},
+        {"text": "", "encrypted": "gAAAA"},
     ]

@@ -1,5 +1,7 @@
 """`katod export`: where it writes."""
 
+import json
+
 import pytest
 
 from katod.formatspec import FORMATS, recorded_formats
@@ -89,3 +91,26 @@ def test_the_option_f_alone_lists_the_formats(world, command):
     names = FORMATS if command == "export" else recorded_formats()
     assert [row.split()[:2] for row in rows] == [[name, FORMATS[name].suffix] for name in names]
     assert all(row.endswith(FORMATS[name].about) for name, row in zip(names, rows, strict=True))
+
+
+def test_a_matrix_export_has_its_pictures_and_its_end_in_itself(world, tmp_path):
+    """It says that it is an export, as a recording does not; no folder is made beside either."""
+    make, source = Claude(), world.claude()
+    world.config.write_text('[recording]\nauto = true\n[output]\nformat = "matrix"\n')
+    world.once()
+    image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "cGljdHVyZQ=="}}
+    source.append(make.user([{"type": "text", "text": "Look"}, image]), make.says("I see."))
+    world.once()
+    source.append(make.user("Thanks"))
+    world.once()
+    [recorded] = world.files()
+    assert recorded.name.endswith(".matrix.jsonl")
+    assert world.assert_live_is_batch() == 1
+    target = tmp_path / "out" / "talk.matrix.jsonl"
+    target.parent.mkdir()
+    world.cli("export", str(source.path), "-o", str(target))
+    exported, lines = target.read_text().splitlines(), recorded.read_text().splitlines()
+    assert exported[: len(lines)] == lines
+    assert [json.loads(row)["type"].rpartition("claude.")[2] for row in exported[len(lines) :]] == ["session.exported"]
+    assert [row for row in lines if '"base64":"' in row]
+    assert list(target.parent.iterdir()) == [target]

@@ -110,6 +110,8 @@ def test_on_a_terminal_it_is_readable(world, make):
         assert pane.interrupt() == 0
     assert "\x1b[" in pane.raw
     assert "**" not in pane.text
+    shown = [pane.raw.find(part) for part in ("\x1b[22;2t", "\x1b]2;Claude: ", "\x1b[23;2t")]
+    assert -1 < shown[0] < shown[1] < shown[2], "the window's title says what the session is doing, until the end"
 
 
 @pytest.mark.slow
@@ -128,3 +130,11 @@ def test_the_first_session_of_a_directory_is_waited_for(world, make):
         assert b"the first words" in process.stdout.readline()
         process.send_signal(signal.SIGINT)
         assert process.wait(20) == 0
+
+
+def test_lifecycle_lines_are_printed_as_they_happen(spoken):
+    """From the last prompt on; what was said is not among them."""
+    rows = [json.loads(line) for line in spoken.cli("follow", SESSION, "-f", "lifecycle").splitlines()]
+    assert [row["type"] for row in rows][:4] == ["session", "agent_start", "message_update", "turn_start"]
+    assert {"tool_execution_start", "message_end"} <= {row["type"] for row in rows}
+    assert "three" not in json.dumps(rows)

@@ -119,3 +119,15 @@ def test_sizes(number, text):
 def test_ages(seconds, text):
     """In the largest unit."""
     assert ago(seconds) == text
+
+
+def test_the_state_of_a_session_is_a_column():
+    """Only if it is known of any; one that is stalled is called that."""
+    working, stalled = ONE | {"state": "working"}, ONE | {"id": 2, "state": "working", "stalled": True}
+    text = shown(recordings=[working, stalled, ONE | {"id": 3}])
+    assert [line.split("claude")[-1].split()[0] for line in text.splitlines() if "claude" in line][:2] == [
+        "working",
+        "stalled",
+    ]
+    assert " state " in text
+    assert " state " not in shown(recordings=[ONE])

@@ -3,6 +3,8 @@
 import json
 import os
 import signal
+import time
+from pathlib import Path
 
 import pytest
 
@@ -10,7 +12,7 @@ from katod import daemon
 from katod.cli import app
 from katod.cli.context import Context
 from tests.support.pane import Pane
-from tests.support.records import Claude
+from tests.support.records import SESSION, Claude
 from tests.support.world import in_new_process
 
 
@@ -68,3 +70,20 @@ def test_on_a_terminal_it_prints_what_happens(recorded, tmp_path):
         recorded.claude().append(Claude(start=9).user("::strat"), Claude(start=12).user("::stop"))
         terminal.until(['stopped app · "notes"', "? not a command: a misspelt ::start"])
         assert "command.applied" not in terminal.text
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="there is no /proc")
+def test_a_recorded_session_that_waits_for_its_person_says_so(recorded):
+    """At once: its agent's small file is watched, and counts for the process that wrote it."""
+    reports = recorded.home / ".claude" / "sessions"
+    reports.mkdir()
+    began = Path("/proc/self/stat").read_text().rpartition(")")[2].split()[19]
+    report = {
+        "pid": os.getpid(), "sessionId": SESSION, "procStart": began, "status": "waiting",
+        "waitingFor": "permission prompt", "statusUpdatedAt": int(time.time() * 1000),
+    }  # fmt: skip
+    with Pane(recorded, "run") as terminal:
+        terminal.until('recording app · "notes"')
+        (reports / f"{os.getpid()}.json").write_text(json.dumps(report))
+        terminal.until('? waits for you app · "notes"')
+        assert recorded.status()["recordings"][0]["state"] == "blocked"

@@ -145,8 +145,12 @@ def test_a_session_that_may_go_on_is_refused(world):
     assert "a tool call in it has no result yet, and its files changed within the last day" in world.said
     maker.say(result("c", "done"))
     talk = exported(world, maker, days=0.5, name="c")
+    world.cli("seal", str(talk), code=1)
+    assert "its last message has no answer, and its files changed within the last day" in world.said
+    maker.say(says("made"))
+    talk = exported(world, maker, days=0.5, name="d")
     world.cli("seal", str(talk))
-    assert [path.name for path in world.home.glob("*.sig.cbor")] == ["c.acr.sig.cbor"]
+    assert [path.name for path in world.home.glob("*.sig.cbor")] == ["d.acr.sig.cbor"]
 
 
 @pytest.mark.usefixtures("key")
@@ -219,10 +223,10 @@ def test_a_record_in_another_form_is_refused(world, talk):
     """An editor formatted it: it is said what to do, for signing and verifying."""
     world.cli("seal", str(talk))
     talk.write_text(json.dumps(json.loads(talk.read_bytes()), indent=2))
-    for option in ((), ("--verify",)):
-        signature = () if option else ("--signature", str(world.home / "b"))
-        world.cli("seal", str(talk), *option, *signature, code=1)
-        assert "is not in the form that is signed" in world.said
+    world.cli("seal", str(talk), "--signature", str(world.home / "b"), code=1)
+    assert "is not in the form that is signed" in world.said
+    world.cli("seal", str(talk), "--verify", code=1)
+    assert "it is not of this record" in world.said
 
 
 def test_without_a_key_it_is_said_how_to_make_one(world, talk, monkeypatch):
@@ -275,6 +279,8 @@ def test_a_file_without_a_name_is_none(world):
 def test_what_a_stranger_signed_cannot_affect_the_terminal(world):
     """Names in a record come from anyone."""
     record = world.home / "evil.json"
-    record.write_bytes(written(a_record(**{"session-id": "\x1b[2J\x9b2J"})))
+    record.write_bytes(written(a_record(**{"session-id": "\x1b[2J\x9b2J\n  signed by  somebody"})))
     world.cli("seal", str(record))
-    assert not {"\x1b", "\x9b"} & set(world.cli("seal", "--verify", str(record)))
+    shown = world.cli("seal", "--verify", str(record))
+    assert not {"\x1b", "\x9b"} & set(shown)
+    assert [line.split()[:2] for line in shown.splitlines()].count(["signed", "by"]) == 1

@@ -1,6 +1,7 @@
 """`katod sessions`: what is listed, on a terminal and in a pipe."""
 
 import os
+import time
 from datetime import datetime, timedelta
 
 import orjson
@@ -19,7 +20,8 @@ def test_a_terminal_shows_every_column(world, monkeypatch, width):
     monkeypatch.setattr(sessions, "terminal_width", lambda: width)
     world.claude().append(Claude().user("words " * 30))
     header, row = world.cli("sessions").splitlines()
-    assert header.split() == ["last", "agent", "session", "project", "title"]
+    state = ["state"] if width > 50 else []
+    assert header.split() == ["last", *state, "agent", "session", "project", "title"]
     assert "claude" in row
     assert "6f1c2c1e" in row
     assert row.endswith("…")
@@ -161,3 +163,21 @@ def test_without_sessions_it_says_so(world):
     """An empty list is explained on stderr, so that a pipe gets nothing."""
     assert world.cli("sessions") == ""
     assert "no sessions found" in world.said
+
+
+def test_the_state_of_a_session_is_known_for_a_day(world, monkeypatch):
+    """On a terminal and with `--json`; a pipe stays as it was."""
+    monkeypatch.setattr(sessions, "terminal_width", lambda: 100)
+    source = world.claude().append(Claude().user("Look."), Claude().runs("t1", "make"))
+    assert "working" in world.cli("sessions")
+    [row] = map(orjson.loads, world.cli("sessions", "--json").splitlines())
+    assert (row["state"], "stalled" in row) == ("working", False)
+    moment = time.time() - 5 * 3600
+    os.utime(source.path, (moment, moment))
+    assert "stalled" in world.cli("sessions")
+    os.utime(source.path, (moment - 86_400, moment - 86_400))
+    assert not any(word in world.cli("sessions") for word in ("working", "stalled"))
+    assert "state" not in orjson.loads(world.cli("sessions", "--json"))
+    monkeypatch.setattr(sessions, "terminal_width", lambda: None)
+    os.utime(source.path)
+    assert "working" not in world.cli("sessions")

@@ -99,3 +99,12 @@ def test_colours_can_be_switched_off(world, monkeypatch):
     with Pane(world, "status") as pane:
         pane.until("nothing is being recorded")
         assert "\x1b[" not in pane.raw
+
+
+def test_what_a_recorded_session_is_doing_is_shown(world):
+    """As its file and its agent say, with and without the daemon."""
+    source = world.claude().append(Claude().user("::start notes\none"), Claude().runs("t1", "make"))
+    world.once()
+    assert orjson.loads(world.cli("status", "--json"))["recordings"][0]["state"] == "working"
+    source.append(Claude(start=9).calls("t2", "AskUserQuestion", questions=[{"question": "Which?", "options": []}]))
+    assert "blocked" in world.cli("status")

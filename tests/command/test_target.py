@@ -121,6 +121,12 @@ def test_unknown_suffix_is_refused(scope, suffix):
     assert "jsonl" in refused(f"auth.{suffix}", scope)
 
 
+@pytest.mark.parametrize("name", ["talk.stream.jsonl", "talk.matrix.jsonl"])
+def test_the_suffix_of_a_format_for_the_shell_is_refused(scope, name):
+    """It is no name with another suffix: nobody would find a stream in what is called JSONL."""
+    assert ".html, .jsonl, .md" in refused(name, scope)
+
+
 @pytest.mark.parametrize("name", ["CLAUDE.md", "docs/agents.md", "./Gemini", "skill", "copilot-instructions.md"])
 def test_names_that_agents_obey_are_refused(scope, name):
     """What a chat says must not become instructions, in whatever case the name is written."""

@@ -235,7 +235,8 @@ def test_what_exists_is_watched_where_the_machine_can(discovery, watch, works, e
     watcher = discovery._watcher = Watcher(works)
     assert discovery.start(watch=watch) is expected
     assert watcher.started == watch
-    assert watcher.watched[-1] == ["/r/projects", "/r/inner/sessions", "/r/inner/archived_sessions", "/state/requests"]
+    sessions = ["/r/projects", "/r/inner/sessions", "/r/inner/archived_sessions"]
+    assert watcher.watched[-1] == ["/r/sessions", *sessions, "/state/requests"]
 
 
 def test_new_settings_change_the_roots(discovery):
@@ -257,3 +258,12 @@ def test_a_hint_for_one_of_two_databases_in_a_folder_finds_it(world, name):
     [source] = run._discovery.hinted()[0]
     assert source.path.startswith(f"{folder}/{name}#")
     run.stop()
+
+
+def test_what_an_agent_says_beside_its_sessions_is_heard_once(discovery):
+    """A file directly in its folder; a session is none."""
+    for path in ("/r/sessions/28.json", "/r/projects/x/s.jsonl", "/r/sessions/deep/28.json"):
+        discovery.hints._gather({path}, overflow=False)
+        discovery.hinted()
+        assert discovery.heard() == ({"claude"} if path == "/r/sessions/28.json" else set())
+    assert discovery.heard() == set()

@@ -103,6 +103,59 @@ def test_the_provider_is_the_one_that_the_agent_names():
     assert made["session"]["agent-meta"]["model-provider"] == "a"
 
 
+def test_what_an_agent_says_only_later_completes_the_start():
+    """A setting without one before it was not known until then; a change is no such thing, nor a sub-agent's."""
+    named = event(2, ev.CONFIG_CHANGE, {"what": "modelProvider", "after": "bedrock"})
+    branch = event(3, ev.CONFIG_CHANGE, {"what": "branch", "before": "main", "after": "next"})
+    other = event(4, ev.CONFIG_CHANGE, {"what": "commit", "after": "abc"}, subagent="a1")
+    made = record(event(0, ev.SESSION_START, {"branch": "main"}, part="start"), user(1), named, branch, other)
+    assert made["session"]["agent-meta"]["model-provider"] == "bedrock"
+    assert made["vcs"] == {"type": "git", "branch": "main"}
+
+
+def test_lines_are_attributed_to_the_model_that_wrote_them():
+    """To the one that speaks then, in the session or in its sub-agent: not to the latest one that is new."""
+    file = {"path": "a.py", "change": "update", "ranges": [[1, 2]]}
+
+    def edits(number, **more):
+        return event(number, ev.TOOL_RESULT, {"toolCallId": "t", "text": "", "structured": {"files": [file]}}, **more)
+
+    made = record(
+        says(1, model="a"), says(2, model="b"), says(3, model="a"), edits(4),
+        says(5, model="c", subagent="s"), edits(6, subagent="s"), edits(7),
+    )  # fmt: skip
+    [file] = made["file-attribution"]["files"]
+    found = [(row["contributor"]["model-id"], len(row["ranges"])) for row in file["conversations"]]
+    assert found == [("a", 2), ("c", 1)]
+
+
+def test_usage_is_never_that_of_another_speaker():
+    """A sub-agent's in the same file is its own, and so is that of an answer after a turn ended."""
+    [said, used] = entries(says(1), usage(2)._replace(session=SessionRef("claude", SESSION, "s")))
+    assert ("token-usage" in said, "token-usage" in used) == (False, True)
+    rows = entries(says(1, messageId=""), event(2, ev.TURN_END, {"reason": "aborted"}), usage(3, message=""))
+    assert [("token-usage" in row) for row in rows] == [False, False, True]
+
+
+def test_a_session_that_goes_on_has_no_end():
+    """Whatever was noted before."""
+    ended = event(2, ev.SESSION_END, {}, time="2026-02-10T23:00:00Z")
+    assert "session-end" not in record(user(1), ended, user(3))["session"]
+
+
+def test_ids_are_unique_even_if_one_is_called_like_another():
+    """A native id may look like the derived id of another event."""
+    odd = user(9)._replace(id=f"claude:{SESSION}:u1:0", source={"providerEventType": "x"})
+    rows = entries(odd, user(8, providerEventId="u1:0")._replace(id=f"claude:{SESSION}:u1:0:0"))
+    assert len({row["id"] for row in rows}) == 2
+
+
+def test_many_models_cost_no_more_than_few():
+    """A hundred are listed."""
+    made = record(*(says(number, model=f"m{number}") for number in range(300)))
+    assert len(made["session"]["agent-meta"]["models"]) == 100
+
+
 def test_a_sub_agent_is_a_session_of_its_own():
     """Its id is the record's; the session that it belongs to is named beside it."""
     made = record(user(1, subagent="a1"), says(2, subagent="a1"))
@@ -130,6 +183,28 @@ def test_usage_of_an_answer_without_words_is_an_entry_of_its_own():
     ]  # fmt: skip
 
 
+def test_usage_that_comes_before_the_words_of_its_answer_is_with_them():
+    """As where thinking is a record of its own; not if a call is between, nor with the words of another answer."""
+    words = entries(usage(1), says(2), user(3))
+    assert [(row["type"], row.get("content"), "token-usage" in row) for row in words[:1]] == [("assistant", "hi", True)]
+    assert len(words) == 2
+    assert len(entries(usage(1), call(2), says(3))) == 3
+    assert len(entries(usage(1), says(2, messageId="m2"))) == 2
+
+
+def test_where_messages_have_no_names_usage_is_of_the_answer_before_it():
+    """Codex names the parts of an answer, not the answer."""
+    codex = SessionRef("codex", "s")
+    said = [
+        one._replace(session=codex)
+        for one in (says(1), call(2), usage(3, message="r1"), says(4), usage(5, message="r2"))
+    ]
+    rows = entries(*said)
+    assert [(row["type"], "token-usage" in row) for row in rows] == [
+        ("assistant", True), ("tool-call", False), ("assistant", True)
+    ]  # fmt: skip
+
+
 def test_an_answer_is_not_held_for_ever():
     """Usage that comes after very many entries is one of its own."""
     rows = entries(says(1), *(call(number) for number in range(2, 400)), usage(400))
@@ -151,6 +226,12 @@ def test_ids_are_the_agents_own():
     rows = entries(start, user(1), second, says(2, parentId="u1"), says(3, parentId="gone"))
     assert [row["id"] for row in rows] == ["u1:start", "u1", "u1:1", "u2", "u3"]
     assert [row.get("parent-id") for row in rows] == [None, None, None, "u1", None]
+
+
+def test_a_parent_that_is_a_message_is_named_by_its_first_entry():
+    """Some agents' messages have parts with ids of their own, and parents that are messages."""
+    rows = entries(user(1, messageId="p1"), user(2, messageId="p1"), says(3, parentId="p1", messageId="a1"))
+    assert [row.get("parent-id") for row in rows] == [None, None, "u1"]
 
 
 def test_secrets_are_redacted():

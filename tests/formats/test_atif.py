@@ -14,7 +14,7 @@ from jsonschema import Draft202012Validator
 from katod import events as ev
 from katod.agents import AGENTS
 from katod.events import Event, SessionRef
-from katod.formats import atif, atif_steps
+from katod.formats import atif
 from katod.log import EventLog
 from katod.model import Options
 from katod.record.export import Stretch, render_all, replay
@@ -219,7 +219,7 @@ def test_arguments_are_an_object(given, arguments):
 
 def test_what_is_held_is_bounded(monkeypatch):
     """If too much waits for a result, it is printed, and the result comes later."""
-    monkeypatch.setattr(atif_steps, "_MOST_HELD", 2_000)
+    monkeypatch.setattr(atif, "MOST_HELD", 1_500)
     talk = Talk().on("m1").calls("a").calls("b").on("").result("a", "x" * 1_000).result("b", "y")
     first, late = talk.steps()
     assert first["observation"] == results(("a", "x" * 1_000))

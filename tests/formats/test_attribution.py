@@ -53,9 +53,10 @@ def test_models_are_told_apart_and_may_be_unknown():
 def test_what_is_remembered_is_bounded():
     """However many lines and files a session changes."""
     made = Attribution()
-    for number in [*range(2500), 0, 0]:
-        file = {"path": f"{number}", "change": "update", "ranges": [[1, 1]] * (1500 if number == 0 else 1)}
+    for number in range(30):
+        file = {"path": f"{number}", "change": "add", "ranges": [[1, 1]] * 1500}
         made.take({"structured": {"files": [file]}}, "m")
-    files = made.record("")["files"]
-    assert len(files) == 2000
-    assert max(len(row["ranges"]) for file in files for row in file["conversations"]) == 2000
+    assert sum(len(row["ranges"]) for file in made.record("")["files"] for row in file["conversations"]) == 20_000
+    made.take({"structured": {"files": [file | {"path": "0"}]}}, "m")
+    made.take({"structured": {"files": [file | {"path": "new", "ranges": [[2, 2]]}]}}, "m")
+    assert len(made.record("")["files"]) == 14, "what is written anew makes room, and takes it"

@@ -3,7 +3,8 @@
 import pytest
 
 from katod import events as ev
-from katod.formats.recordentries import entry_of, timestamp, token_usage
+from katod.formats.recordentries import entry_of, token_usage
+from katod.formats.rows import timestamp
 
 
 def row(kind, payload, **more):
@@ -55,12 +56,13 @@ def test_a_call_and_its_result_share_an_id():
 @pytest.mark.parametrize(
     ("payload", "status", "failed"),
     [({}, "completed", None), ({"isError": True}, "error", True), ({"status": "launched"}, "launched", None),
-     ({"status": "declined", "isError": True}, "declined", True)],
+     ({"status": "declined", "isError": True}, "declined", True), ({"exitCode": 1}, None, None),
+     ({"denied": True}, None, None), ({"status": ["x"]}, "completed", None)],
 )  # fmt: skip
 def test_the_status_of_a_result_is_the_agents_own_if_it_has_one(payload, status, failed):
-    """Otherwise an error, or completed: agents mark errors, not successes."""
+    """Otherwise an error, or completed, as agents mark errors, not successes; absent where it did not go well."""
     made = entry(ev.TOOL_RESULT, {"toolCallId": "c", "text": ""} | payload)
-    assert (made["status"], made.get("is-error")) == (status, failed)
+    assert (made.get("status"), made.get("is-error")) == (status, failed)
 
 
 @pytest.mark.parametrize("kind", sorted(set(ev.KINDS) - {
@@ -88,6 +90,12 @@ def test_a_time_that_was_not_recorded_is_no_timestamp():
 def test_a_timestamp_is_one_of_rfc_3339(time, is_valid):
     """With a zone and capitals, as the draft's schema takes it."""
     assert timestamp(time) == (time if is_valid else "")
+
+
+def test_usage_has_the_names_of_the_draft_as_far_as_it_has_any():
+    """What was written to the cache, and the size of the context, are named in its manner."""
+    counts = {"input": 3, "cacheRead": 20, "cacheWrite": 5, "contextLimit": 200_000, "scope": "message"}
+    assert token_usage(counts) == {"input": 3, "cached": 20, "cache-write": 5, "context-limit": 200_000}
 
 
 def test_counts_that_are_none_are_left_out():

@@ -639,16 +639,25 @@ def test_json_without_secrets_is_the_same_object():
 
 
 def test_json_is_copied_only_on_the_way_to_a_secret():
-    """The given value is not modified, parts without secrets are shared, and keys stay."""
+    """The given value is not modified, parts without secrets are shared, and the order of keys stays."""
     token = "gh" + "p_" + body(36)
     value = {"clean": {"x": [1]}, token: [{"deep": ["a", f"b {token}"]}, "c"], "n": 1, "s": token}
     before = copy.deepcopy(value)
     done = redact_json(value)
     gone = "[REDACTED:github-token]"
     assert value == before
-    assert done == {"clean": {"x": [1]}, token: [{"deep": ["a", f"b {gone}"]}, "c"], "n": 1, "s": gone}
-    assert list(done) == list(value)
+    assert done == {"clean": {"x": [1]}, gone: [{"deep": ["a", f"b {gone}"]}, "c"], "n": 1, "s": gone}
+    assert list(done) == ["clean", gone, "n", "s"]
     assert done["clean"] is value["clean"]
+    assert redact_json(done) is done
+
+
+def test_keys_that_are_secrets_are_replaced_and_none_is_lost():
+    """Wherever they are; two that became the same are told apart."""
+    one, two = ("gh" + "p_" + characters for characters in (body(36), body(37)[:36]))
+    done = redact_json({"a": [{one: {two: 1}, two: 2, "b": 3}], one: "c"})
+    gone = "[REDACTED:github-token]"
+    assert done == {"a": [{gone: {gone: 1}, f"{gone}_": 2, "b": 3}], gone: "c"}
     assert redact_json(done) is done
 
 

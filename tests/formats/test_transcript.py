@@ -150,6 +150,11 @@ def test_words_that_nobody_typed_are_no_message(subtype):
     assert pieces(user("hidden", subtype=subtype)) == []
 
 
+def blobs(*images):
+    """Return the content of pictures, as an adapter gives it."""
+    return tuple((image["sha256"], image["mediaType"], "QQ==") for image in images)
+
+
 def test_attachments_are_named_or_linked():
     """An image is named, or linked if it is saved; a path in the project is relative."""
     image = {"type": "image", "mediaType": "image/png", "bytes": 2048, "sha256": "ab" * 32}
@@ -159,7 +164,10 @@ def test_attachments_are_named_or_linked():
         Attachment("file: logo.png, 3 bytes", "file", "", ""),
     ]
     options = Options(attachments="save", assets="auth.assets")
-    [saved] = only(Attachment, pieces(user("", attachments=[image]), options=options))
+    sent = user("", attachments=[image])
+    [saved] = only(Attachment, pieces(sent._replace(blobs=blobs(image)), options=options))
+    [gone] = only(Attachment, pieces(sent, options=options))
+    assert gone.link == "", "katod's own JSONL has no pictures"
     assert saved.link == f"auth.assets/{asset_name(image)}" == "auth.assets/abababababababab.png"
 
 
@@ -168,7 +176,8 @@ def test_only_pictures_within_the_limits_are_saved(more):
     """One that may run something, one that is too large, and one of unknown size are only named."""
     image = {"type": "image", "mediaType": "image/png", "bytes": 2048, "sha256": "ab" * 32} | more
     options = Options(attachments="save", assets="auth.assets")
-    assert [piece.link for piece in only(Attachment, pieces(user("", attachments=[image]), options=options))] == [""]
+    sent = user("", attachments=[image])._replace(blobs=blobs(image))
+    assert [piece.link for piece in only(Attachment, pieces(sent, options=options))] == [""]
 
 
 def test_a_transcript_saves_so_many_pictures_at_most():
@@ -178,7 +187,8 @@ def test_a_transcript_saves_so_many_pictures_at_most():
         for number in range(11)
     ]
     options = Options(attachments="save", assets="auth.assets")
-    found = only(Attachment, pieces(user("", attachments=images), options=options))
+    sent = user("", attachments=images)._replace(blobs=blobs(*images))
+    found = only(Attachment, pieces(sent, options=options))
     assert [bool(piece.link) for piece in found] == [True] * 10 + [False]
 
 

@@ -39,11 +39,42 @@ def test_the_person_and_the_agent_are_parties_and_their_words_the_dialog():
     ]  # fmt: skip
 
 
+def test_commands_questions_and_answers_are_in_the_dialog():
+    """What the person typed for katod, and chose, is what they said."""
+    prompt = {"decisionId": "d", "decisionKey": "k", "prompt": "Which one?", "options": []}
+    made = vcon(
+        event(1, ev.USER_COMMAND, {"command": "start", "options": {}, "line": "::start"}),
+        event(2, ev.DECISION_PROMPT, prompt),
+        event(3, ev.DECISION_RESPONSE, {"decisionId": "d", "selections": ["SQLite", "a file"], "freeText": "or none"}),
+    )
+    assert [(turn["originator"], turn["body"]) for turn in made["dialog"]] == [
+        (0, "::start"), (1, "Which one?"), (0, "SQLite, a file, or none")
+    ]  # fmt: skip
+
+
+def test_who_prompts_a_started_session_is_no_person():
+    """An agent began it, in a file of its own."""
+    made = vcon(event(0, ev.SESSION_START, {"origin": "subagent"}, part="start"), user(1))
+    assert made["parties"][0] == {"role": "agent", "type": "bot", "name": "Claude Code"}
+
+
 def test_a_sub_agent_is_a_party_that_talks_with_the_agent():
     """It names the session that started it."""
     made = vcon(user(1), user(2, "Look around", subagent="a1"), says(3, subagent="a1"))
     assert [(turn["originator"], turn["parties"]) for turn in made["dialog"]] == [(0, [0, 1]), (1, [1, 2]), (2, [2, 1])]
     assert made["parties"][2]["meta"]["agent_session"]["agent_id"] == "a1"
+
+
+def test_each_party_has_its_own_model_and_there_are_so_many_at_most():
+    """Those above the limit are the last one."""
+    talk = [user(0), says(1), says(2, subagent="a", model="gpt-5.5")]
+    made = vcon(*talk, *(says(number, subagent=f"s{number}") for number in range(3, 203)))
+    about = [party["meta"]["agent_session"] for party in made["parties"][1:3]]
+    assert [(one["model_id"], one["provider"]) for one in about] == [
+        ("claude-opus-4-6", "anthropic"), ("gpt-5.5", "openai")
+    ]  # fmt: skip
+    assert len(made["parties"]) == 101
+    assert max(turn["originator"] for turn in made["dialog"]) == 100
 
 
 def test_a_time_that_is_not_recorded_says_so():

@@ -9,7 +9,7 @@ from katod.errors import TargetRefused
 from katod.formatspec import FORMATS
 from katod.metadata import SessionMetadata
 from katod.model import Options, Range, SessionKey, Target
-from katod.record.naming import OutputNaming
+from katod.record.naming import OutputNaming, target_of_subagent
 from katod.record.policy import Policy
 from katod.store.rows import OutputRow
 from tests.looping import each
@@ -120,6 +120,8 @@ def test_a_sub_agent_is_recorded_beside_its_parent(home):
         target = home.naming.of_subagent(parent, "abc")
         assert (home.below(target), target.format) == (expected, "jsonl")
         home.naming.make(home.session, target, metadata())
+    stream = Target(home.naming.named("talk", metadata()).root, ("talk.stream.jsonl",), "stream")
+    assert target_of_subagent(stream, "talk.agents", "abc").name == "talk.agents/agent-abc.stream.jsonl"
 
 
 # -- whose output ------------------------------------------------------------------------------------

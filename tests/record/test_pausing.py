@@ -3,9 +3,10 @@
 import pytest
 
 from katod.service.pause import NAME
+from tests.examples import mostly
 from tests.support.inprocess import InProcess
 from tests.support.live import Live
-from tests.support.records import CWD, MAKERS, Claude, line, says, user
+from tests.support.records import CWD, MAKERS, OF_EACH_NATURE, Claude, line, says, user
 
 
 class Talk:
@@ -92,7 +93,7 @@ def test_a_recording_can_be_stopped_between(talk, how):
     assert talk.world.assert_live_is_batch() == 1
 
 
-@pytest.mark.parametrize("make", MAKERS, ids=lambda make: make.__name__)
+@pytest.mark.parametrize("make", mostly(OF_EACH_NATURE, MAKERS), ids=lambda make: make.__name__)
 def test_for_every_agent_it_is_silence(world, make):
     """Lines, documents and databases alike: what was said between is not in the transcript."""
     source = make(world)

@@ -9,6 +9,7 @@ from katod.seal.growth import Ending, ending, growth
 MINUTE, HOUR, DAY = 60, 3600, 86400
 CALL = "a tool call in it has no result yet"
 TURN = "its last turn is open"
+ASKED = "its last message has no answer"
 
 
 def event(number, kind, call):
@@ -26,16 +27,20 @@ def event(number, kind, call):
         ([ev.TURN_START, ev.TURN_END, ev.TURN_START], TURN),
         ([ev.TURN_START, ev.SESSION_END], ""),
         ([(ev.TOOL_CALL, "a")], CALL),
-        ([(ev.TOOL_CALL, "a"), (ev.TOOL_RESULT, "a")], ""),
+        ([(ev.TOOL_CALL, "a"), (ev.TOOL_RESULT, "a")], ASKED),
+        ([(ev.TOOL_CALL, "a"), (ev.TOOL_RESULT, "a"), ev.ASSISTANT_MESSAGE], ""),
+        ([ev.ASSISTANT_MESSAGE, ev.USER_MESSAGE, ev.USAGE], ASKED),
+        ([ev.USER_MESSAGE, ev.TURN_END], ""),
+        ([ev.USER_MESSAGE, ev.ERROR], ""),
         ([(ev.TOOL_CALL, "a"), (ev.TOOL_CALL, "b"), (ev.TOOL_RESULT, "a")], CALL),
-        ([(ev.TOOL_RESULT, "of another file")], ""),
+        ([(ev.TOOL_RESULT, "of another file"), ev.ASSISTANT_MESSAGE], ""),
         ([ev.TURN_START, (ev.TOOL_CALL, "a")], CALL),
         ([ev.TURN_START, (ev.TOOL_CALL, "a"), ev.TURN_END], ""),
         ([(ev.TOOL_CALL, "a"), ev.TURN_START, ev.TURN_END], ""),
     ],
 )
 def test_what_is_open_at_the_end_of_a_session(kinds, open_):
-    """A turn without its end, or a call without its result; what an earlier turn left open does not count."""
+    """A turn without its end, a call without its result, what nobody answered; what an earlier turn left open does not count."""
     pairs = [(kind, "") if isinstance(kind, str) else kind for kind in kinds]
     found = ending(event(number, *pair) for number, pair in enumerate(pairs, 1))
     assert found == Ending("s" if kinds else "", f"e{len(kinds)}" if kinds else "", open_)

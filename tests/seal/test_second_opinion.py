@@ -15,8 +15,8 @@ import pytest
 
 from katod.seal.keys import make_key, public_path, read_public
 from katod.seal.record import read_record
-from katod.seal.signing import verify_record
 from tests.oracle.corpus import corpus_folder
+from tests.seal.verifying import verify_record
 from tests.support.records import Claude, Codex, says, user
 from tests.support.sealing import a_record, written
 

@@ -56,10 +56,10 @@ def test_other_files_have_no_hits(tmp_path):
 
 
 def test_a_folder_is_searched_without_hidden_files_and_links(tmp_path):
-    """Files of the formats' extensions at any depth; what cannot be read is left out."""
+    """Files of the formats' extensions at any depth; what cannot be read, or is written for machines, is left out."""
     (tmp_path / "app").mkdir()
     (tmp_path / ".git").mkdir()
-    for name in ("app/a.md", "b.jsonl", "c.txt", ".git/d.md", ".e.md"):
+    for name in ("app/a.md", "b.jsonl", "b.stream.jsonl", "c.txt", ".git/d.md", ".e.md"):
         (tmp_path / name).touch()
     os.symlink(tmp_path / "app", tmp_path / "link")
     os.symlink(tmp_path / "b.jsonl", tmp_path / "link.md")

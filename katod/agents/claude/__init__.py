@@ -6,6 +6,7 @@ from typing import Final
 from katod.agents.base import AgentSpec, Instructions, Nature, from_environment, session_id
 from katod.agents.claude.adapter import ClaudeAdapter
 from katod.agents.claude.cleanup import retention
+from katod.agents.claude.running import REPORTS, reported
 from katod.agents.claude.tools import SPILLED
 from katod.model import Identity, SessionKey
 
@@ -44,6 +45,8 @@ SPEC: Final = AgentSpec(
     identity_of=_identity,
     spills=SPILLED.encode(),
     retention=retention,
+    reported=reported,
+    reports=REPORTS,
     instructions=lambda: Instructions(_roots()[0] / "CLAUDE.md"),
     settings=lambda: _roots()[0] / "settings.json",
     resume=lambda session, _path: ("claude", "--resume", session),

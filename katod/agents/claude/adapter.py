@@ -13,6 +13,7 @@ from katod.agents.claude import queued, system, usage
 from katod.agents.claude.assistant import AssistantRecords
 from katod.agents.claude.builder import ClaudeBuilder
 from katod.agents.claude.ignored import ATTACHMENTS, RECORDS
+from katod.agents.claude.noted import noted
 from katod.agents.claude.pasted import unwrap
 from katod.agents.claude.queue import Item, Queue
 from katod.agents.claude.text import is_person, texts_of
@@ -121,7 +122,9 @@ class ClaudeAdapter(Adapter):
         if kind == "queued_command":
             told = self._queue.meet(queued.text_in(row), "remove", queued=True)
             return out + queued.prompt(self.new, record, row, told=told)
-        return out if kind in ATTACHMENTS else [*out, self.new.raw(record, f"attachment/{kind}", row)]
+        if kind not in ATTACHMENTS:
+            return [*out, self.new.raw(record, f"attachment/{kind}", row)]
+        return out + noted(self.new, record, row)
 
     @handles("queue-operation")
     def _queue_operation(self, record: Record) -> list[Event]:

@@ -53,9 +53,9 @@ class AssistantRecords:
             if text.strip():
                 return [self._thinking(record, {"text": text}, n, model)]
             # The signature of a thought without text is the thought, encrypted.
-            return self._sealed(record, n, model) if block.get("signature") else []
+            return self._sealed(record, block["signature"], n, model) if block.get("signature") else []
         if kind == "redacted_thinking":
-            return self._sealed(record, n, model)
+            return self._sealed(record, block.get("data"), n, model)
         if isinstance(kind, str) and kind.endswith("_tool_result"):
             return self._tools.results(record, block, n)
         if kind == "fallback":
@@ -63,8 +63,8 @@ class AssistantRecords:
             return [self._new.event(ev.CONFIG_CHANGE, {"what": "model", "before": before, "after": after}, record, n)]
         return [self._new.raw(record, f"assistant/{kind}", block, n)]
 
-    def _sealed(self, record: Record, n: int, model: str) -> list[Event]:
-        return [self._thinking(record, {"text": "", "encrypted": True}, n, model)]
+    def _sealed(self, record: Record, sealed: Any, n: int, model: str) -> list[Event]:
+        return [self._thinking(record, {"text": "", "encrypted": text_of(sealed) or True}, n, model)]
 
     def _thinking(self, record: Record, payload: dict[str, Any], n: int, model: str) -> Event:
         return self._new.event(ev.ASSISTANT_THINKING, payload, record, n, model=model)

@@ -31,8 +31,8 @@ def translate(new: ClaudeBuilder, record: Record) -> list[Event]:
     if not isinstance(text, str):
         return [new.raw(record, f"system/{subtype}", fields)]
     kind = ev.PROVIDER_INFO if subtype in _INFO else ev.SYSTEM_MESSAGE
-    said = {"text": text, "subtype": subtype} if isinstance(subtype, str) else {"text": text}
-    return [new.event(kind, said, record)]
+    said = texts_in({"subtype": subtype, "category": fields.get("apiRefusalCategory")})
+    return [new.event(kind, {"text": text} | said, record)]
 
 
 def synthetic(new: ClaudeBuilder, record: Record, text: str, n: int) -> Event:

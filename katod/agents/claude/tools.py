@@ -9,7 +9,7 @@ from typing import Any, Final
 from katod import events as ev
 from katod.agents.base import Origin
 from katod.agents.claude.builder import ClaudeBuilder
-from katod.agents.claude.edits import structured
+from katod.agents.claude.edits import git_operation, structured
 from katod.agents.claude.tasks import LAUNCHED
 from katod.agents.fields import dict_of, dicts_of, int_or_none, milliseconds, safe_repr, text_of, texts_in
 from katod.agents.toolcalls import OpenCalls, describe, family, words_of_refusal
@@ -21,6 +21,7 @@ SPILL_CAP: Final = 4 * 1024 * 1024
 _SPILL_PATH: Final = re.compile(r"saved to: (\S+)")
 _EXIT: Final = re.compile(r"Exit code ([0-9]{1,15})\b")
 _REJECTED: Final = ("The user doesn't want to proceed with this tool use", "The user doesn't want to take this action")
+_DENIALS: Final = ("user-rejected", "permission-rule")
 _DURATIONS: Final = (
     ("durationMs", int_or_none), ("totalDurationMs", int_or_none), ("durationSeconds", milliseconds),
 )  # fmt: skip
@@ -64,6 +65,8 @@ class Tools:
         if text.startswith(SPILLED):
             text = _unspill(self._origin, text, extra) or text
         payload = _outcome(block, text, extra, {"toolCallId": call_id, "text": text})
+        if payload.get("isError") and record.value.get("toolDenialKind") in _DENIALS:
+            payload["denied"] = True
         if images:
             payload["attachments"] = images
         out = [self._new.event(ev.TOOL_RESULT, payload, record, n)]
@@ -151,19 +154,24 @@ def _outcome(block: dict[str, Any], text: str, extra: Any, row: dict[str, Any]) 
             row["status"] = "interrupted"
         elif extra.get("status") == LAUNCHED:
             row["status"] = "launched"
+        elif int_or_none(extra.get("timedOutAfterMs")) is not None:
+            row["status"] = "timeout"
     return row
 
 
 def _measured(extra: dict[str, Any], row: dict[str, Any]) -> None:
-    """Add how long a call took, its exit code, and the file that it changed, as far as they are recorded."""
+    """Add how long a call took, its exit code, and what it changed, as far as they are recorded."""
     for key, in_milliseconds in _DURATIONS:
         if key in extra and (duration := in_milliseconds(extra[key])) is not None:
             row["durationMs"] = duration
             break
     if "exitCode" in extra and (code := int_or_none(extra["exitCode"])) is not None:
         row["exitCode"] = code
-    if "structuredPatch" in extra:
-        row |= structured(extra)
+    known = structured(extra) if "structuredPatch" in extra else {}
+    if done := git_operation(extra):
+        known["git"] = done
+    if known:
+        row["structured"] = known
 
 
 def _unspill(origin: Origin, text: str, extra: Any) -> str:

@@ -60,10 +60,11 @@ def of_session(fields: dict[str, Any]) -> dict[str, Any]:
     rows = [row for row in dict_of(fields.get("modelUsage")).values() if isinstance(row, dict)]
     if not rows:
         return {}
-    sums = {name: sum(int_or_none(row.get(key)) or 0 for row in rows) for name, key in _OF_SESSION}
+    counts = {name: [n for row in rows if (n := int_or_none(row.get(key))) is not None] for name, key in _OF_SESSION}
+    sums = {name: sum(found) for name, found in counts.items() if found}
     payload = {"scope": "session"} | {name: count for name, count in sums.items() if int_or_none(count) is not None}
     cost = fields.get("totalCostUSD")
-    known = isinstance(cost, int | float) and not fields.get("hasUnknownModelCost")
+    known = isinstance(cost, int | float) and not isinstance(cost, bool) and not fields.get("hasUnknownModelCost")
     return payload | ({"costUsd": cost} if known else {})
 
 

@@ -260,16 +260,16 @@ class CodexAdapter(Adapter):
     @handles("response_item/reasoning")
     def _reasoning(self, record: Record) -> list[Event]:
         row = record.value["payload"]
-        summary, encrypted = list_of(row.get("summary")), bool(row.get("encrypted_content"))
+        summary, encrypted = list_of(row.get("summary")), text_of(row.get("encrypted_content"))
         if self.new.paginated and summary:
             return []  # the item has it
         return self._thinking(record, [joined([block]) for block in summary], encrypted=encrypted)
 
-    def _thinking(self, record: Record, texts: list[str], *, encrypted: bool = False) -> list[Event]:
+    def _thinking(self, record: Record, texts: list[str], *, encrypted: str = "") -> list[Event]:
         text = "\n\n".join(texts)
         if not text.strip() and not encrypted:
             return []
-        payload: dict[str, Any] = {"text": text, "encrypted": True} if encrypted else {"text": text}
+        payload = {"text": text, "encrypted": encrypted} if encrypted else {"text": text}
         return [self.new.event(ev.ASSISTANT_THINKING, payload, record, model=self._model())]
 
     @handles("response_item/agent_message")

@@ -10,6 +10,7 @@ from katod.agents.base import AgentSpec, Container, Instructions, Nature, from_e
 from katod.agents.opencode import sweep, tree
 from katod.agents.opencode.adapter import OpenCodeAdapter
 from katod.agents.opencode.database import DatabaseSession
+from katod.agents.opencode.second import reported
 from katod.model import Identity, SessionKey
 from katod.tail.reader import SourceFile
 from katod.tail.source import open_source
@@ -71,6 +72,7 @@ SPEC: Final = AgentSpec(
     short_id=lambda session: session.removeprefix(_PREFIX),
     container=Container(_DATABASE, (f"{_DATABASE}-wal",), sweep.sessions_in, sweep.sessions_holding),
     stat_of=tree.changed,
+    reported=reported,
     instructions=_instructions,
     names_parents=True,
     answers=Answers(Parts.COUNTED, output_has_reasoning=False),

@@ -11,11 +11,14 @@ recognised as read.
 import sqlite3
 from collections.abc import Iterator
 from itertools import islice
+from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from katod.agents.fields import dict_of, dicts_of, list_of, text_of
-from katod.agents.opencode.readonly import decoded, row_time
+from katod.agents.opencode.readonly import decoded, reading, row_time
 from katod.agents.opencode.tree import packed
+from katod.errors import SourceError
+from katod.lifecycle import Report, State
 
 _TABLES: Final = "SELECT name FROM sqlite_master WHERE type = 'table' AND name IN ('session', 'session_v2')"
 _SESSION: Final = "SELECT * FROM session_v2 WHERE id = ?"
@@ -34,10 +37,33 @@ _FIRST_PARTS: Final = "SELECT id, data FROM part WHERE message_id = ? ORDER BY i
 # A row changes only while it is one of the latest: what is before so many unchanged ones is not looked at.
 LATEST: Final = 64
 _LAST: Final = 2**62
+_IDLE: Final = (
+    "SELECT s.time_idle, MAX(m.time_updated) FROM session_v2 s JOIN session_message m ON m.session_id = s.id"
+    " WHERE s.id = ?"
+)
 # Known, and no part of the conversation.
 _IGNORED: Final = frozenset({"agent-switched", "location-switched", "idle"})
 _RUNNING: Final = frozenset({"pending", "running", "streaming"})
 Row = dict[str, Any]
+
+
+def reported(path: Path, session: str) -> Report | None:
+    """Return whether a session is idle or not, as its row says; None if it is not in the tables of OpenCode 2.
+
+    It is idle if it has been since its last message changed. How the turn ended is not taken from there: which words
+    stand for that is not known.
+    """
+    try:
+        with reading(str(path).rpartition("#")[0]) as database:
+            if "session_v2" not in generations(database):
+                return None
+            idle, last = database.execute(_IDLE, (session,)).fetchone() or (None, None)
+    except SourceError:
+        return None
+    since = row_time(idle)
+    if not since or not row_time(last):
+        return None
+    return Report(State.IDLE if since >= row_time(last) else State.WORKING, since / 1000)
 
 
 def generations(database: sqlite3.Connection) -> set[str]:

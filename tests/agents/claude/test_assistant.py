@@ -12,11 +12,11 @@ from tests.support.translated import payloads, translated
     ("block", "thoughts"),
     [
         ({"type": "thinking", "thinking": "Hm.", "signature": "EuUG"}, [{"text": "Hm."}]),
-        ({"type": "thinking", "thinking": "", "signature": "EuUG"}, [{"text": "", "encrypted": True}]),
+        ({"type": "thinking", "thinking": "", "signature": "EuUG"}, [{"text": "", "encrypted": "EuUG"}]),
         ({"type": "thinking", "thinking": "", "signature": ""}, []),
         ({"type": "thinking", "thinking": ""}, []),
         ({"type": "thinking", "thinking": ["x"], "signature": None}, []),
-        ({"type": "redacted_thinking", "data": "EuUG"}, [{"text": "", "encrypted": True}]),
+        ({"type": "redacted_thinking", "data": "EuUG"}, [{"text": "", "encrypted": "EuUG"}]),
     ],
 )
 def test_a_thought_is_there_as_text_or_encrypted(block: Any, thoughts: Any) -> None:

@@ -92,9 +92,9 @@ def test_settings_of_another_shape_are_left_out(value: Any) -> None:
 @each(
     ("mode", "summary", "thoughts"),
     [
-        ("legacy", [], [{"text": "", "encrypted": True}]),
-        ("legacy", ["Hm."], [{"text": "Hm.", "encrypted": True}]),
-        ("paginated", [], [{"text": "", "encrypted": True}]),
+        ("legacy", [], [{"text": "", "encrypted": "gAAAA"}]),
+        ("legacy", ["Hm."], [{"text": "Hm.", "encrypted": "gAAAA"}]),
+        ("paginated", [], [{"text": "", "encrypted": "gAAAA"}]),
         ("paginated", ["Hm."], []),  # its item has the text
     ],
 )

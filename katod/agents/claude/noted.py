@@ -1,0 +1,35 @@
+"""Claude Code: what the client notes in attachments of the servers and memory files that it gave to the model."""
+
+from hashlib import sha256
+from typing import Any, Final
+
+from katod import events as ev
+from katod.agents.claude.builder import ClaudeBuilder
+from katod.agents.fields import dict_of, list_of, text_of, texts_in
+from katod.events import Event
+from katod.model import Record
+
+SERVERS: Final = "mcp_instructions_delta"
+MEMORY: Final = "nested_memory"
+
+
+def noted(new: ClaudeBuilder, record: Record, row: dict[str, Any]) -> list[Event]:
+    """Return which MCP servers are connected, or which memory file was read; of that, never the content."""
+    payload = _servers(row) if row.get("type") == SERVERS else _memory(row) if row.get("type") == MEMORY else {}
+    return [new.event(ev.PROVIDER_INFO, payload, record)] if payload else []
+
+
+def _servers(row: dict[str, Any]) -> dict[str, Any]:
+    names = [name for name in list_of(row.get("addedNames")) if isinstance(name, str) and name]
+    return {"text": ", ".join(names), "subtype": "mcp-servers", "data": {"servers": names}} if names else {}
+
+
+def _memory(row: dict[str, Any]) -> dict[str, Any]:
+    path, inner = text_of(row.get("path")), dict_of(row.get("content"))
+    if not path:
+        return {}
+    data: dict[str, Any] = {"path": path} | texts_in({"scope": inner.get("type")})
+    if content := text_of(inner.get("content")):
+        whole = content.encode("utf-8", "replace")
+        data |= {"bytes": len(whole), "sha256": sha256(whole).hexdigest()}
+    return {"text": path, "subtype": "memory-read", "data": data}

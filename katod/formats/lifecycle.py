@@ -1,0 +1,54 @@
+"""Lifecycle lines: what a session is doing, one JSON object per line, for programs that show the state of agents."""
+
+from typing import Any
+
+import orjson
+
+from katod.events import Event
+from katod.formats.redact import may_contain_secret, redact_json
+from katod.lifecycle import Lifecycle, Line
+from katod.metadata import SessionMetadata
+from katod.model import Mark, Options
+
+
+class LifecycleLines:
+    """Prints the steps of a session as they happen; what was said is not among them."""
+
+    def __init__(self, options: Options, state: dict[str, Any] | None = None) -> None:
+        self._redact = options.redact
+        self._kept = state or {}
+        self._lifecycle: Lifecycle | None = None
+
+    def head(self, metadata: SessionMetadata, time: str) -> str:
+        """Return the line that names the session."""
+        given = {"id": metadata.key.id, "agent": metadata.key.agent, "subagent": metadata.key.subagent}
+        given |= {"cwd": metadata.cwd, "timestamp": time}
+        return self._printed({"type": "session"} | {name: value for name, value in given.items() if value})
+
+    def event(self, event: Event, metadata: SessionMetadata) -> str:
+        """Return the lines of one event, often none."""
+        if self._lifecycle is None:
+            self._lifecycle = Lifecycle(metadata.key.subagent, self._kept)
+        return "".join(map(self._printed, self._lifecycle.take(event)))
+
+    def _printed(self, line: Line) -> str:
+        text = orjson.dumps(line)
+        if self._redact and may_contain_secret(text):
+            text = orjson.dumps(redact_json(line))
+        return text.decode() + "\n"
+
+    def mark(self, _: Mark) -> str:
+        """Return nothing: marks are about the recording."""
+        return ""
+
+    def end(self) -> str:
+        """Return nothing: an output may always go on."""
+        return ""
+
+    def pause(self) -> str:
+        """Return nothing: nothing is held back."""
+        return ""
+
+    def state(self) -> dict[str, Any]:
+        """Return what is open, as JSON."""
+        return self._kept if self._lifecycle is None else self._lifecycle.kept()

@@ -1,0 +1,79 @@
+"""What a session is doing, found out on demand."""
+
+import os
+import time
+
+import pytest
+
+from katod.agents import AGENTS
+from katod.lifecycle import Report, State
+from katod.record import doing as module
+from katod.record.doing import Doing, doing
+from tests.support.records import Claude
+
+LARGE = 300 * 1024
+
+
+def now_of(session):
+    """Return what a session is doing, given its maker."""
+    identity = AGENTS[session.agent].identify(session.path)
+    return doing([(str(session.path), identity, session.path.stat().st_mtime_ns)], time.time())
+
+
+def test_the_end_of_a_file_says_what_is_done(world):
+    """As it grows; nothing is read that did not change."""
+    claude = world.claude()
+    claude.append(Claude().user("Look."), Claude().calls("t1", "Bash", command="ls"))
+    assert now_of(claude) == Doing(State.WORKING)
+    claude.append(Claude().result("t1", "a.py"), Claude().says("There is one file."))
+    assert now_of(claude) == Doing(State.DONE)
+
+
+@pytest.mark.parametrize("filler", [[LARGE], [1000] * 300], ids=["one long line", "many lines"])
+def test_only_the_end_of_a_long_file_is_read(world, filler):
+    """However long its lines are."""
+    claude = world.claude()
+    for size in filler:
+        claude.append(Claude().user("x" * size))
+    claude.append(Claude().calls("t1", "AskUserQuestion", questions=[{"question": "Which?", "options": []}]))
+    assert now_of(claude) == Doing(State.BLOCKED)
+
+
+def test_an_end_that_says_nothing_leaves_it_open(world):
+    """A result of a call that is not in it, for example."""
+    claude = world.claude()
+    claude.append(Claude().user("Look."), Claude().calls("t1", "Bash", command="ls"))
+    claude.append(Claude().result("t1", "x" * LARGE))
+    assert now_of(claude) is None
+
+
+def test_a_session_that_did_not_change_for_a_day_is_over(world):
+    """And one that works, but has said nothing for hours, is stalled."""
+    claude = world.claude().append(Claude().user("Look."))
+    for hours, state in ((3, Doing(State.WORKING)), (5, Doing(State.WORKING, stalled=True)), (25, None)):
+        moment = time.time() - hours * 3600
+        os.utime(claude.path, (moment, moment))
+        assert now_of(claude) == state
+    assert Doing(State.WORKING, stalled=True).row() == {"state": "working", "stalled": True}
+
+
+def test_what_the_agent_says_itself_counts(world, monkeypatch):
+    """A request for permission, which is in no record."""
+    monkeypatch.setattr(module, "reported", lambda *_: Report(State.BLOCKED))
+    claude = world.claude().append(Claude().user("Look."))
+    assert now_of(claude) == Doing(State.BLOCKED)
+
+
+def test_a_file_that_cannot_be_read_says_nothing(world):
+    """Nor one that is gone."""
+    claude = world.claude().append(Claude().user("Look."))
+    identity = AGENTS["claude"].identify(claude.path)
+    claude.path.unlink()
+    assert doing([(str(claude.path), identity, time.time_ns())], time.time()) is None
+
+
+def test_a_record_that_breaks_katod_breaks_no_list(world, monkeypatch):
+    """The state is not known then; the session is a problem elsewhere."""
+    claude = world.claude().append(Claude().user("Look."))
+    monkeypatch.setattr(module.Lifecycle, "take", lambda *_: 1 / 0)
+    assert now_of(claude) is None
