@@ -204,9 +204,10 @@ class Room:
     def _refuse(self, refusal: DeliveryRefused, line: Line, recording: Recording) -> None:
         """Raise DeliveryStopped if this refusal is one of all events, and not of this one."""
         self.check()
+        txn = line.txn
         if refusal.status == _FORBIDDEN and line.state_key is None and not self._may_send:
             raise DeliveryStopped("the account may not send to the room", hint="see its power level")
-        self._log.delivery_refused(recording.row.id, line.txn, refusal.what)
+        self._log.delivery_refused(recording.row.id, txn, refusal.what)
 
     def _upload(self, large: Large, recording: Recording) -> None:
         try:
