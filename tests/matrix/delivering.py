@@ -11,7 +11,7 @@ from katod.record.ranges import RangePrinter
 from katod.store.ledger import Ledger
 from tests.matrix.homeserver import Homeserver
 from tests.support.inprocess import InProcess
-from tests.support.live import until
+from tests.support.live import PATIENCE, until
 from tests.support.world import World
 
 from katod.log import EventLog  # isort: skip
@@ -34,7 +34,7 @@ class Delivering(InProcess):
         self._pipeline.use(policy)
         self._room.use(policy)
 
-    def step_until(self, probe: Callable[[], Any], what: str) -> None:
+    def step_until(self, probe: Callable[[], Any], what: str, patience: float = PATIENCE) -> None:
         """Take turns until something is so."""
 
         def is_so() -> Any:
@@ -42,7 +42,7 @@ class Delivering(InProcess):
             self._room.look()
             return probe()
 
-        until(is_so, what)
+        until(is_so, what, patience)
 
     def send_until(self, probe: Callable[[], Any], what: str) -> None:
         """Send until something is so, but read nothing."""
@@ -53,11 +53,11 @@ class Delivering(InProcess):
 
         until(is_so, what)
 
-    def deliver(self) -> None:
+    def deliver(self, patience: float = PATIENCE) -> None:
         """Take turns until all is sent that can be."""
         self.turn()
         self._room.look()
-        self.step_until(lambda: self.is_idle, "the delivery")
+        self.step_until(lambda: self.is_idle, "the delivery", patience)
 
     @property
     def is_idle(self) -> bool:

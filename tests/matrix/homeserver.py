@@ -168,6 +168,7 @@ class Homeserver:
 class _Handler(BaseHTTPRequestHandler):
     homeserver: Homeserver
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True  # headers and body are written one after the other
 
     def setup(self) -> None:
         """Note the connection."""
@@ -223,8 +224,9 @@ class _Handler(BaseHTTPRequestHandler):
     def _raw(self, status: int, data: bytes, *, missing: int = 0) -> None:
         self.send_response(status)
         self.send_header("Content-Length", str(len(data)))
-        self.end_headers()
-        self.wfile.write(data[: len(data) - missing])
+        with suppress(OSError):  # katod has gone
+            self.end_headers()
+            self.wfile.write(data[: len(data) - missing])
 
 
 def in_order(faults: Iterable[str], method: str = "PUT") -> Fault:
