@@ -58,7 +58,7 @@ def test_a_recording_arrives_as_it_is_recorded(world: World, server: Homeserver,
 FAULTS = ("cut", "half", "nonsense", "broken", "limit", "proxy")
 
 
-@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize("fault", mostly(("cut", "limit"), FAULTS))
 def test_each_event_is_in_the_room_once_whatever_the_server_does(
     world: World, server: Homeserver, monkeypatch: pytest.MonkeyPatch, fault: str
 ) -> None:
@@ -148,7 +148,7 @@ def test_another_room_gets_nothing_of_a_recording(world: World, server: Homeserv
 
 
 def test_a_refused_event_is_skipped_and_counted(world: World, server: Homeserver) -> None:
-    """The others are sent, without a relation to it; `status` and `doctor` count it; no words of the server are kept."""
+    """The others are sent, without a relation to it; `status` counts it; no words of the server are kept."""
     server.configure(world)
     server.fault = in_order(["", "refuse"])
     katod = Delivering(world)
@@ -162,7 +162,6 @@ def test_a_refused_event_is_skipped_and_counted(world: World, server: Homeserver
     assert "1 event refused" in world.cli("status")
     [said] = katod.said("delivery.refused")
     assert said["problem"] == "the homeserver answers 400 M_BAD_JSON"
-    assert "refused 1 event" in world.cli("doctor", code=1)
 
 
 def test_an_account_that_may_not_send_stops_the_delivery(world: World, server: Homeserver) -> None:
@@ -191,7 +190,7 @@ def test_an_account_that_may_not_send_stops_the_delivery(world: World, server: H
 def test_what_cannot_work_stops_the_delivery(
     world: World, server: Homeserver, change: dict[str, Any], words: str
 ) -> None:
-    """Nothing is sent, `status` and `doctor` say why, and the recording goes on; with other settings it is sent."""
+    """Nothing is sent, `status` says why, and the recording goes on; with other settings it is sent."""
     server.configure(world)
     before = {name: getattr(server, name) for name in change}
     for name, value in change.items():
@@ -204,7 +203,6 @@ def test_what_cannot_work_stops_the_delivery(
     found = world.status()["delivery"]
     assert words in found["problem"]
     assert found["stopped"]
-    assert words in world.cli("doctor", code=1)
     for name, value in before.items():
         setattr(server, name, value)
     katod.configured()
@@ -346,7 +344,7 @@ def test_nothing_more_is_sent_of_a_project_that_is_excluded(world: World, server
     assert "excluded" in world.written()["notes.md"]
 
 
-@pytest.mark.parametrize("make", OF_EACH_NATURE, ids=lambda maker: maker.__name__)
+@pytest.mark.parametrize("make", mostly(OF_EACH_NATURE[:1], OF_EACH_NATURE), ids=lambda maker: maker.__name__)
 def test_what_is_said_after_a_stop_is_never_sent(world: World, server: Homeserver, make: type[Maker]) -> None:
     """Not even if the stop is removed from the session before all of the recording was sent."""
     server.configure(world)

@@ -3,7 +3,6 @@
 `KATOD_SYNAPSE` names a Python that has Synapse, so that it is not installed for the run.
 """
 
-import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -20,6 +19,7 @@ from tests.support.world import World
 pytestmark = pytest.mark.slow
 
 PATIENCE = 120.0
+LIVES, TURNS = 9, 6
 
 
 @pytest.fixture(scope="module")
@@ -89,33 +89,21 @@ def test_a_live_recording_arrives_through_restarts_of_both_sides(world: World, s
     room = server.room()
     deliver_to(server, world, room)
     maker = Claude(world).say(user("before"), says("nothing"), user("::start notes\nhello"), says("yes"))
-    writing = threading.Event()
-
-    def write() -> None:
-        for number in range(60):
-            maker.say(*turn(number))
-            writing.wait(0.1)
-        maker.say(user("::stop\nafter"), says("no"))
-
-    agent = threading.Thread(target=write)
-    agent.start()
-    kills = 0
-    while agent.is_alive():
-        live = Live(world)
-        with live:
-            time.sleep(0.4)  # as an agent writes, not for anything to happen
-            if kills % 3 == 2:
+    for life in range(LIVES):
+        with Live(world) as live:
+            for number in range(TURNS):
+                maker.say(*turn(life * TURNS + number))
+                time.sleep(0.05)  # as an agent writes, not for anything to happen
+            if life % 3 == 2:
                 server.kill()
-                time.sleep(0.3)
+                maker.say(*turn(LIVES * TURNS + life))
                 server.start()
             live.kill()
-        kills += 1
-    agent.join()
+    maker.say(user("::stop\nafter"), says("no"))
     with Live(world):
         until_sent(server, room, world)
         until(lambda: world.status()["delivery"]["unfinished"] == 0, "the end", PATIENCE)
-    assert kills > 5
-    assert assert_arrived(server, room, world) > 250
+    assert assert_arrived(server, room, world) > LIVES * TURNS * 4
     assert "after" not in {event["content"].get("text") for event in server.events(room)}
 
 
