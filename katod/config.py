@@ -26,6 +26,9 @@ CONFIG_NAME: Final = "katod.toml"
 SEAL_KEY_NAME: Final = "seal-key.pem"
 LARGEST: Final = 1024 * 1024  # bytes of a configuration file
 _UTC: Final = dict.fromkeys(("Etc/UTC", "Etc/UCT", "Etc/Universal", "Etc/Zulu", "UCT", "Universal", "Zulu"), "UTC")
+_URL: Final = re.compile(r"https?://(?P<host>[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?/?")
+_LOOPBACK: Final = re.compile(r"localhost|127(?:\.[0-9]{1,3}){3}|\[::1\]")
+_ROOM: Final = re.compile(r"![!-~]{1,254}")
 TEMPLATE_FIELDS: Final = ("project", "date", "title", "session8", "session", "agent")
 
 
@@ -86,6 +89,25 @@ class Log:
 
 
 @dataclass(frozen=True, slots=True)
+class Matrix:
+    """`[matrix]`: the room that recordings are delivered to, if all three are set."""
+
+    homeserver: str = ""
+    token_file: str = ""
+    room: str = ""
+
+    @property
+    def is_on(self) -> bool:
+        """Whether recordings are delivered."""
+        return bool(self.homeserver and self.token_file and self.room)
+
+    @property
+    def destination(self) -> str:
+        """The room, an empty string if nothing is delivered."""
+        return self.room if self.is_on else ""
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """All settings; every key is optional."""
 
@@ -94,6 +116,7 @@ class Settings:
     content: Content = field(default_factory=Content)
     watch: Watch = field(default_factory=Watch)
     agents: dict[str, Agent] = field(default_factory=lambda: {name: Agent() for name in AGENTS})
+    matrix: Matrix = field(default_factory=Matrix)
     log: Log = field(default_factory=Log)
 
 
@@ -170,6 +193,12 @@ def local_zone() -> str:
         return "UTC"
     name = target.partition("zoneinfo/")[2]
     return _UTC.get(name, name) if name and _is_zone(name) else "UTC"
+
+
+def is_loopback(address: str) -> bool:
+    """Return whether the address of a homeserver is one of this machine."""
+    found = _URL.fullmatch(address)
+    return found is not None and _LOOPBACK.fullmatch(found["host"]) is not None
 
 
 def written_directories(settings: Settings, state: Path) -> list[str]:
@@ -261,6 +290,7 @@ class Reader:
         for name, agent in settings.agents.items():
             self._check_paths(("agents", name, "roots"), agent.roots)
         self._check_filename(settings)
+        self._check_matrix(settings.matrix)
 
     def _check_paths(self, where: tuple[str, ...], paths: tuple[str, ...]) -> None:
         if not all(map(_is_absolute, paths)):
@@ -270,6 +300,21 @@ class Reader:
         """Check that each glob can match a path: a bare name would protect nothing."""
         if not isinstance(globs, bool) and not all(_is_absolute(glob) or glob[:1] in ("*", "?", "[") for glob in globs):
             raise self.wrong(where, "must contain globs of whole paths, such as ~/work/* or */secret")
+
+    def _check_matrix(self, matrix: Matrix) -> None:
+        address = matrix.homeserver
+        if address and _URL.fullmatch(address) is None:
+            raise self.wrong(
+                ("matrix", "homeserver"), "must be the address of a server alone: https://matrix.example.org"
+            )
+        if address and not address.startswith("https:") and not is_loopback(address):  # it is sent a token
+            raise self.wrong(("matrix", "homeserver"), "must start with https, except on this machine")
+        if matrix.token_file and not _is_absolute(matrix.token_file):
+            raise self.wrong(("matrix", "token_file"), "must be an absolute path, or start with ~/")
+        if matrix.room and _ROOM.fullmatch(matrix.room) is None:
+            raise self.wrong(
+                ("matrix", "room"), "must be the id of a room, which starts with `!`, not an alias or a name"
+            )
 
     def _check_filename(self, settings: Settings) -> None:
         where, parts = ("output", "filename"), settings.output.filename.split("/")

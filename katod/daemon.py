@@ -14,6 +14,7 @@ from katod.discover.discovery import Discovery
 from katod.discover.roots import Root, find_roots
 from katod.errors import ConfigError, KatodError, LedgerError, safe_message
 from katod.log import EventLog
+from katod.matrix.delivery import RoomDelivery
 from katod.model import SessionKey
 from katod.pipeline import Pipeline
 from katod.record.doing import reported
@@ -39,12 +40,13 @@ _LOOKS: Final = 3  # for outputs that are missing, in a single run
 
 
 class LiveSettings:
-    """The settings in effect, and the file they are reloaded from."""
+    """What people ask of katod: the settings in effect, the file they are reloaded from, requests, and the pause."""
 
     def __init__(self, settings: Settings, path: Path, state: Path) -> None:
         self.now = settings
         self.path = path
         self.state = state
+        self.inbox = Inbox(state)
         self._required = path.exists()  # if a file that existed is gone, that is a mistake, not a wish for the defaults
 
     def reload(self) -> None:
@@ -88,11 +90,10 @@ class Daemon:
     ) -> None:
         self._settings = LiveSettings(settings, config_path, state)
         self._log = log
-        self._inbox = Inbox(state)
         self._ledger = Ledger.open(state, log)
         roots = self._settings.roots()
         catalog, watchdog = Catalog(self._ledger, log), watchdog_interval()
-        self._discovery = Discovery(catalog, roots, self._inbox.make(), log, full_every=watchdog)
+        self._discovery = Discovery(catalog, roots, self._settings.inbox.make(), log, full_every=watchdog)
         policy = self._settings.policy(roots)
         if signals is not None:  # katod goes on running
             tell = _on_desktop(tell, self._settings, log)
@@ -100,12 +101,14 @@ class Daemon:
         self._schedule = Schedule()
         self._signals = signals or Signals()
         self._signals.wake = self._discovery.hints.wake
+        self._room = RoomDelivery(self._ledger, self._discovery.hints.wake, log)
 
     def run(self) -> None:
         """Follow all sources until SIGTERM or SIGINT; a step in progress is completed first."""
         watching = self._discovery.start(watch=self._settings.now.watch.use_events)
         if not self._signals.stop:
             self._begin()
+            self._room.use(self._settings.policy(self._settings.roots()))
             mode, sources = "events" if watching else "sweeps only", len(self._discovery.catalog.sources)
             self._log.daemon_started(mode, sources)
             sd_notify("READY=1", f"STATUS=following {sources} sessions ({mode})")
@@ -146,6 +149,7 @@ class Daemon:
     def close(self) -> None:
         """Store unsaved state and release everything."""
         self._pipeline.flush()
+        self._room.close()
         self.release()
 
     def release(self) -> None:
@@ -165,6 +169,7 @@ class Daemon:
             if due := self._schedule.due(now):
                 stepped = now
             more = (self._step_due(now) if due else False) | self._pipeline.follow(now)
+            self._room.look()
             shown.show([(one.row.key, row) for one in self._pipeline.recorded() if (row := one.recording)])
             self.tell_states()
             if now - stepped >= QUIET:
@@ -222,13 +227,13 @@ class Daemon:
     # -- requests, settings -----------------------------------------------------------------------
 
     def _take_requests(self) -> None:
-        for path, request in self._inbox.poll():
+        for path, request in self._settings.inbox.poll():
             if request.command is not None and request.command.word != "stop":
                 self._ledger.tombstones.reopen(request.key)
             self._schedule.queue(self._discovery.sweep())  # the session may be newer than the last sweep
             answer = self._carry_out(request, f"request:{path.stem}")
             if answer is not None:
-                self._inbox.answer(path, answer)
+                self._settings.inbox.answer(path, answer)
 
     def _carry_out(self, request: Request, dedup_key: str) -> str | None:
         """Carry out a request; return why it was refused, or an empty string; None leaves it to the next start."""
@@ -274,10 +279,12 @@ class Daemon:
         if request.name == WITH_OUTPUTS:
             delete_transcripts(remains)
         self._clean_state({request.key, *(row.key for row in sessions)}, remains)
+        self._room.look()  # what was sent is forgotten with the rest
         if sessions:
             self._schedule.forget(bury(remains, self._ledger, self._discovery.catalog))
             for row in sessions:
                 self._pipeline.forget(row.id, remains.outputs)
+            self._room.look()
             self._log.session_forgotten(str(request.key))
         try:
             return "" if self._ledger.erase() else None
@@ -296,7 +303,7 @@ class Daemon:
     def _clean_state(self, keys: set[SessionKey], remains: Remains) -> None:
         """Delete what other files in the state directory have of sessions. Raises OSError."""
         signs.remove(self._settings.state, keys)
-        self._inbox.clean()
+        self._settings.inbox.clean()
         words = [*remains.words, *(key.id.encode("utf-8", "replace") for key in keys)]
         for path in containing(quarantined(self._settings.state, LEDGER_NAME), words):
             delete_quarantined(path)
@@ -338,6 +345,7 @@ class Daemon:
         roots = self._settings.roots()
         self._pipeline.use(self._settings.policy(roots))
         self._discovery.use(roots)
+        self._room.use(self._settings.policy(roots))
         self._log.settings_reloaded(path)
         sd_notify(f"STATUS=following {len(self._discovery.catalog.sources)} sessions")
 

@@ -14,6 +14,9 @@ KatodError
 ├── LedgerError          the ledger cannot be used
 │   ├── LedgerDamaged    the ledger contains data that katod did not write
 │   └── LedgerUnreleased the ledger was written by a version of katod that was never released
+├── DeliveryError        a homeserver cannot be reached, or takes events later
+│   ├── DeliveryRefused  it never takes this event
+│   └── DeliveryStopped  it takes nothing until the settings change
 ├── ServiceError         the service manager is not there, or refuses
 ├── SealError            a record, a signature or a key cannot be used, or they do not belong together
 ├── SetupError           a file of an agent cannot be changed safely
@@ -85,6 +88,33 @@ class LedgerDamaged(LedgerError):
 
 class LedgerUnreleased(LedgerError):
     """The ledger was written by a version of katod that was never released."""
+
+
+class DeliveryError(KatodError):
+    """A homeserver cannot be reached, or does not take an event now; the same request is made again.
+
+    `wait` is how many seconds the server asked to wait, None if it did not say.
+    """
+
+    def __init__(self, what: str, *, wait: float | None = None) -> None:
+        super().__init__(what)
+        self.wait = wait
+
+
+class DeliveryRefused(DeliveryError):
+    """A homeserver refuses this event or upload, and would refuse it again; `status` is that of its answer."""
+
+    def __init__(self, what: str, *, status: int) -> None:
+        super().__init__(what)
+        self.status = status
+
+
+class DeliveryStopped(DeliveryError):
+    """Nothing can be sent to a room, or katod does not send to it, until that is changed there or in the settings."""
+
+    def __init__(self, what: str, *, hint: str = "") -> None:
+        super().__init__(what)
+        self.hint = hint
 
 
 class ServiceError(KatodError):

@@ -150,6 +150,36 @@ class EventLog:
         """The ledger was damaged; it was renamed and a new one was created."""
         self._emit("error", "ledger.quarantined", path=path, problem=problem)
 
+    # -- deliveries -------------------------------------------------------------------------------
+
+    def delivery_started(self, room: str) -> None:
+        """The homeserver accepts the account, and recordings are delivered to the room."""
+        self._emit("info", "delivery.started", room=room)
+
+    def delivery_waits(self, problem: str, retry: float) -> None:
+        """The homeserver cannot be reached or takes no events now; nothing is lost, and katod tries again."""
+        self._emit("warning", "delivery.waits", problem=problem, retry_seconds=round(retry, 1))
+
+    def delivery_resumed(self) -> None:
+        """The homeserver takes events again."""
+        self._emit("info", "delivery.resumed")
+
+    def delivery_stopped(self, problem: str) -> None:
+        """Nothing is delivered until the settings change, or katod is restarted."""
+        self._emit("error", "delivery.stopped", problem=problem)
+
+    def delivery_refused(self, output: int, txn: str, problem: str) -> None:
+        """The homeserver refuses one event for good; those after it are sent."""
+        self._emit("warning", "delivery.refused", output=output, txn=txn, problem=problem)
+
+    def delivery_incomplete(self, output: int, problem: str) -> None:
+        """The rest of a recording cannot be sent, because its session is no longer what was recorded."""
+        self._emit("warning", "delivery.incomplete", output=output, problem=problem)
+
+    def delivery_completed(self, output: int) -> None:
+        """All of a recording that has ended is in the room."""
+        self._emit("info", "delivery.completed", output=output)
+
 
 def stderr_sink() -> Sink:
     """Return a sink that writes to stderr: one JSON object per line, or readable lines on a terminal.

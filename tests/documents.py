@@ -38,10 +38,11 @@ FORMATS: Final = "katod/formats/README.md"
 CONFIG: Final = "config/README.md"
 PACKAGING: Final = "packaging/README.md"
 SEAL: Final = "katod/seal/README.md"
+DELIVERY: Final = "katod/matrix/README.md"
 TESTS: Final = "tests/README.md"
 FAULTS: Final = "tests/faults/README.md"
 DOCUMENTS: Final = (
-    README, "CHANGELOG.md", ARCHITECTURE, AGENTS_README, CLI, FORMATS, SEAL, CONFIG, PACKAGING, TESTS, FAULTS,
+    README, "CHANGELOG.md", ARCHITECTURE, AGENTS_README, CLI, FORMATS, DELIVERY, SEAL, CONFIG, PACKAGING, TESTS, FAULTS,
     "fixtures/README.md",
 )  # fmt: skip
 

@@ -47,8 +47,10 @@ ARROWS = {
     "seal": "errors events formats model smallfile",
     # what katod adds to the agents' own files
     "setup": "agents command errors service write",
-    "daemon": "agents config discover errors log model pipeline record schedule service store",
-    "doctor": "agents config discover errors log model project record service shell store write",
+    # recordings that are delivered elsewhere
+    "matrix": "backoff config errors formats log model record smallfile store",
+    "daemon": "agents config discover errors log matrix model pipeline record schedule service store",
+    "doctor": "agents config discover errors log matrix model project record service shell store write",
     "cli": (
         "agents archive config daemon discover doctor errors events formats formatspec lifecycle log metadata model project record seal search service setup"
         " shell slug smallfile store"
@@ -64,6 +66,7 @@ AROUND = {"record", "store", "pipeline", "schedule", "daemon", "cli", "service",
 LIBRARIES = {
     "sqlite3": {"agents", "store"},
     "watchdog": {"discover"},
+    "httpx": {"matrix"},
     "structlog": {"log"},
     "logging": {"log", "discover"},
     "click": {"cli"},
@@ -84,7 +87,7 @@ LIBRARIES = {
 # A module that uses one of these depends on more than its arguments: the clock, the disk, the environment, chance.
 OUTSIDE_LIBRARIES = {
     "click", "fcntl", "getpass", "glob", "importlib", "locale", "logging", "os", "platformdirs", "prompt_toolkit", "random", "rich", "secrets",
-    "select", "shutil", "signal", "socket", "sqlite3", "structlog", "subprocess", "sys", "tempfile", "threading", "time",
+    "httpx", "select", "shutil", "signal", "socket", "sqlite3", "structlog", "subprocess", "sys", "tempfile", "threading", "time",
     "watchdog",
 }  # fmt: skip
 OUTSIDE_CALLS = {
@@ -115,11 +118,12 @@ IMPURE = {
     "command": ".target",
     "archive": ".folder .naming",
     "write": ".moved .output .remove .root .safe .whole",
-    "store": ".integrity .ledger .tombstones",
+    "store": ".deliveries .integrity .ledger .tombstones",
     "record": ".backfill .catchup .delivery .doing .export .follow .history .naming .policy .restore .sample .session .stream",
     "service": ".control .desktop .lock .manager .pause .program .sandbox .sd_notify .signals .signs",
     "setup": ".files .hook .plan",
     "search": ".outputs .sessions",
+    "matrix": ".client .exchange .worker",
     "seal": ".keys",
 }
 # What determines the bytes of an output: pure, and using only pure modules.

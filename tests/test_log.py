@@ -35,6 +35,7 @@ FIELDS = {
     "baseline",
     "offset",
 }
+FIELDS |= {"room", "txn"}  # ids of a room and of an event in it
 FIELDS |= {"count", "retry", "retry_seconds", "lines"}
 
 

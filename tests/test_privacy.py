@@ -12,6 +12,7 @@ import pytest
 
 from katod.store.ledger import LEDGER_NAME
 from tests.examples import mostly
+from tests.matrix.delivering import Delivering
 from tests.support.records import MAKERS, OF_EACH_NATURE, Claude, Maker, OpenCode, calls, result, says, user
 from tests.support.world import World
 
@@ -123,6 +124,31 @@ def test_what_cannot_be_read_of_a_database_leaves_no_word(world: World) -> None:
     assert not told(log)
     assert not told(world.cli("status", "--json").encode())
     assert not [path for path in files(world.state) if told(path.read_bytes())]
+
+
+def test_no_connection_is_opened_unless_one_is_configured(world: World) -> None:
+    """Whatever is recorded and asked for: with no room in the configuration, or with part of what it takes."""
+    connected, is_watching = [], [True]
+
+    def watch(event: str, arguments: tuple[Any, ...]) -> None:
+        if is_watching and event in ("socket.connect", "socket.getaddrinfo"):
+            connected.append(arguments)
+
+    sys.addaudithook(watch)  # for the rest of this process: no hook can be removed
+    token = world.home / "token"
+    token.touch(0o600)
+    token.write_text("word")
+    for settings in ({}, {"homeserver": "http://127.0.0.1:9", "token_file": str(token)}):
+        run(world, **settings)
+        katod = Delivering(world)
+        Claude(world).say(user("::start\nhello"), says("yes"), user("::stop"))
+        katod.deliver()
+        katod.stop()
+        world.cli("status")
+        world.cli("doctor", code=1)
+    is_watching.clear()
+    assert [address for *_, address in connected if isinstance(address, tuple)] == []
+    assert world.written() != {}
 
 
 @pytest.mark.parametrize("command", ["::start", "::start login", "::capture", "::export login.html"])

@@ -44,6 +44,7 @@ def overview(row: Row, around: Surroundings, *, everything: bool = False) -> lis
     if asleep := len(row["recordings"]) - len(awake):
         lines += [line(f"{_count(asleep, 'more recording')} without a word for two weeks (--all shows them)", "dim")]
     lines += _ended(row["ended"], around)
+    lines += _delivery(row["delivery"], around)
     lines += _section("parked, retried until it works", row["parked"], lambda one: _problem(one, "output", around))
     lines += _section("incomplete", row["missing"], lambda one: _missing(one, around))
     lines += _section("problems", row["problems"], lambda one: _problem(one, "path", around))
@@ -127,6 +128,22 @@ def _ended(rows: list[Row], around: Surroundings) -> list[Line]:
     more = len(rows) - _LAST
     earlier = [line(f"  and {more} earlier (--json lists them all)", "dim")] if more > 0 else []
     return [line(""), line("ended"), *lines, *earlier] if rows else []
+
+
+def _delivery(row: Row, around: Surroundings) -> list[Line]:
+    """Return how the delivery to a room is going, nothing if there is none."""
+    if not row["on"]:
+        return []
+    refused = f", {_count(row['refused'], 'event')} refused" if row.get("refused") else ""
+    head = f"delivered to {row['room']}: {_count(row.get('sent', 0), 'event')}{refused}"
+    lines: list[Line] = [line(""), line(head)]
+    if problem := row.get("problem"):
+        moment = recent(row["since"], around.now, When(around.zone))
+        said, advice = ("stopped", "`katod doctor` says more") if row["stopped"] else ("waiting", "nothing is lost")
+        lines += [(Span(f"  {said}", "yellow"), Span(f" since {moment}: {problem}")), line(f"  → {advice}", "dim")]
+    return lines + [
+        line(f"  recording {one['id']} is not complete: {one['problem']}") for one in row.get("incomplete", ())
+    ]
 
 
 def _section(title: str, rows: Iterable[Row], show: Callable[[Row], list[Line]]) -> list[Line]:

@@ -35,7 +35,7 @@ def service() -> None:
 def install(context: Context, only_print: bool, strict: bool) -> None:
     """Start katod now, and whenever you log in. Repeat it after changing an agent's environment variables."""
     settings = context.settings  # an invalid configuration fails here, where the user sees it
-    launch = Launch(installed_program(), _named_config(context), environment(_variables()))
+    launch = Launch(installed_program(), _named_config(context), environment(_variables()), settings.matrix.is_on)
     found = manager()
     if only_print:
         say(found.text(launch).rstrip("\n"))

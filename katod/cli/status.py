@@ -104,7 +104,7 @@ def collect(context: Context) -> dict[str, Any]:
     daemon = {"running": pid is not None} | ({"pid": pid} if pid else {}) | ({"paused": paused} if paused else {})
     row: dict[str, Any] = {"daemon": daemon}
     row |= {"sources": 0, "recordings": [], "ended": [], "parked": [], "missing": []}
-    row |= {"refused": [], "problems": [], "nearMisses": [], "projects": []}
+    row |= {"refused": [], "problems": [], "nearMisses": [], "projects": [], "delivery": {"on": False}}
     row["problems"] += [_quarantined(path) for path in quarantined(context.state, LEDGER_NAME)]
     ledger = context.ledger()
     if ledger is not None:
@@ -114,11 +114,28 @@ def collect(context: Context) -> dict[str, Any]:
         finally:
             ledger.close()
     with suppress(ConfigError):
+        row["delivery"] = _delivery(context)
         context.look()
     with suppress(OSError):
         row["projects"] = Seen(context.state).unseen(_projects(context.state, row["recordings"]))
     row["problems"] += [{"path": folder, "problem": problem} for folder, problem in context.problems.items()]
     return row
+
+
+def _delivery(context: Context) -> dict[str, Any]:
+    """Return how the delivery to a Matrix room is going. Raises ConfigError."""
+    settings = context.settings.matrix
+    if not settings.is_on:
+        return {"on": False}
+    row: dict[str, Any] = {"on": True, "room": settings.room, "homeserver": settings.homeserver}
+    with context.reading() as ledger:
+        if ledger is None:
+            return row
+        found = ledger.deliveries.summary(settings.room)
+    problems = [{"id": output, "problem": problem} for output, problem in found.problems]
+    row |= {"sent": found.sent, "refused": found.refused, "unfinished": found.unfinished, "incomplete": problems}
+    state = {"since": found.room.since, "problem": found.room.problem}
+    return row | {name: said for name, said in state.items() if said} | {"stopped": found.room.stopped}
 
 
 def _quarantined(path: Path) -> dict[str, str]:

@@ -79,6 +79,9 @@ def _service(case: Case, found: Manager, now: State) -> Iterator[Finding]:
     yield from _program(case, found)
     yield from _variables(found.environment())
     yield from _restrictions(case, found.writable(), now.pid)
+    if case.settings.matrix.is_on and not found.has_network():
+        what = "the unit lets katod open no connection, but recordings are to be delivered to a room"
+        yield problem("daemon.network", what, _AGAIN)
 
 
 def _program(case: Case, found: Manager) -> Iterator[Finding]:

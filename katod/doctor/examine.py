@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from katod.doctor import agents, daemon, ledger, machine, outputs, projects
+from katod.doctor import agents, daemon, ledger, machine, matrix, outputs, projects
 from katod.doctor.case import Case
 from katod.doctor.findings import Finding, problem
 from katod.errors import KatodError
@@ -18,6 +18,7 @@ _ALL: Final[dict[str, Examination]] = {
     "watching": machine.examine_watching,
     "clock": machine.examine_clock,
     "ledger": ledger.examine_state,
+    "matrix": matrix.examine,
     "errors": ledger.examine_errors,
 }
 

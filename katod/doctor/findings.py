@@ -8,7 +8,9 @@ from typing import Any, Final, Literal
 Level = Literal["ok", "warning", "problem"]
 Marks = dict[str, str]
 MARKS: Final[Marks] = {"ok": "✓", "warning": "!", "problem": "✗", "advice": "→"}
-AREAS: Final = ("configuration", "daemon", "agents", "retention", "output", "watching", "clock", "ledger", "errors")
+AREAS: Final = (
+    "configuration", "daemon", "agents", "retention", "output", "watching", "clock", "ledger", "matrix", "errors",
+)  # fmt: skip
 ASCII_MARKS: Final[Marks] = {"ok": "+", "warning": "!", "problem": "x", "advice": "->"}
 
 

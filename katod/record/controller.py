@@ -216,6 +216,8 @@ class Controller:
         self._tell(News.of(mark, output))
 
     def _announce(self, session: ActiveSession, output: OutputRow) -> None:
+        if room := self.policy.settings.matrix.destination:
+            self._ledger.deliveries.begin(output.id, len(output.ranges) - 1, room)
         self._log.recording_started(str(session.row.key), output.id)
         self._tell(News.of("recording" if output.held is None else "waiting", output))
 

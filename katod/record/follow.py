@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 from katod import events as ev
 from katod.agents import AGENTS
 from katod.discover.live import Signature, signature
-from katod.errors import SourceChanged, SourceError
+from katod.errors import SourceChanged, SourceError, SourceGone
 from katod.events import Event
 from katod.formats.protocol import Format
 from katod.log import EventLog
@@ -33,16 +33,33 @@ class _Source:
     identity: Identity
     cursor: Cursor = START
     partial: Partial | None = None
-    read_at: Signature | None = None  # what it was when it was last read to its end
+    read_at: Signature | Cursor | None = None  # what it was, or its limit, when it was last read to its end
+    more: bool = False  # whether its last batch was not the last one
+
+
+class Limited(NamedTuple):
+    """A source that is read up to a cursor: what is after it is not read. Without a limit, it is read to its end."""
+
+    path: str
+    identity: Identity
+    limit: Cursor | None
 
 
 class Follower:
-    """A position in a session that moves to the end of its sources with every look."""
+    """A position in a session that moves towards the end of its sources with every look."""
 
     def __init__(self, key: SessionKey, log: EventLog) -> None:
         self._seen = SeenByFollower(native_ids=AGENTS[key.agent].nature.has_native_ids)
         self._stream = SessionStream(key, self._seen, log)
         self._sources: dict[str, _Source] = {}
+        self.restarts = 0  # how often a source was no longer what was read of it
+        self.problem: SourceError | None = None  # why a source could not be read when it was last looked into
+        self.moved = False  # whether something was read in the last advance
+
+    @property
+    def metadata(self) -> SessionMetadata:
+        """What is known about the session so far."""
+        return self._stream.metadata
 
     def look(self, files: Iterable[tuple[str, Identity]]) -> Replay:
         """Yield the events that are new in these files and those of earlier looks, with the metadata at that point.
@@ -53,6 +70,21 @@ class Follower:
             self._take_up(path, identity)
         for source in list(self._sources.values()):
             yield from self._look_into(source)
+
+    def advance(self, sources: Iterable[Limited], budget: int) -> Replay:
+        """Yield what is new in about `budget` bytes of the first of these sources that has more; nothing if none has.
+
+        The content of a source up to its limit is what it was when the limit was set, or it is not read. Sources after
+        one that cannot be read now have to wait; one that no longer exists is passed over.
+        """
+        self.problem, self.moved = None, False
+        for path, identity, limit in sources:
+            self._take_up(path, identity)
+            source, before = self._sources[path], self._sources[path].cursor
+            yield from self._look_into(source, limit, budget)
+            self.moved = source.cursor != before
+            if self.moved or not (self.problem is None or isinstance(self.problem, SourceGone)):
+                return
 
     def _take_up(self, path: str, identity: Identity) -> None:
         """Note a file that may be new, or one that is known and was moved."""
@@ -66,19 +98,24 @@ class Follower:
                 return
         self._sources[path] = _Source(path, identity)
 
-    def _look_into(self, source: _Source) -> Iterator[tuple[Event, SessionMetadata]]:
-        now = signature(source.path, source.identity)
+    def _look_into(
+        self, source: _Source, limit: Cursor | None = None, budget: int | None = None
+    ) -> Iterator[tuple[Event, SessionMetadata]]:
+        now = limit or signature(source.path, source.identity)
         if now is None or now == source.read_at:
             return
         try:
             with AGENTS[source.identity.key.agent].open(source.path) as file:
+                _verify_limit(file, limit)
                 self._verify(source, file)
-                for event in self._read(source, file):
+                for event in self._read(source, file, limit, budget):
                     yield event, self._stream.metadata
-        except SourceError:
+        except SourceError as error:
+            self.problem = error
             return
-        self._seen.settle(source)
-        source.read_at = now
+        if not source.more:
+            self._seen.settle(source)
+            source.read_at = now
 
     def _verify(self, source: _Source, file: SourceFile) -> None:
         """Begin at the beginning of a source if what was read of it has changed."""
@@ -88,14 +125,38 @@ class Follower:
             self._stream.restart(source)
             self._seen.restart(source)
             source.cursor, source.partial = START, None
+            self.restarts += 1
 
-    def _read(self, source: _Source, file: SourceFile) -> Iterator[Event]:
-        more = True
-        while more:
-            batch = file.read(source.cursor, _READ_BYTES, source.partial)
+    def _read(
+        self, source: _Source, file: SourceFile, limit: Cursor | None = None, budget: int | None = None
+    ) -> Iterator[Event]:
+        """Yield the events up to the limit, or those of one batch if there is a budget."""
+        source.more = True
+        while source.more:
+            size = _left(source, file, limit, budget or _READ_BYTES)
+            if size <= 0:
+                source.more = False
+                return
+            batch = file.read(source.cursor, size, source.partial)
             yield from self._stream.events(source, batch.lines, refold=file.is_document)
             source.cursor, source.partial = batch.cursor, batch.partial
-            more = batch.more and bool(batch.lines)
+            source.more = batch.more and bool(batch.lines)
+            if budget is not None:
+                return
+
+
+def _left(source: _Source, file: SourceFile, limit: Cursor | None, most: int) -> int:
+    """Return how many bytes of a source may be read at once; a document is read as a whole."""
+    return most if limit is None or file.is_document else min(most, limit.offset - source.cursor.offset)
+
+
+def _verify_limit(file: SourceFile, limit: Cursor | None) -> None:
+    """Raise SourceChanged unless a source is, up to a limit, what it was when that was set."""
+    if limit is None:
+        return
+    file.verify_anchor(limit)
+    if file.is_document and file.size > limit.offset:
+        raise SourceChanged("the document has more", path=file.path)
 
 
 def follow(

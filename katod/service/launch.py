@@ -21,18 +21,18 @@ LockPersonality=yes
 RestrictRealtime=yes
 RestrictSUIDSGID=yes
 RestrictNamespaces=yes
-RestrictAddressFamilies=AF_UNIX
 SystemCallArchitectures=native
 SystemCallFilter=@system-service
 SystemCallErrorNumber=EPERM
 """
+_NO_NETWORK: Final = "RestrictAddressFamilies=AF_UNIX\n"
+_NETWORK: Final = "RestrictAddressFamilies=AF_UNIX AF_INET AF_INET6\n"
 # Sandboxing that needs user namespaces, which some systems do not allow.
 _STRICT: Final = """\
 [Service]
 PrivateUsers=yes
 PrivateTmp=yes
 PrivateDevices=yes
-PrivateNetwork=yes
 ProtectSystem=strict
 ProtectKernelModules=yes
 ProtectControlGroups=yes
@@ -51,6 +51,7 @@ class Launch:
     program: str  # a path that stays the same when katod is upgraded
     config: str = ""  # empty: where katod looks for it
     environment: Mapping[str, str] | None = None
+    network: bool = False  # whether it may open connections
 
     @property
     def arguments(self) -> list[str]:
@@ -80,16 +81,17 @@ Restart=on-failure
 RestartSec=10
 RestartPreventExitStatus={NO_RESTART}
 WatchdogSec=5min
-{variables}{_HARDENED}
+{variables}{_NETWORK if launch.network else _NO_NETWORK}{_HARDENED}
 [Install]
 WantedBy=default.target
 """
 
 
-def strict(writable: list[str]) -> str:
+def strict(writable: list[str], *, network: bool = False) -> str:
     """Return the drop-in that lets katod write to some directories alone."""
+    alone = "" if network else "PrivateNetwork=yes\n"
     paths = "".join(f"ReadWritePaths={_quoted(f'-{path}')}\n" for path in writable)
-    return f"# {MARKER}\n{_STRICT}{paths}"
+    return f"# {MARKER}\n{_STRICT}{alone}{paths}"
 
 
 def command_in(unit_text: str) -> list[str]:
@@ -110,6 +112,12 @@ def environment_in(unit_text: str) -> dict[str, str]:
             found.clear()
         found |= dict(word.split("=", 1) for word in words if "=" in word)
     return found
+
+
+def has_network(unit_text: str) -> bool:
+    """Return whether a unit lets katod open connections, its drop-ins appended to it."""
+    rows = unit_text.split("\n")
+    return _NO_NETWORK.rstrip() not in rows and "PrivateNetwork=yes" not in rows
 
 
 def writable_in(drop_in: str) -> list[str]:

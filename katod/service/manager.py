@@ -18,6 +18,7 @@ from katod.service.launch import (
     command_in_list,
     environment_in,
     environment_in_list,
+    has_network,
     property_list,
     strict,
     unit,
@@ -56,6 +57,10 @@ class Manager(ABC):
     @abstractmethod
     def environment(self) -> dict[str, str]:
         """Return the variables that the installed file sets."""
+
+    def has_network(self) -> bool:
+        """Return whether the installed file lets katod open connections."""
+        return True
 
     def writable(self) -> list[str] | None:
         """Return the only directories that the installed file lets katod write to, None if it names none."""
@@ -108,8 +113,15 @@ class Systemd(Manager):
 
     def environment(self) -> dict[str, str]:
         """Return the variables of the installed unit and of the drop-ins beside it."""
+        return environment_in(self._whole())
+
+    def has_network(self) -> bool:
+        """Return whether the installed unit and the drop-ins beside it let katod open connections."""
+        return has_network(self._whole())
+
+    def _whole(self) -> str:
         drop_ins = sorted(self._strict.parent.glob("*.conf"))
-        return environment_in("\n".join(map(_text, [self.path, *drop_ins])))
+        return "\n".join(map(_text, [self.path, *drop_ins]))
 
     def writable(self) -> list[str] | None:
         """Return the directories in the strict drop-in."""
@@ -132,7 +144,7 @@ class Systemd(Manager):
         if writable is None:
             _remove(self._strict)
         else:
-            _write(self._strict, strict(writable).encode())
+            _write(self._strict, strict(writable, network=launch.network).encode())
         _systemctl("daemon-reload")
         _systemctl("enable", _UNIT)
         self.restart()

@@ -17,6 +17,7 @@ from katod.log import EventLog
 from katod.model import SessionKey
 from katod.slug import distinct
 from katod.store import integrity
+from katod.store.deliveries import Deliveries
 from katod.store.rows import (
     NearMissRow,
     OutputRow,
@@ -399,10 +400,16 @@ class Ledger:
         """What stays of forgotten sessions."""
         return Tombstones(map(TOMBSTONES.read, self.db.execute(TOMBSTONES.select)))
 
+    @cached_property
+    def deliveries(self) -> Deliveries:
+        """What is delivered to Matrix rooms, and what of it was sent."""
+        return Deliveries(self.db)
+
     def forget(self, sessions: Iterable[SessionRow], tombstones: Iterable[TombstoneRow]) -> None:
         """Delete everything about these sessions but the commands that were carried out, and add tombstones."""
         for session in sessions:
             outputs = "(SELECT id FROM outputs WHERE session = ?)"
+            self.deliveries.forget(session.id)
             sources = "(SELECT path FROM sources WHERE session = ?)"
             self.db.execute(f"DELETE FROM ranges WHERE output IN {outputs}", (session.id,))
             self.db.execute(f"DELETE FROM samples WHERE path IN {sources}", (session.id,))

@@ -182,6 +182,43 @@ class TombstoneRow(NamedTuple):
     forgotten_ns: int  # when that was
 
 
+class DeliveryRow(NamedTuple):
+    """A range of an output that is delivered to a Matrix room; `number` counts the output's ranges from 0."""
+
+    room: str
+    done: bool  # whether all of it was sent
+    output: int
+    number: int
+    problem: str = ""  # why the rest of it cannot be sent
+
+
+class SentRow(NamedTuple):
+    """An event of a session that a room has: its transaction, and the server's id for it; empty if it was refused."""
+
+    session: int
+    room: str
+    txn: str
+    event: str
+
+
+class UploadRow(NamedTuple):
+    """Content of a session that a homeserver has: its hash and its address there; empty if it was refused."""
+
+    session: int
+    homeserver: str
+    sha256: str
+    address: str
+
+
+class RoomRow(NamedTuple):
+    """Whether events wait to be sent to a room: since when (UTC), why, and whether only other settings help."""
+
+    room: Annotated[str, "PRIMARY KEY"]
+    since: str = ""
+    problem: str = ""
+    stopped: bool = False
+
+
 class ProjectRow(NamedTuple):
     """The folder name of a project in the output directory."""
 

@@ -17,16 +17,20 @@ from katod.model import Range
 from katod.store.integrity import STRANGE
 from katod.store.rows import (
     AppliedRow,
+    DeliveryRow,
     NearMissRow,
     OutputRow,
     ProjectRow,
     RefusalRow,
+    RoomRow,
     RootRow,
     SampleRow,
     SeenRow,
+    SentRow,
     SessionRow,
     SourceRow,
     TombstoneRow,
+    UploadRow,
 )
 
 R = TypeVar("R")
@@ -199,8 +203,16 @@ SEEN: Final = Table("seen", SeenRow, key="session, id, seq")
 APPLIED: Final = Table("applied", AppliedRow)
 PROJECTS: Final = Table("projects", ProjectRow)
 TOMBSTONES: Final = Table("tombstones", TombstoneRow)
+# A range is looked for by its room while it is not done.
+DELIVERIES: Final = Table("deliveries", DeliveryRow, key="room, done, output, number")
+SENT: Final = Table("sent", SentRow, key="session, room, txn")
+UPLOADS: Final = Table("uploads", UploadRow, key="homeserver, sha256, session")
+ROOMS: Final = Table("rooms", RoomRow)
 
 _FIRST: Final = (SESSIONS, SOURCES, OUTPUTS, RANGES, REFUSALS, NEAR_MISSES, SAMPLES, ROOTS, SEEN, APPLIED, PROJECTS)
 # Tables that a ledger of this version may lack, because they were added to it later.
-ADDED: Final = TOMBSTONES.create.replace("CREATE TABLE", "CREATE TABLE IF NOT EXISTS", 1)
+ADDED: Final = "".join(
+    table.create.replace("CREATE TABLE", "CREATE TABLE IF NOT EXISTS", 1)
+    for table in (TOMBSTONES, DELIVERIES, SENT, UPLOADS, ROOMS)
+)
 SCHEMA: Final = "".join([*(table.create for table in _FIRST), ADDED])

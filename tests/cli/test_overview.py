@@ -13,7 +13,7 @@ ONE = {
     "waiting": False, "parked": False, "format": "markdown", "bytes": 12_345, "redactions": 0,
 }  # fmt: skip
 EMPTY = {
-    "daemon": {"running": True, "pid": 7}, "sources": 1203, "recordings": [], "ended": [], "parked": [], "missing": [],
+    "daemon": {"running": True, "pid": 7}, "delivery": {"on": False}, "sources": 1203, "recordings": [], "ended": [], "parked": [], "missing": [],
     "refused": [], "problems": [], "nearMisses": [], "projects": [],
 }  # fmt: skip
 
@@ -131,3 +131,21 @@ def test_the_state_of_a_session_is_a_column():
     ]
     assert " state " in text
     assert " state " not in shown(recordings=[ONE])
+
+
+ROOM = {
+    "on": True, "room": "!r:example.org", "homeserver": "https://example.org", "sent": 1203, "refused": 0,
+    "unfinished": 1, "incomplete": [], "stopped": False,
+}  # fmt: skip
+
+
+def test_a_delivery_is_one_line_while_it_works():
+    """With what was sent, and what was refused; while events wait, since when and why."""
+    assert "\ndelivered to !r:example.org: 1,203 events\n" in f"{shown(delivery=ROOM)}\n"
+    assert "1,203 events, 2 events refused" in shown(delivery=ROOM | {"refused": 2})
+    waiting = ROOM | {"since": "2026-02-10T22:31:00Z", "problem": "the homeserver answers 502"}
+    assert "  waiting since 22:31: the homeserver answers 502\n  → nothing is lost" in shown(delivery=waiting)
+    assert "  stopped since 22:31:" in shown(delivery=waiting | {"stopped": True})
+    incomplete = ROOM | {"incomplete": [{"id": 3, "problem": "gone"}]}
+    assert "  recording 3 is not complete: gone" in shown(delivery=incomplete)
+    assert "delivered" not in shown()

@@ -20,6 +20,7 @@ class Installed:
     """A service manager with a service of katod's that fits."""
 
     path = Path("/home/me/.config/systemd/user/katod.service")
+    network = False
 
     def __init__(self, now, variables):
         self.now, self.variables, self.arguments, self.directories = now, variables, [PROGRAM, "run"], None
@@ -32,6 +33,9 @@ class Installed:
 
     def environment(self):
         return self.variables
+
+    def has_network(self):
+        return self.network
 
     def writable(self):
         return self.directories
@@ -181,3 +185,12 @@ def test_a_katod_that_looks_elsewhere_is_a_problem(home, monkeypatch):
     assert (finding.level, finding.data["name"]) == ("problem", "CODEX_HOME")
     assert "not set for the katod that runs" in finding.text
     lock.release()
+
+
+def test_a_unit_that_forbids_connections_is_a_problem(home, service):
+    """It was installed before recordings were to be delivered to a room."""
+    assert "daemon.network" not in home.examined(examine)
+    home.configure(homeserver="https://example.org", token_file="/token", room="!r:example.org")
+    assert home.examined(examine)["daemon.network"].level == "problem"
+    service.network = True
+    assert "daemon.network" not in home.examined(examine)

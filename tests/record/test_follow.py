@@ -9,16 +9,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from katod import events as ev
+from katod import model
 from katod.agents import AGENTS
 from katod.agents.base import fingerprint
 from katod.config import Settings
 from katod.discover.found import find_sessions
 from katod.discover.roots import find_roots
+from katod.errors import SourceChanged
 from katod.formats.registry import open_format
 from katod.log import EventLog
 from katod.model import Options
 from katod.record.export import Stretch, replay
-from katod.record.follow import Follower, follow, last_turn, printed
+from katod.record.follow import Follower, Limited, follow, last_turn, printed
+from katod.tail.source import open_source
 from tests.examples import examples, mostly
 from tests.looping import each
 from tests.support.records import MAKERS, OF_EACH_NATURE, Claude, CodexLegacy, Cursor, calls, line, result, says, user
@@ -268,3 +271,61 @@ def test_it_is_looked_again_and_again(world):
     looks = follow(found.key, lambda: files if waited else [], lambda: waited.append(1), LOG)
     assert [len(list(next(looks))) > 0 for _ in range(3)] == [False, True, False]
     assert len(waited) == 2
+
+
+# -- up to a limit ------------------------------------------------------------------------------------
+
+
+def advanced(follower, source, limit, budget=1 << 20):
+    """Return the texts that are new in a source up to a limit."""
+    found = []
+    while texts := [event.payload.get("text") for event, _ in follower.advance([Limited(*source, limit)], budget)]:
+        found += texts
+    return [text for text in found if text]
+
+
+def cursor_of(path):
+    """Return the cursor at the end of a file."""
+    with open_source(str(path)) as file:
+        return model.Cursor(file.size, file.anchor(file.size))
+
+
+def test_nothing_after_a_limit_is_read(world):
+    """Whatever the file has by now; when the limit moves, what is new up to it is read."""
+    session = world.claude()
+    session.append(session.user("one"), session.says("two"))
+    limit, source = cursor_of(session.path), (str(session.path), AGENTS["claude"].identify(session.path))
+    session.append(session.user("three"))
+    follower = Follower(source[1].key, LOG)
+    assert advanced(follower, source, limit) == ["one", "two"]
+    session.append(session.says("four"))
+    assert advanced(follower, source, limit) == []
+    assert advanced(follower, source, cursor_of(session.path)) == ["three", "four"]
+    assert advanced(follower, source, None) == []
+
+
+def test_a_source_that_is_not_what_it_was_at_its_limit_is_not_read(world):
+    """It is read once its limit is one of the new content, and what was yielded is not yielded again."""
+    session = Claude(world).say(user("one"), says("two"))
+    limit, source = cursor_of(session.path), (str(session.path), AGENTS["claude"].identify(session.path))
+    session.rewrite(lambda number, _: number == 0).say(says("three is longer than two was"))
+    follower = Follower(source[1].key, LOG)
+    assert advanced(follower, source, limit) == []
+    assert isinstance(follower.problem, SourceChanged)
+    assert advanced(follower, source, cursor_of(session.path)) == ["one", "three is longer than two was"]
+    assert follower.problem is None
+
+
+def test_a_budget_is_read_at_once(world):
+    """About as many bytes, in whole lines, and the rest in further steps."""
+    session = world.claude()
+    session.append(*(session.user(f"number {number}") for number in range(9)))
+    source, follower = (
+        (str(session.path), AGENTS["claude"].identify(session.path)),
+        Follower(AGENTS["claude"].identify(session.path).key, LOG),
+    )
+    first = [event for event, _ in follower.advance([Limited(*source, cursor_of(session.path))], 600) if event.typed]
+    assert 0 < len(first) < 5
+    assert follower.moved
+    assert len(advanced(follower, source, cursor_of(session.path), 600)) == 9 - len(first)
+    assert not follower.moved

@@ -16,6 +16,7 @@ from katod.service.launch import (
     command_in_list,
     environment_in,
     environment_in_list,
+    has_network,
     property_list,
     strict,
     unit,
@@ -51,6 +52,19 @@ def test_the_variables_of_a_unit_can_be_read_again(one, other):
     variables = {"A": one, "B": other}
     assert environment_in(unit(Launch("/katod", "", variables))) == variables
     assert writable_in(strict([f"/{one}", f"/{other}"])) == [f"/{one}", f"/{other}"]
+
+
+def test_connections_are_allowed_only_if_they_are_needed():
+    """By the unit and by the strict drop-in; both can be read again."""
+    networked = Launch("/katod", network=True)
+    assert "RestrictAddressFamilies=AF_UNIX\n" in unit(LAUNCH)
+    assert "RestrictAddressFamilies=AF_UNIX AF_INET AF_INET6\n" in unit(networked)
+    assert "PrivateNetwork=yes\n" in strict([])
+    assert "PrivateNetwork" not in strict([], network=True)
+    assert has_network(unit(networked))
+    assert has_network(unit(networked) + strict([], network=True))
+    assert not has_network(unit(LAUNCH))
+    assert not has_network(unit(networked) + "\n" + strict([]))
 
 
 def test_settings_of_the_users_own_are_read_after_the_units():

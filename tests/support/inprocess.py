@@ -19,7 +19,7 @@ class InProcess(Daemon):
         self._lock = Lock.take(world.state)
         self._umask = os.umask(0o077)
         super().__init__(load(world.config), world.config, world.state, EventLog())
-        weakref.finalize(self, self._ledger.close)  # for tests that leave it running
+        self._left_running = weakref.finalize(self, self._ledger.close)  # for tests that do so
         self._pipeline.resume()
         self._schedule.queue(self._discovery.catalog.unread())
         self.turn()
@@ -55,5 +55,6 @@ class InProcess(Daemon):
         self._let_go()
 
     def _let_go(self) -> None:
+        self._left_running.detach()  # it may be collected in any thread
         os.umask(self._umask)
         self._lock.release()

@@ -1,0 +1,54 @@
+"""Whether recordings can be delivered to the room that is configured; without one, nothing is asked of any server."""
+
+from collections.abc import Iterator
+from contextlib import closing
+
+from katod.config import Matrix
+from katod.doctor.case import Case
+from katod.doctor.findings import Finding, count, ok, problem, warning
+from katod.errors import DeliveryError, DeliveryStopped
+from katod.matrix.client import Client
+
+_KEYS = ("homeserver", "token_file", "room")
+
+
+def examine(case: Case) -> Iterator[Finding]:
+    """Yield whether the token file, the homeserver and the room can be used, and what is not complete in the room."""
+    settings = case.settings.matrix
+    missing = [f"`matrix.{key}`" for key in _KEYS if not getattr(settings, key)]
+    if len(missing) == len(_KEYS):
+        return
+    if missing:
+        what = f"recordings are not delivered to a room: {' and '.join(missing)} must be set, too"
+        yield warning("matrix.off", what, "set all three keys of the section, or none")
+        return
+    yield _reached(settings)
+    yield from _of_ledger(case)
+
+
+def _reached(settings: Matrix) -> Finding:
+    data = {"homeserver": settings.homeserver, "room": settings.room}
+    try:
+        with closing(Client(settings)) as client:
+            user = client.user()
+            client.check_room()
+    except DeliveryStopped as error:
+        advice = error.hint or "correct that, then restart katod or reload its settings"
+        return problem("matrix.room", f"nothing can be delivered to {settings.room}: {error.what}", advice, **data)
+    except DeliveryError as error:
+        advice = "nothing is lost: katod tries again until it works"
+        return problem("matrix.room", f"nothing can be delivered now: {error.what}", advice, **data)
+    return ok("matrix.room", f"{user} can send to {settings.room}, which is not encrypted", user=user, **data)
+
+
+def _of_ledger(case: Case) -> Iterator[Finding]:
+    """Yield what the room does not have of recordings."""
+    if case.ledger is None:
+        return
+    found = case.ledger.deliveries.summary(case.settings.matrix.room)
+    if found.refused:
+        what = f"the homeserver refused {count(found.refused, 'event')}"
+        yield warning("matrix.refused", what, "the log names them: `delivery.refused`", events=found.refused)
+    for output, why in found.problems:
+        what = f"recording {output} is not complete in the room: {why}"
+        yield warning("matrix.incomplete", what, "its transcript is", id=output)

@@ -1,0 +1,197 @@
+"""The few requests that katod makes of a homeserver. Each is made once, without following redirects.
+
+What a server says is never shown or logged, but for its status and its error code.
+"""
+
+import re
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from types import ModuleType
+from typing import Any, Final, NamedTuple
+from urllib.parse import quote
+
+import orjson
+
+from katod.config import Matrix, is_loopback
+from katod.errors import DeliveryError, DeliveryRefused, DeliveryStopped, safe_message
+from katod.smallfile import read_small
+
+_HINT: Final = "pip install 'katod[matrix]'"
+_CLIENT: Final = "/_matrix/client/v3"
+_UPLOAD: Final = "/_matrix/media/v3/upload"
+_TIMEOUT: Final = 20.0  # seconds for a connection, and for each part of an answer
+_LONGEST: Final = 60.0  # seconds for a whole answer
+_LARGEST: Final = 1024 * 1024  # bytes of an answer
+_LARGEST_TOKEN: Final = 16 * 1024
+_MOST_PATIENCE: Final = 3600.0  # seconds to wait at most before asking again, whatever the server says
+_CODE: Final = re.compile(r"M_[A-Z_]{1,60}|[A-Z][A-Z0-9_.]{1,80}")
+_MEDIA_TYPE: Final = re.compile(r"[A-Za-z0-9.+-]{1,60}/[A-Za-z0-9.+-]{1,60}")
+_NEVER: Final = frozenset({400, 403, 404, 413})
+_TOKEN: Final = re.compile(r"[!-~]+")
+
+
+class Answer(NamedTuple):
+    """The status of an answer, its JSON object (empty if it is none), and the header that says when to ask again."""
+
+    status: int
+    row: dict[str, Any]
+    retry_after: str = ""
+
+    @property
+    def code(self) -> str:
+        """The error code, if it is one."""
+        code = self.row.get("errcode")
+        return code if isinstance(code, str) and _CODE.fullmatch(code) else ""
+
+    @property
+    def is_final(self) -> bool:
+        """Whether the same request would be refused again: by the homeserver itself, or by a proxy for its size."""
+        return self.status in _NEVER and bool(self.code or self.status == 413)
+
+    @property
+    def problem(self) -> str:
+        """What can be shown of an answer that is not the one that was hoped for."""
+        return f"the homeserver answers {' '.join(filter(None, (str(self.status), self.code)))}"
+
+    @property
+    def wait(self) -> float | None:
+        """How many seconds the server asks to wait, None if it does not say."""
+        milliseconds = self.row.get("retry_after_ms")
+        if isinstance(milliseconds, int | float) and milliseconds >= 0:
+            return min(float(milliseconds) / 1000, _MOST_PATIENCE)
+        return min(float(self.retry_after), _MOST_PATIENCE) if self.retry_after.isdigit() else None
+
+
+def require_extra() -> ModuleType:
+    """Return httpx. Raises DeliveryStopped if it is not installed."""
+    try:
+        import httpx  # noqa: PLC0415 - an extra: only those who deliver recordings need it
+    except ImportError as error:
+        raise DeliveryStopped("the extra `matrix` is not installed", hint=_HINT) from error
+    return httpx
+
+
+def read_token(path: Path) -> str:
+    """Return the access token in a file that nobody else has access to. Raises DeliveryStopped."""
+    try:
+        token = read_small(path.expanduser(), _LARGEST_TOKEN, private=True).decode("ascii").strip()
+    except OSError as error:
+        hint = "chmod 600 it" if "access to it" in (error.strerror or "") else ""
+        raise DeliveryStopped(f"the token file cannot be used: {error.strerror}", hint=hint) from error
+    except UnicodeDecodeError:
+        token = ""
+    if _TOKEN.fullmatch(token) is None:
+        raise DeliveryStopped("the token file has no access token", hint="it contains the token alone, in one line")
+    return token
+
+
+class Client:
+    """A connection to a homeserver, as the account of a token."""
+
+    def __init__(self, settings: Matrix) -> None:
+        """Open nothing yet. Raises DeliveryStopped without the extra, or without a token."""
+        self._httpx = require_extra()
+        token = read_token(Path(settings.token_file))
+        self._http = self._httpx.Client(
+            base_url=settings.homeserver,
+            headers={"Authorization": f"Bearer {token}", "Accept-Encoding": "identity"},
+            timeout=_TIMEOUT,
+            follow_redirects=False,
+            trust_env=not is_loopback(settings.homeserver),  # a proxy is for other machines
+        )
+        self._room = quote(settings.room, safe="")
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._http.close()
+
+    def user(self) -> str:
+        """Return the id of the account. Raises DeliveryStopped if the token is not valid, DeliveryError."""
+        answer = self._get("/account/whoami")
+        user = answer.row.get("user_id")
+        if answer.status != 200 or not isinstance(user, str):
+            raise DeliveryError(answer.problem)
+        return user
+
+    def check_room(self) -> None:
+        """Raise DeliveryStopped if the account is not in the room, or the room is encrypted; DeliveryError."""
+        answer = self._get(f"/rooms/{self._room}/state/m.room.encryption")
+        if answer.status == 200 and answer.row:
+            raise DeliveryStopped("the room is encrypted: katod could only send to it unencrypted, and does not")
+        if answer.status == 404 and answer.code == "M_NOT_FOUND":
+            answer = self._get(f"/rooms/{self._room}/state/m.room.create")  # 404 is also said of an unknown room
+            if answer.status == 200:
+                return
+        if answer.is_final:
+            raise DeliveryStopped(
+                f"the account is not in the room, or there is no such room: {answer.problem}",
+                hint="invite it, and join",
+            )
+        raise DeliveryError(answer.problem)
+
+    def send(self, txn: str, event_type: str, content: Mapping[str, Any], state_key: str | None = None) -> str:
+        """Send an event and return the server's id; the same transaction again returns the same id.
+
+        Raises DeliveryRefused, DeliveryStopped, DeliveryError.
+        """
+        kind = quote(event_type, safe="")
+        if state_key is None:
+            path = f"/rooms/{self._room}/send/{kind}/{quote(txn, safe='')}"
+        else:
+            path = f"/rooms/{self._room}/state/{kind}/{quote(state_key, safe='')}"
+        answer = self._ask("PUT", _CLIENT + path, orjson.dumps(content), "application/json")
+        return self._named(answer, "event_id", "$")
+
+    def upload(self, data: bytes, media_type: str) -> str:
+        """Upload content and return its address; the same again gets another one. Raises what `send` raises."""
+        kind = media_type if _MEDIA_TYPE.fullmatch(media_type) else "application/octet-stream"
+        return self._named(self._ask("POST", _UPLOAD, data, kind), "content_uri", "mxc://")
+
+    def _named(self, answer: Answer, key: str, beginning: str) -> str:
+        """Return what the server made. Raises DeliveryRefused if it never will, DeliveryError if it did not."""
+        if answer.is_final:
+            raise DeliveryRefused(answer.problem, status=answer.status)
+        name = answer.row.get(key)
+        if answer.status != 200 or not isinstance(name, str) or not name.startswith(beginning):
+            raise DeliveryError(answer.problem)
+        return name
+
+    def _get(self, path: str) -> Answer:
+        return self._ask("GET", _CLIENT + path, b"", "")
+
+    def _ask(self, method: str, path: str, body: bytes, kind: str) -> Answer:
+        """Return the answer to a request. Raises DeliveryStopped for 401, DeliveryError for 429 or if there is none."""
+        headers = {"Content-Type": kind} if kind else {}
+        try:
+            with self._http.stream(method, path, content=body or None, headers=headers) as response:
+                data = _body(response.iter_bytes())
+                answer = Answer(response.status_code, _object(data), response.headers.get("Retry-After", ""))
+        except (self._httpx.HTTPError, self._httpx.InvalidURL, OSError) as error:
+            why = safe_message(error)
+            raise DeliveryError(f"the homeserver cannot be reached: {why}") from error
+        if answer.status == 401:
+            raise DeliveryStopped(f"the access token is not accepted: {answer.problem}")
+        if answer.status == 429:
+            raise DeliveryError("the homeserver limits how many events it takes", wait=answer.wait)
+        return answer
+
+
+def _body(parts: Any) -> bytes:
+    """Return an answer as far as it is worth reading. Raises DeliveryError if it does not end in time."""
+    data, deadline = b"", time.monotonic() + _LONGEST
+    for part in parts:
+        data += part
+        if len(data) > _LARGEST:
+            raise DeliveryError("the homeserver's answer is too large")
+        if time.monotonic() > deadline:
+            raise DeliveryError("the homeserver's answer does not end")
+    return data
+
+
+def _object(data: bytes) -> dict[str, Any]:
+    try:
+        row = orjson.loads(data)
+    except ValueError:
+        return {}
+    return row if isinstance(row, dict) else {}

@@ -1,0 +1,170 @@
+"""The daemon's part of deliveries: it offers what is in the ledger, and writes what was sent to it.
+
+Called from the loop, between steps; it never waits for the network.
+"""
+
+from collections.abc import Callable, Hashable
+from dataclasses import replace
+from functools import partial
+from typing import Final
+
+from katod.config import Matrix
+from katod.log import EventLog
+from katod.matrix.client import Client
+from katod.matrix.exchange import (
+    Exchange,
+    Known,
+    Progress,
+    Question,
+    Recording,
+    Report,
+    Sent,
+    Uploaded,
+)
+from katod.matrix.worker import Worker
+from katod.record.follow import Limited
+from katod.record.policy import Policy
+from katod.store.ledger import Ledger
+from katod.store.rows import RoomRow, SentRow, SourceRow, UploadRow
+
+_PATIENCE: Final = 2.0  # seconds for a request that is being made when katod ends
+Position = tuple[int, Hashable]
+
+
+class RoomDelivery:
+    """What is delivered, to which room; nothing happens before `use` is called with settings that name one."""
+
+    def __init__(self, ledger: Ledger, wake: Callable[[], None], log: EventLog) -> None:
+        self._ledger = ledger
+        self._wake = wake
+        self._log = log
+        self._settings = Matrix()  # that the thread was started with
+        self._policy: Policy | None = None  # None while nothing is to be sent
+        self._thread: tuple[Worker, Exchange] | None = None
+        self._offered: dict[int, tuple[Position, Recording | None]] = {}
+        self._changes = -1  # of the ledger, when it was last looked at
+
+    def use(self, policy: Policy) -> None:
+        """Deliver as these settings say, from now on; what was stopped by a problem is tried again.
+
+        A request that is being made is completed first, by the thread.
+        """
+        self._policy = policy
+        if self._thread is not None:
+            self._thread[1].stop()
+        self._offered, self._changes = {}, -1
+        self.look()
+
+    def close(self) -> None:
+        """Stop sending, after the request that is being made if it does not take long; write what was sent."""
+        if self._thread is None:
+            return
+        worker, exchange = self._thread
+        exchange.stop()
+        worker.join(_PATIENCE)
+        self._write(exchange.take()[0])
+        self._policy = self._thread = None
+
+    def look(self) -> None:
+        """Write what was sent, answer what was asked, and offer what is new. Raises LedgerError."""
+        if self._policy is None:
+            return
+        if self._thread is None:
+            self._start(self._policy.settings.matrix)
+        if self._thread is None:
+            return
+        exchange = self._thread[1]
+        is_over = exchange.is_over
+        reports, question = exchange.take()
+        self._write(reports)
+        if question is not None:
+            exchange.answer(self._answer(question))
+        if self._changes != self._ledger.db.total_changes:
+            self._offer(exchange)
+            self._changes = self._ledger.db.total_changes
+        if is_over and exchange.is_stopping:  # for other settings; one that was stopped by a problem stays
+            self._thread = None
+            self.look()
+
+    def _start(self, settings: Matrix) -> None:
+        if settings.is_on:
+            self._settings, exchange = settings, Exchange(self._wake)
+            worker = Worker(settings.room, partial(Client, settings), exchange, self._log)
+            self._thread = worker, exchange
+            self._offered, self._changes = {}, -1
+            worker.start()
+
+    # -- what is offered ------------------------------------------------------------------------------
+
+    def _offer(self, exchange: Exchange) -> None:
+        positions = self._ledger.deliveries.positions(self._settings.room)
+        before = self._offered
+        self._offered = {
+            output: before[output]
+            if before.get(output, (None,))[0] == position
+            else (position, self._recording(output, position[0]))
+            for output, position in positions.items()
+        }
+        if self._offered != before:
+            exchange.offer({output: found for output, (_, found) in self._offered.items() if found is not None})
+
+    def _recording(self, output: int, session_id: int) -> Recording | None:
+        """Return what is to be sent of an output, None if it may not be sent now."""
+        session = self._ledger.session(session_id)
+        row = next(row for row in self._ledger.outputs(session_id) if row.id == output)
+        if self._is_excluded(session.cwd):
+            return None
+        numbers = self._ledger.deliveries.numbers(output, self._settings.room)
+        delivered = replace(row, ranges=[row.ranges[number] for number in numbers])
+        sources = tuple(_limited(source, is_open=delivered.open) for source in self._ledger.sources_of(session_id))
+        return Recording(session_id, session.key, delivered, numbers[-1], sources)
+
+    def _is_excluded(self, cwd: str) -> bool:
+        """Return whether a project is never recorded by now, or that is not known."""
+        try:
+            return self._policy is None or self._policy.in_project(cwd).excludes(cwd)
+        except OSError:
+            return True
+
+    # -- what was sent --------------------------------------------------------------------------------
+
+    def _answer(self, question: Question) -> Known:
+        deliveries = self._ledger.deliveries
+        return Known(
+            deliveries.sent(question.session, self._settings.room, question.txns),
+            deliveries.uploaded(self._settings.homeserver, question.hashes),
+        )
+
+    def _write(self, reports: list[Report]) -> None:
+        """Store what happened, but nothing of sessions that were forgotten meanwhile."""
+        if not reports:
+            return
+        room, server, deliveries = self._settings.room, self._settings.homeserver, self._ledger.deliveries
+        with self._ledger.transaction():
+            for report in reports:
+                if isinstance(report, RoomRow):
+                    deliveries.note(report)
+                elif not self._is_known(report.recording):
+                    continue
+                elif isinstance(report, Sent):
+                    deliveries.add_sent([SentRow(report.recording.session, room, report.txn, report.event)])
+                elif isinstance(report, Uploaded):
+                    deliveries.add_uploads([UploadRow(report.recording.session, server, report.sha256, report.address)])
+                else:
+                    self._progress(report)
+
+    def _progress(self, report: Progress) -> None:
+        deliveries, output, room = self._ledger.deliveries, report.recording.row.id, self._settings.room
+        if report.done:
+            deliveries.finish(output, room, report.recording.last)
+        else:
+            deliveries.note_problem(output, room, report.problem)
+
+    def _is_known(self, recording: Recording) -> bool:
+        found = self._ledger.find_session(recording.key)
+        return found is not None and found.id == recording.session
+
+
+def _limited(source: SourceRow, *, is_open: bool) -> Limited:
+    """Return a source up to where katod has read it: a `::stop` may follow. What has ended is known to end."""
+    return Limited(source.path, source.identity, source.cursor if is_open else None)

@@ -1,0 +1,170 @@
+"""What the daemon's loop and the thread that sends hand to each other. Neither waits for the other to do its work.
+
+The loop alone uses the ledger: it offers what is to be sent, answers what was sent already, and writes what is sent.
+"""
+
+import threading
+import time
+from collections.abc import Callable, Iterable
+from typing import Final, NamedTuple
+
+from katod.model import SessionKey
+from katod.record.follow import Limited
+from katod.store.rows import OutputRow, RoomRow
+
+_WAKE_EVERY: Final = 0.25  # seconds: more often, the loop is not woken for what was sent
+
+
+class Recording(NamedTuple):
+    """A recording of which not all was sent, as it is in the ledger: nobody changes it.
+
+    `row` has only the ranges that are delivered, and `last` is the number of the last one of these. The sources end
+    where katod has read them; those of a recording that has ended do not.
+    """
+
+    session: int
+    key: SessionKey
+    row: OutputRow
+    last: int
+    sources: tuple[Limited, ...]
+
+
+class Sent(NamedTuple):
+    """An event was sent, or refused (without an id)."""
+
+    recording: Recording
+    txn: str
+    event: str
+
+
+class Uploaded(NamedTuple):
+    """Content was uploaded, or refused (without an address)."""
+
+    recording: Recording
+    sha256: str
+    address: str
+
+
+class Progress(NamedTuple):
+    """All of a recording was sent, or the rest cannot be (`problem`), or it can be again."""
+
+    recording: Recording
+    done: bool
+    problem: str = ""
+
+
+Report = Sent | Uploaded | Progress | RoomRow
+
+
+class Question(NamedTuple):
+    """Which of these events, and which content, was sent already?"""
+
+    session: int
+    txns: tuple[str, ...]
+    hashes: tuple[str, ...]
+
+
+class Known(NamedTuple):
+    """The answer: the server's ids by transaction, its addresses by hash."""
+
+    sent: dict[str, str]
+    uploaded: dict[str, str]
+
+
+class Stopping(Exception):
+    """Not an error: katod ends, or its settings changed, and the thread is to end."""
+
+
+class Exchange:
+    """Both ends; `wake` wakes the daemon's loop."""
+
+    def __init__(self, wake: Callable[[], None]) -> None:
+        self._changed = threading.Condition()
+        self._wake = wake
+        self._offered: dict[int, Recording] = {}
+        self._reports: list[Report] = []
+        self._asked: Question | Known | None = None  # the question, or its answer
+        self.is_stopping = False
+        self._woken = 0.0
+        self.is_over = False  # whether the thread has ended
+
+    # -- the loop's end -------------------------------------------------------------------------------
+
+    def offer(self, recordings: dict[int, Recording]) -> None:
+        """Replace what is to be sent, by the number of the output."""
+        with self._changed:
+            self._offered = recordings
+            self._changed.notify_all()
+
+    def take(self) -> tuple[list[Report], Question | None]:
+        """Return what happened since the last call, and the question that waits for an answer."""
+        with self._changed:
+            reports, self._reports = self._reports, []
+            question = self._asked if isinstance(self._asked, Question) else None
+        return reports, question
+
+    def answer(self, known: Known) -> None:
+        """Answer the question, after what was reported before it is in the ledger."""
+        with self._changed:
+            self._asked = known
+            self._changed.notify_all()
+
+    def stop(self) -> None:
+        """Have the thread end after the request that it is making."""
+        with self._changed:
+            self.is_stopping = True
+            self._changed.notify_all()
+
+    # -- the thread's end -----------------------------------------------------------------------------
+
+    def offered(self) -> dict[int, Recording]:
+        """Return what is to be sent. Raises Stopping."""
+        with self._changed:
+            self._check()
+            return self._offered
+
+    def wants(self, recording: Recording) -> bool:
+        """Return whether a recording, as it is or with more, is still to be sent. Raises Stopping."""
+        found = self.offered().get(recording.row.id)
+        return found is not None and found.session == recording.session and found.key == recording.key
+
+    def ask(self, question: Question) -> Known:
+        """Wait for the answer to a question. Raises Stopping."""
+        with self._changed:
+            self._asked = question
+            self._wake()
+            while not isinstance(self._asked, Known):
+                self._check()
+                self._changed.wait()
+            return self._asked
+
+    def report(self, reports: Iterable[Report], *, now: bool = False) -> None:
+        """Tell what happened; the loop is woken `now`, or at times."""
+        moment = time.monotonic()
+        with self._changed:
+            self._reports += reports
+        if now or moment - self._woken >= _WAKE_EVERY:
+            self._woken = moment
+            self._wake()
+
+    def wait(self, seen: dict[int, Recording], seconds: float) -> None:
+        """Return once something else is offered than what was seen, or after some time. Raises Stopping."""
+        self._wait(lambda: self._offered is not seen, seconds)
+
+    def pause(self, seconds: float) -> None:
+        """Return after some time. Raises Stopping."""
+        self._wait(lambda: False, seconds)
+
+    def end(self) -> None:
+        """Tell that the thread ends; nothing follows."""
+        self.is_over = True
+        self._wake()
+
+    def _wait(self, is_over: Callable[[], bool], seconds: float) -> None:
+        with self._changed:
+            self._changed.wait_for(lambda: self.is_stopping or is_over(), seconds)
+            self._check()
+
+    def _check(self) -> None:
+        if self.is_stopping:
+            raise Stopping

@@ -1,0 +1,132 @@
+"""What the ledger knows of deliveries to Matrix rooms: which ranges are delivered, and which events a room has.
+
+Of an event there are only ids: its transaction, which follows from katod's own id of it, and the server's.
+"""
+
+import sqlite3
+from collections.abc import Collection, Hashable, Iterable
+from itertools import islice
+from typing import Final, NamedTuple
+
+from katod.store.rows import DeliveryRow, RoomRow, SentRow, UploadRow
+from katod.store.tables import DELIVERIES, ROOMS, SENT, UPLOADS
+
+_MOST_VALUES: Final = 500  # of one statement
+_UNFINISHED: Final = "SELECT output FROM deliveries WHERE room = ? AND NOT done"
+_HERE: Final = "SELECT 1 FROM sqlite_master WHERE name = 'deliveries'"
+
+
+class Summary(NamedTuple):
+    """How the delivery to one room is going: events sent and refused, recordings not complete, what is wrong."""
+
+    sent: int
+    refused: int
+    unfinished: int
+    room: RoomRow
+    problems: list[tuple[int, str]]  # outputs that cannot be completed
+
+
+class Deliveries:
+    """The tables of deliveries. Writes happen within a transaction of the ledger."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._db = connection
+
+    def begin(self, output: int, number: int, room: str) -> None:
+        """Note that a range of an output is to be delivered."""
+        self._insert(DELIVERIES.insert, [DELIVERIES.values(DeliveryRow(room, False, output, number))])
+
+    def positions(self, room: str) -> dict[int, tuple[int, Hashable]]:
+        """Return each output of which not all was sent, with its session, and what changes whenever it has more."""
+        sources: dict[int, list[Hashable]] = {}
+        sessions = f"SELECT session FROM outputs WHERE id IN ({_UNFINISHED})"
+        query = f"SELECT session, path, gone, cursor FROM sources WHERE session IN ({sessions}) ORDER BY id"
+        for session, *state in self._db.execute(query, (room,)):
+            sources.setdefault(session, []).append(tuple(state))
+        ranges: dict[int, list[Hashable]] = {}
+        query = f'SELECT output, id, "end" FROM ranges WHERE output IN ({_UNFINISHED}) ORDER BY id'
+        for output, *state in self._db.execute(query, (room,)):
+            ranges.setdefault(output, []).append(tuple(state))
+        query = f"SELECT id, session FROM outputs WHERE held IS NULL AND id IN ({_UNFINISHED}) ORDER BY id"
+        return {
+            output: (session, (tuple(sources.get(session, ())), tuple(ranges.get(output, ()))))
+            for output, session in self._db.execute(query, (room,)).fetchall()
+        }
+
+    def numbers(self, output: int, room: str) -> list[int]:
+        """Return the numbers of the ranges of an output that are delivered to a room, sent or not."""
+        query = "SELECT number FROM deliveries WHERE output = ? AND room = ? ORDER BY number"
+        return [number for (number,) in self._db.execute(query, (output, room))]
+
+    def finish(self, output: int, room: str, number: int) -> None:
+        """Note that the ranges of an output up to this one were sent."""
+        query = (
+            "UPDATE deliveries SET done = 1, problem = '' WHERE room = ? AND NOT done AND output = ? AND number <= ?"
+        )
+        self._db.execute(query, (room, output, number))
+
+    def note_problem(self, output: int, room: str, problem: str) -> None:
+        """Note why an output cannot be completed, or that it can."""
+        query = "UPDATE deliveries SET problem = ? WHERE room = ? AND NOT done AND output = ?"
+        self._db.execute(query, (problem, room, output))
+
+    def sent(self, session: int, room: str, txns: Iterable[str]) -> dict[str, str]:
+        """Return the server's ids of those of these transactions that a room has."""
+        query = "SELECT txn, event FROM sent WHERE session = ? AND room = ? AND txn IN"
+        return self._pairs(query, (session, room), txns)
+
+    def uploaded(self, homeserver: str, hashes: Iterable[str]) -> dict[str, str]:
+        """Return the addresses of content that a homeserver has, whichever session it was part of."""
+        return self._pairs(
+            "SELECT sha256, address FROM uploads WHERE homeserver = ? AND sha256 IN", (homeserver,), hashes
+        )
+
+    def add_sent(self, rows: Iterable[SentRow]) -> None:
+        """Remember which events a room has; not of sessions that were forgotten meanwhile."""
+        self._insert(SENT.insert, self._known(map(SENT.values, rows)))
+
+    def add_uploads(self, rows: Iterable[UploadRow]) -> None:
+        """Remember which content a homeserver has; not of sessions that were forgotten meanwhile."""
+        self._insert(UPLOADS.insert, self._known(map(UPLOADS.values, rows)))
+
+    def note(self, row: RoomRow) -> None:
+        """Store whether events wait for a room."""
+        self._db.execute(ROOMS.insert.replace("INSERT", "INSERT OR REPLACE", 1), ROOMS.values(row))
+
+    def forget(self, session: int) -> None:
+        """Delete all that is known of the deliveries of a session, before its outputs are deleted."""
+        outputs = "SELECT id FROM outputs WHERE session = ?"
+        self._db.execute(f"DELETE FROM deliveries WHERE output IN ({outputs})", (session,))
+        for table in ("sent", "uploads"):
+            self._db.execute(f"DELETE FROM {table} WHERE session = ?", (session,))
+
+    def summary(self, room: str) -> Summary:
+        """Return how the delivery to a room is going."""
+        if self._db.execute(_HERE).fetchone() is None:  # the ledger of a katod that is older than this program
+            return Summary(0, 0, 0, RoomRow(room), [])
+        query = "SELECT count(*), coalesce(sum(event = ''), 0) FROM sent WHERE room = ?"
+        total, refused = self._db.execute(query, (room,)).fetchone()
+        rows = self._db.execute(f"{DELIVERIES.select} WHERE room = ? AND NOT done", (room,)).fetchall()
+        unfinished = [DELIVERIES.read(row) for row in rows]
+        found = self._db.execute(f"{ROOMS.select} WHERE room = ?", (room,)).fetchone()
+        problems = {row.output: row.problem for row in unfinished if row.problem}
+        return Summary(
+            total - refused, refused, len({row.output for row in unfinished}),
+            ROOMS.read(found) if found else RoomRow(room), sorted(problems.items()),
+        )  # fmt: skip
+
+    def _pairs(self, query: str, first: tuple[object, ...], keys: Iterable[str]) -> dict[str, str]:
+        left, found = iter(keys), dict[str, str]()
+        while some := list(islice(left, _MOST_VALUES)):
+            found.update(self._db.execute(f"{query} ({', '.join('?' * len(some))})", (*first, *some)).fetchall())
+        return found
+
+    def _known(self, rows: Iterable[list[object]]) -> list[list[object]]:
+        """Return the rows of sessions that the ledger has."""
+        wanted = list(rows)
+        sessions = {row[0] for row in wanted}
+        there = {one for one in sessions if self._db.execute("SELECT 1 FROM sessions WHERE id = ?", (one,)).fetchone()}
+        return [row for row in wanted if row[0] in there]
+
+    def _insert(self, statement: str, rows: Collection[list[object]]) -> None:
+        self._db.executemany(statement.replace("INSERT", "INSERT OR IGNORE", 1), rows)

@@ -1,0 +1,14 @@
+"""What the tests of deliveries share."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.matrix.homeserver import Homeserver
+
+
+@pytest.fixture
+def server() -> Iterator[Homeserver]:
+    """Return a homeserver on loopback."""
+    with Homeserver() as found:
+        yield found

@@ -1,0 +1,118 @@
+"""katod in this process, delivering to a homeserver: turn by turn, as often as it takes."""
+
+from collections.abc import Callable
+from typing import Any
+
+import orjson
+
+from katod.matrix.lines import Line, lines_of
+from katod.record.export import Stretch, replay
+from katod.record.ranges import RangePrinter
+from katod.store.ledger import Ledger
+from tests.matrix.homeserver import Homeserver
+from tests.support.inprocess import InProcess
+from tests.support.live import PATIENCE, until
+from tests.support.world import World
+
+from katod.log import EventLog  # isort: skip
+
+
+class Delivering(InProcess):
+    """A daemon that delivers; `said` has its log."""
+
+    def __init__(self, world: World, *, delivering: bool = True) -> None:
+        super().__init__(world)
+        self.logged: list[tuple[str, dict[str, Any]]] = []
+        self._room._log = EventLog(lambda _level, name, fields: self.logged.append((name, fields)))
+        if delivering:
+            self.configured()
+
+    def configured(self) -> None:
+        """Use the present settings, as after a reload."""
+        self._settings.reload()
+        policy = self._settings.policy(self._settings.roots())
+        self._pipeline.use(policy)
+        self._room.use(policy)
+
+    def step_until(self, probe: Callable[[], Any], what: str, patience: float = PATIENCE) -> None:
+        """Take turns until something is so."""
+
+        def is_so() -> Any:
+            self.turn()
+            self._room.look()
+            return probe()
+
+        until(is_so, what, patience)
+
+    def send_until(self, probe: Callable[[], Any], what: str) -> None:
+        """Send until something is so, but read nothing."""
+
+        def is_so() -> Any:
+            self._room.look()
+            return probe()
+
+        until(is_so, what)
+
+    def deliver(self, patience: float = PATIENCE) -> None:
+        """Take turns until all is sent that can be."""
+        self.turn()
+        self._room.look()
+        self.step_until(lambda: self.is_idle, "the delivery", patience)
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether the thread has ended, or has sent all that it is offered, and the ledger has that."""
+        thread = self._room._thread
+        if thread is None:
+            return True
+        worker, exchange = thread
+        if not worker.is_alive():
+            return not exchange._reports
+        resting = worker._readers._resting
+        offered = exchange._offered
+        is_done = all(resting.get(output, (None,))[0] is recording for output, recording in offered.items())
+        return is_done and not exchange._reports and self._room._changes == self._ledger.db.total_changes
+
+    def vanish(self) -> None:
+        """End as if killed: what was sent and is not in the ledger is not known any more."""
+        if self._room._thread is not None:
+            worker, exchange = self._room._thread
+            exchange.stop()
+            worker.join()
+        super().vanish()
+
+    def said(self, name: str) -> list[dict[str, Any]]:
+        """Return the fields of each log event with this name."""
+        return [fields for event, fields in self.logged if event == name]
+
+
+def expected(world: World) -> list[Line]:
+    """Return the lines of all recordings, one after the other, as the format has them."""
+    ledger = Ledger.read(world.state)
+    assert ledger is not None
+    lines: list[Line] = []
+    try:
+        for row in ledger.outputs():
+            printer = RangePrinter("matrix", row.options, row.ranges)
+            stretches = [Stretch(one.path, one.identity, row.limit(one)) for one in ledger.sources_of(row.session)]
+            key = ledger.session(row.session).key
+            for event, metadata in replay(key, stretches, EventLog()):
+                lines += lines_of(printer.take(event, metadata))
+    finally:
+        ledger.close()
+    return lines
+
+
+def assert_complete(world: World, server: Homeserver) -> int:
+    """Assert that the room has each line of the recordings, once and in order; return how many there are."""
+    wanted = [(line.type, bare(line.content)) for line in expected(world)]
+    found = [(event["type"], bare(event["content"])) for event in server.events]
+    assert found == wanted
+    server.assert_each_once()
+    return len(wanted)
+
+
+def bare(content: dict[str, Any]) -> bytes:
+    """Return a content without what delivery changes in it."""
+    kept = {name: value for name, value in content.items() if name not in ("m.relates_to", "mxc_uri")}
+    return orjson.dumps(kept, option=orjson.OPT_SORT_KEYS)

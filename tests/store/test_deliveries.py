@@ -1,0 +1,110 @@
+"""What the ledger knows of deliveries to rooms."""
+
+import pytest
+
+from katod.model import Identity, SessionKey, Stat
+from katod.store.ledger import Ledger
+from katod.store.rows import RoomRow, SentRow, SourceRow, UploadRow
+from katod.store.tables import ADDED, SCHEMA
+from tests.support.parts import MemoryDatabase, Parts, memory_ledger
+from tests.support.records import Claude, says, user
+from tests.support.world import World
+
+ROOM, OTHER = "!a:example.org", "!b:example.org"
+
+
+@pytest.fixture
+def ledger() -> Ledger:
+    """Return a ledger with two sessions."""
+    found = memory_ledger()
+    for name in ("one", "two"):
+        session = found.add_session(SessionKey("claude", name))
+        found.add_source(SourceRow(0, session.id, f"/{name}", Identity(session.key), Stat(0, 0, 0, 0)))
+    return found
+
+
+def test_what_was_sent_is_known_by_session_and_room(ledger):
+    """However many are asked for; an event that was refused has an empty id."""
+    ledger.deliveries.add_sent([SentRow(1, ROOM, f"t{n}", f"${n}" if n else "") for n in range(1200)])
+    ledger.deliveries.add_sent([SentRow(1, ROOM, "t5", "$again")])  # the first answer counts
+    found = ledger.deliveries.sent(1, ROOM, [f"t{n}" for n in range(2000)])
+    assert len(found) == 1200
+    assert (found["t0"], found["t5"]) == ("", "$5")
+    assert ledger.deliveries.sent(1, OTHER, ["t5"]) == ledger.deliveries.sent(2, ROOM, ["t5"]) == {}
+    assert ledger.deliveries.sent(1, ROOM, []) == {}
+    assert ledger.deliveries.summary(ROOM)[:3] == (1199, 1, 0)
+
+
+def test_an_upload_is_known_to_all_sessions(ledger):
+    """It is content of a homeserver; which session it was part of decides only when it is forgotten."""
+    ledger.deliveries.add_uploads([UploadRow(1, "https://a", "hash", "mxc://a/1")])
+    assert ledger.deliveries.uploaded("https://a", ["hash", "other"]) == {"hash": "mxc://a/1"}
+    assert ledger.deliveries.uploaded("https://b", ["hash"]) == {}
+    ledger.deliveries.forget(2)
+    assert ledger.deliveries.uploaded("https://a", ["hash"])
+    ledger.deliveries.forget(1)
+    assert ledger.deliveries.uploaded("https://a", ["hash"]) == {}
+
+
+def test_nothing_is_added_of_a_session_that_is_not_known(ledger):
+    """It was forgotten while an event was on its way."""
+    ledger.deliveries.add_sent([SentRow(3, ROOM, "t", "$1"), SentRow(2, ROOM, "t", "$2")])
+    ledger.deliveries.add_uploads([UploadRow(3, "https://a", "hash", "mxc://a/1")])
+    assert ledger.deliveries.sent(3, ROOM, ["t"]) == {}
+    assert ledger.deliveries.sent(2, ROOM, ["t"]) == {"t": "$2"}
+    assert ledger.deliveries.uploaded("https://a", ["hash"]) == {}
+
+
+def test_ranges_are_delivered_until_they_are_done(world: World):
+    """A recording is offered while one of its ranges is not done, and whenever it has more, that can be seen."""
+    parts = Parts(world)
+    maker = Claude(world).say(user("hello"))
+    source = parts.source()
+    session = parts.load(source)
+    with parts.ledger.transaction():
+        output = parts.output(session)
+    deliveries = parts.ledger.deliveries
+    deliveries.begin(output.id, 0, ROOM)
+    deliveries.begin(output.id, 2, ROOM)
+    first = deliveries.positions(ROOM)
+    assert list(first) == [output.id]
+    assert deliveries.positions(OTHER) == {}
+    assert deliveries.numbers(output.id, ROOM) == [0, 2]
+    maker.say(says("yes"))
+    parts.read(session, source)
+    assert deliveries.positions(ROOM) != first
+    deliveries.finish(output.id, ROOM, 0)
+    assert list(deliveries.positions(ROOM)) == [output.id]
+    deliveries.note_problem(output.id, ROOM, "gone")
+    assert deliveries.summary(ROOM)[2:] == (1, RoomRow(ROOM), [(output.id, "gone")])
+    deliveries.finish(output.id, ROOM, 2)
+    assert deliveries.positions(ROOM) == {}
+    assert deliveries.numbers(output.id, ROOM) == [0, 2]
+    assert deliveries.summary(ROOM)[2:] == (0, RoomRow(ROOM), [])
+
+
+def test_an_output_that_waits_for_its_name_is_not_offered(world: World):
+    """Its head is not known yet."""
+    parts = Parts(world)
+    Claude(world).say(user("hello"))
+    session = parts.load(parts.source())
+    with parts.ledger.transaction():
+        output = parts.output(session)
+        output.held = {"text": "", "time": ""}
+        parts.ledger.save_output(output)
+    parts.ledger.deliveries.begin(output.id, 0, ROOM)
+    assert parts.ledger.deliveries.positions(ROOM) == {}
+
+
+def test_why_events_wait_is_kept_by_room(ledger):
+    """The last word counts."""
+    ledger.deliveries.note(RoomRow(ROOM, "2026-02-10T22:31:00Z", "away"))
+    ledger.deliveries.note(RoomRow(ROOM, "2026-02-10T22:31:00Z", "away", stopped=True))
+    assert ledger.deliveries.summary(ROOM).room == RoomRow(ROOM, "2026-02-10T22:31:00Z", "away", stopped=True)
+    assert ledger.deliveries.summary(OTHER).room == RoomRow(OTHER)
+
+
+def test_a_ledger_without_these_tables_has_no_deliveries():
+    """An older katod made it, and this one only reads it."""
+    old = Ledger(MemoryDatabase(SCHEMA.replace(ADDED, "")))
+    assert old.deliveries.summary(ROOM) == (0, 0, 0, RoomRow(ROOM), [])
