@@ -148,10 +148,13 @@ class CodexAdapter(Adapter):
     @handles("event_msg/task_complete", "event_msg/turn_complete", "event_msg/turn_aborted")
     def _turn_ended(self, record: Record) -> list[Event]:
         row = record.value["payload"]
-        payload: dict[str, Any] = {"reason": "aborted" if row["type"] == "turn_aborted" else "done"}
+        failed = notes.failure(dict_of(row.get("error")))
+        reason = "aborted" if row["type"] == "turn_aborted" else "error" if failed else "done"
+        payload: dict[str, Any] = {"reason": reason}
         if isinstance(row.get("duration_ms"), int):
             payload["durationMs"] = row["duration_ms"]
-        return [self.new.event(ev.TURN_END, payload, record)]
+        told = [self.new.event(ev.ERROR, failed, record, "e")] if failed else []
+        return [*told, self.new.event(ev.TURN_END, payload, record)]
 
     @handles("compacted")
     def _compacted(self, record: Record) -> list[Event]:

@@ -26,6 +26,12 @@ def error(new: EventBuilder, record: Record, row: dict[str, Any]) -> Event:
     return new.event(ev.ERROR, {"message": message} | ({"code": code} if code else {}), record)
 
 
+def failure(row: dict[str, Any]) -> dict[str, Any]:
+    """Return the payload of the error that ended a turn (seen with 0.169), empty if there was none."""
+    message, code = text_of(row.get("message")), text_of(row.get("codex_error_info"))
+    return {"message": message} | ({"code": code} if code else {}) if message else {}
+
+
 def rolled_back(new: EventBuilder, record: Record, row: dict[str, Any]) -> Event:
     """Translate a rollback: everything said remains, and a message notes the rollback."""
     count = row.get("num_turns", "some")

@@ -7,6 +7,7 @@ from katod.formats.registry import open_format
 from katod.metadata import SessionMetadata
 from katod.model import Options, SessionKey
 from tests.looping import each
+from tests.support.records import Codex
 from tests.support.translated import Row, payloads, translated
 
 THREAD = "019f7ec0-ea80-7185-8fb2-90f9875760a2"
@@ -129,3 +130,16 @@ def test_a_spawned_thread_has_its_model() -> None:
         record = {"type": "event_msg", "payload": row | {"model": model}}
         events = translated("codex", meta(), record)
         assert payloads(events, ev.AGENT_START) == [{"subagent": "t2", "task": "Look."} | told]
+
+
+def test_a_turn_that_failed_says_so() -> None:
+    """Its end has the error: it is told, and the turn is not done. An error of another shape is none."""
+    told = {"message": "high demand", "codex_error_info": "internal_server_error"}
+    make = Codex()
+    rows = [
+        make.record("event_msg", {"type": "task_complete", "error": error, "duration_ms": 7})
+        for error in (told, None, "x", {"message": 5})
+    ]
+    events = translated("codex", make.meta(), *rows)
+    assert payloads(events, ev.ERROR) == [{"message": "high demand", "code": "internal_server_error"}]
+    assert [row["reason"] for row in payloads(events, ev.TURN_END)] == ["error", "done", "done", "done"]
