@@ -159,7 +159,7 @@ class Lifecycle:
         if self._turn is not None:
             if not self._is_next(self._turn, message):
                 return
-            yield from self._end_turn("tool_use" if self._turn.called else "stop")
+            yield from self._end_step()
         yield from self._begin()
         self._ran, self._turn = True, _Turn(message)
         yield {"type": "turn_start"}
@@ -180,6 +180,10 @@ class Lifecycle:
             self._turn = None
             yield {"type": "turn_end", "stop": stop}
 
+    def _end_step(self) -> Iterator[Line]:
+        """End the open turn, as another one follows."""
+        yield from self._end_turn("tool_use" if self._turn is not None and self._turn.called else "stop")
+
     def _end(self, stop: str) -> Iterator[Line]:
         yield from self._end_turn(stop)
         if self._ran is not None:
@@ -188,7 +192,7 @@ class Lifecycle:
 
     def _turn_start(self, event: Event) -> Iterator[Line]:
         if "number" in event.payload:
-            yield from self._end_turn("stop")
+            yield from self._end_step()
             yield from self._begin()
             self._mode, self._ran, self._turn = _Mode.STEPS, True, _Turn()
             yield {"type": "turn_start"}
@@ -199,13 +203,14 @@ class Lifecycle:
         yield from self._begin()
 
     def _turn_end(self, event: Event) -> Iterator[Line]:
-        """End the turn, and all that the agent did about the prompt; after a step with calls, more is to come."""
+        """End the turn, and all that the agent did about the prompt.
+
+        After a step with calls, more is to come: the agent is at work in between, so that turn ends with the next one.
+        """
         reason = event.payload.get("reason", "done")
         goes_on = self._mode is _Mode.STEPS and self._turn is not None and self._turn.called and reason == "done"
         self._mode = _Mode.DERIVED
-        if goes_on:
-            yield from self._end_turn("tool_use")
-        else:
+        if not goes_on:
             yield from self._end({"done": "stop"}.get(reason, str(reason)))
 
     def _session_end(self, _event: Event) -> Iterator[Line]:

@@ -196,13 +196,16 @@ def test_where_an_agent_says_when_its_turns_end_nothing_else_does():
     assert (lines[-2:], state) == (["turn_end", "agent_end"], State.DONE)
 
 
-def test_a_step_with_calls_ends_without_the_agent():
-    """As another one follows; the last one is without."""
+def test_a_step_with_calls_ends_when_the_next_one_begins():
+    """The agent is at work in between; the last step is without calls, and ends it."""
     first = [PROMPT, event(ev.TURN_START, {"number": 0}), CALLED, RESULT, event(ev.TURN_END, {"reason": "done"})]
-    assert told(*first)[0][-1] == "turn_end"
-    assert told(*first, event(ev.TURN_START, {"number": 1}))[1] is State.WORKING
+    lines, state = told(*first)
+    assert (lines[-1], state) == ("tool_execution_end", State.WORKING)
+    lines, state = told(*first, event(ev.TURN_START, {"number": 1}))
+    assert (lines[-2:], state) == (["turn_end", "turn_start"], State.WORKING)
     last = [event(ev.TURN_START, {"number": 1}), event(ev.TURN_END, {"reason": "done"})]
     assert told(*first, *last)[0][-1] == "agent_end"
+    assert told(*first, event(ev.TURN_END, {"reason": "aborted"}))[0][-2:] == ["turn_end", "agent_end"]
 
 
 def test_an_interrupt_ends_all_that_was_open():

@@ -15,6 +15,7 @@ import json
 import sys
 from collections import defaultdict
 from collections.abc import Iterator
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
@@ -26,14 +27,24 @@ _ELSEWHERE: Final = ("permission prompt open", "turn ended with question", "tool
 Row = dict[str, Any]
 
 
+def read(path: Path) -> list[Row]:
+    """Return the rows of a file of JSON lines."""
+    return [json.loads(line) for line in path.read_text().splitlines() if line.strip()]
+
+
+def time_of(event: Row) -> float:
+    """Return when something happened, in seconds since 1970."""
+    return datetime.fromisoformat(event["ts"]).timestamp()
+
+
 def listed(folder: Path) -> Iterator[Row]:
     """Yield the cases, one row for each session: its file, its adapter, and what was said of it when, in order."""
     for client, agent in (RECORDED | DERIVED).items():
         for path in sorted((folder / client).glob("*/*/transcript.jsonl")):
             if not path.with_name("events.jsonl").exists():
                 continue
-            events = [json.loads(line) for line in path.with_name("events.jsonl").read_text().splitlines()]
-            said = _said(events, _session(path, events))
+            events = read(path.with_name("events.jsonl"))
+            said = _said(events, session_of(path, events))
             if said:
                 yield {
                     "path": str(path.relative_to(folder)),
@@ -43,7 +54,7 @@ def listed(folder: Path) -> Iterator[Row]:
                 }
 
 
-def _session(path: Path, events: list[Row]) -> str:
+def session_of(path: Path, events: list[Row]) -> str:
     """Return the id of the session whose file this is: of those that are in it, the one that ended with its size."""
     text, size = path.read_text(errors="replace"), path.stat().st_size
     sizes: dict[str, int] = defaultdict(int)
