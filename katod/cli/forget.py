@@ -77,6 +77,9 @@ def _described(context: Context, key: SessionKey, remains: Remains, *, outputs: 
         yield "  katod does not know any transcripts of it, or does not know them any more: delete those yourself"
     for output in remains.outputs:
         yield f"  recording {output.id}{_state(output)}: {_fate(output, outputs=outputs)}"
+    for room, number in remains.delivered:
+        what = "1 event stays" if number == 1 else f"{number:,} events stay"
+        yield f"  {what} in the room {room}, where katod deletes nothing"
     for path in containing(quarantined(context.state, LEDGER_NAME), remains.words):
         yield f"  and deletes {path}, a quarantined ledger in which it is named"
 

@@ -4,6 +4,7 @@ Of an event there are only ids: its transaction, which follows from katod's own 
 """
 
 import sqlite3
+from collections import Counter
 from collections.abc import Collection, Hashable, Iterable
 from itertools import islice
 from typing import Final, NamedTuple
@@ -100,9 +101,23 @@ class Deliveries:
         for table in ("sent", "uploads"):
             self._db.execute(f"DELETE FROM {table} WHERE session = ?", (session,))
 
+    def rooms_of(self, sessions: Iterable[int]) -> list[tuple[str, int]]:
+        """Return the rooms that have events of these sessions, each with their number."""
+        if not self._exists():
+            return []
+        found: Counter[str] = Counter()
+        query = "SELECT room, count(*) FROM sent WHERE session = ? AND event != '' GROUP BY room"
+        for session in sessions:
+            found.update(dict(self._db.execute(query, (session,)).fetchall()))
+        return sorted(found.items())
+
+    def _exists(self) -> bool:
+        """Return whether there are such tables: a ledger that is only read may be that of an older katod."""
+        return self._db.execute(_HERE).fetchone() is not None
+
     def summary(self, room: str) -> Summary:
         """Return how the delivery to a room is going."""
-        if self._db.execute(_HERE).fetchone() is None:  # the ledger of a katod that is older than this program
+        if not self._exists():
             return Summary(0, 0, 0, RoomRow(room), [])
         query = "SELECT count(*), coalesce(sum(event = ''), 0) FROM sent WHERE room = ?"
         total, refused = self._db.execute(query, (room,)).fetchone()

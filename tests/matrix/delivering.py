@@ -114,5 +114,11 @@ def assert_complete(world: World, server: Homeserver) -> int:
 
 def bare(content: dict[str, Any]) -> bytes:
     """Return a content without what delivery changes in it."""
-    kept = {name: value for name, value in content.items() if name not in ("m.relates_to", "mxc_uri")}
-    return orjson.dumps(kept, option=orjson.OPT_SORT_KEYS)
+    return orjson.dumps(_without(content), option=orjson.OPT_SORT_KEYS)
+
+
+def _without(value: Any) -> Any:
+    """Return a value without relations and addresses, wherever they are in it."""
+    if isinstance(value, dict):
+        return {name: _without(inner) for name, inner in value.items() if name not in ("m.relates_to", "mxc_uri")}
+    return [_without(inner) for inner in value] if isinstance(value, list) else value

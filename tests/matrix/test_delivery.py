@@ -268,7 +268,8 @@ def test_nothing_is_kept_of_deliveries_of_a_forgotten_session(world: World, serv
     assert rows(world, "sent")
     assert rows(world, "uploads")
     katod.stop()
-    world.cli("forget", "latest", "--yes")
+    said = world.cli("forget", "latest", "--yes")
+    assert f"{len(server.events)} events stay in the room {ROOM}" in said
     before = len(server.events)
     katod = Delivering(world)
     session.say(says("not sent"))

@@ -33,6 +33,7 @@ def test_what_was_sent_is_known_by_session_and_room(ledger):
     assert ledger.deliveries.sent(1, OTHER, ["t5"]) == ledger.deliveries.sent(2, ROOM, ["t5"]) == {}
     assert ledger.deliveries.sent(1, ROOM, []) == {}
     assert ledger.deliveries.summary(ROOM)[:3] == (1199, 1, 0)
+    assert ledger.deliveries.rooms_of([1, 2]) == [(ROOM, 1199)]
 
 
 def test_an_upload_is_known_to_all_sessions(ledger):
@@ -107,4 +108,5 @@ def test_why_events_wait_is_kept_by_room(ledger):
 def test_a_ledger_without_these_tables_has_no_deliveries():
     """An older katod made it, and this one only reads it."""
     old = Ledger(MemoryDatabase(SCHEMA.replace(ADDED, "")))
+    assert old.deliveries.rooms_of([1]) == []
     assert old.deliveries.summary(ROOM) == (0, 0, 0, RoomRow(ROOM), [])
