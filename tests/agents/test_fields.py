@@ -15,7 +15,7 @@ from tests.looping import each
         ("git@example.org:me/shop.git", "example.org:me/shop.git"),
         ("ssh://git@example.org:2222/me/shop.git", "ssh://example.org:2222/me/shop.git"),
         ("https://me:pass@word@example.org/shop?token=abc#x", "https://example.org/shop"),
-        ("https://example.org/shop?key=a@b/c", "https://example.org/shop"),
+        ("https://example.org/shop?key=a@b/c", ""),
         ("https://x-access-token:ghp_0123456789@example.org/shop", "https://example.org/shop"),
         ("ghp_0123456789@example.org:me/shop", "example.org:me/shop"),
     ],
