@@ -58,6 +58,7 @@ def test_a_recording_arrives_as_it_is_recorded(world: World, server: Homeserver,
 FAULTS = ("cut", "half", "nonsense", "broken", "limit", "proxy")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", mostly(("cut", "limit"), FAULTS))
 def test_each_event_is_in_the_room_once_whatever_the_server_does(
     world: World, server: Homeserver, monkeypatch: pytest.MonkeyPatch, fault: str
@@ -75,6 +76,7 @@ def test_each_event_is_in_the_room_once_whatever_the_server_does(
     assert waited["retry_seconds"] < 1
 
 
+@pytest.mark.slow
 def test_each_event_is_in_the_room_once_wherever_katod_is_killed(world: World, server: Homeserver) -> None:
     """Killed after each single event was stored, and before it knew that, katod sends none twice."""
     server.configure(world)
@@ -93,6 +95,7 @@ def test_each_event_is_in_the_room_once_wherever_katod_is_killed(world: World, s
     assert_complete(world, server)
 
 
+@pytest.mark.slow
 def test_an_outage_loses_nothing(world: World, server: Homeserver, monkeypatch: pytest.MonkeyPatch) -> None:
     """What was said while the server was away is sent when it is back, and `status` says since when it waits."""
     monkeypatch.setattr("katod.matrix.worker._LONGEST_RETRY", 0.05)
@@ -132,6 +135,7 @@ def test_only_recordings_that_start_while_delivery_is_configured_are_sent(world:
     assert rows(world, "deliveries") == [(ROOM, 1, 1, 1, "")]
 
 
+@pytest.mark.slow
 def test_another_room_gets_nothing_of_a_recording(world: World, server: Homeserver) -> None:
     """A recording is delivered to the room that was configured when it started."""
     server.configure(world)
@@ -164,6 +168,7 @@ def test_a_refused_event_is_skipped_and_counted(world: World, server: Homeserver
     assert said["problem"] == "the homeserver answers 400 M_BAD_JSON"
 
 
+@pytest.mark.slow
 def test_an_account_that_may_not_send_stops_the_delivery(world: World, server: Homeserver) -> None:
     """If the first event is forbidden, all would be: nothing is counted as refused, and all of it is sent later."""
     server.configure(world)
@@ -179,6 +184,7 @@ def test_an_account_that_may_not_send_stops_the_delivery(world: World, server: H
     assert_complete(world, server)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("change", "words"),
     [
@@ -211,6 +217,7 @@ def test_what_cannot_work_stops_the_delivery(
     assert_complete(world, server)
 
 
+@pytest.mark.slow
 def test_a_room_that_becomes_encrypted_gets_nothing_more(
     world: World, server: Homeserver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -312,6 +319,7 @@ def test_what_katod_has_not_read_yet_is_not_sent(world: World, server: Homeserve
     assert_complete(world, server)
 
 
+@pytest.mark.slow
 def test_what_the_ledger_has_is_not_sent_again(world: World, server: Homeserver) -> None:
     """After a restart, a recording is read again, and no request is made for what was sent."""
     server.configure(world)
@@ -366,6 +374,7 @@ def test_what_is_said_after_a_stop_is_never_sent(world: World, server: Homeserve
     assert "recording 1 is not complete" in world.cli("status")
 
 
+@pytest.mark.slow
 def test_content_is_uploaded_once(world: World, server: Homeserver) -> None:
     """By its hash, in whichever event it is; the events have its address."""
     server.configure(world)
@@ -384,6 +393,7 @@ def test_content_is_uploaded_once(world: World, server: Homeserver) -> None:
     assert found == [address, address]
 
 
+@pytest.mark.slow
 def test_neither_words_nor_the_token_are_logged_or_kept(world: World, server: Homeserver) -> None:
     """Not even where the server refuses an event: of that, the log has the transaction and the code."""
     server.configure(world)
@@ -396,6 +406,7 @@ def test_neither_words_nor_the_token_are_logged_or_kept(world: World, server: Ho
     assert not [word for word in ("hello", "made", TOKEN, "words that nobody") if word in said]
 
 
+@pytest.mark.slow
 def test_a_request_that_hangs_delays_neither_the_recording_nor_the_end(world: World, server: Homeserver) -> None:
     """The transcript is written at once, and katod ends in time; the event is in the room once all the same."""
     server.configure(world)
@@ -417,6 +428,7 @@ def test_a_request_that_hangs_delays_neither_the_recording_nor_the_end(world: Wo
     assert_complete(world, server)
 
 
+@pytest.mark.slow
 def test_a_reload_begins_and_ends_the_delivery(world: World, server: Homeserver) -> None:
     """What was recorded in between is not sent, nor is it when the settings come back."""
     maker = Claude(world)
@@ -439,6 +451,7 @@ def test_a_reload_begins_and_ends_the_delivery(world: World, server: Homeserver)
     assert server.texts() == ["hello", "yes", "again", "sent"]
 
 
+@pytest.mark.slow
 @pytest.mark.slow
 def test_many_recordings_that_waited_are_all_sent(world: World, server: Homeserver) -> None:
     """More than katod keeps positions of at once, each of several turns, after an outage."""
