@@ -10,8 +10,11 @@ import pytest
 from hypothesis import settings
 
 from tests import examples
+from tests.support.collected import close_collected
 from tests.support.world import World
 
+# Where nothing may be compiled to files, each program that a test starts would compile all of katod again.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 examples.register()
 settings.load_profile(examples.QUICK)
 
@@ -24,7 +27,9 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark property tests as slow in a thorough run, so that `-m slow` selects them, too."""
+    """Mark as slow what the default run leaves out, and property tests in a thorough run: `-m slow` takes them, too."""
+    for item in examples.beyond(items):
+        item.add_marker(pytest.mark.slow)
     if settings.get_current_profile_name() == examples.THOROUGH:
         for item in filter(examples.is_property, items):
             item.add_marker(pytest.mark.slow)
@@ -60,6 +65,11 @@ def _is(fd: int, status: os.stat_result) -> bool:
         return os.path.samestat(os.fstat(fd), status)
     except OSError:
         return False
+
+
+def pytest_runtest_teardown() -> None:
+    """Close what the test left open."""
+    close_collected()
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""How many examples a property test takes: a few in the default run, thousands with `-m slow`.
+"""How many examples a property test takes, and how many cases of a table: a few by default, all with `-m slow`.
 
 The profile is chosen before any test is imported. By default a test takes `FEW` or `MANY` examples; one whose
 examples are more expensive sets its own numbers: `@examples(5, 400)`. KATOD_EXAMPLES replaces all numbers of many.
@@ -7,13 +7,15 @@ examples are more expensive sets its own numbers: `@examples(5, 400)`. KATOD_EXA
 import os
 from collections.abc import Callable, Container, Iterable
 from typing import Any, Final
+from zlib import crc32
 
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 
-FEW: Final = 10
+FEW: Final = 5
 MANY: Final = 2_000
+CASES: Final = 4  # of a parametrized test in the default run
 QUICK, THOROUGH, UNSHRUNK = "quick", "thorough", "unshrunk"
 
 _COMMON: Final = settings(deadline=None, suppress_health_check=list(HealthCheck), print_blob=True)
@@ -55,6 +57,23 @@ def examples(few: int, many: int, **more: Any) -> Callable[[Any], Any]:
 def mostly(often: Container[Any], cases: Iterable[Any]) -> list[Any]:
     """Return the cases for `pytest.mark.parametrize`; those not in `often` are marked slow."""
     return [case if case in often else pytest.param(case, marks=pytest.mark.slow) for case in cases]
+
+
+def beyond(items: Iterable[pytest.Item]) -> list[pytest.Item]:
+    """Return the cases that the default run leaves out of tests with more than `CASES`.
+
+    Which ones stay depends on the test's name: each agent and each format is in the default run of some tests.
+    """
+    cases: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        if not item.get_closest_marker("slow"):
+            cases.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    return [item for name, all_cases in cases.items() for item in all_cases if item not in _spread(name, all_cases)]
+
+
+def _spread(name: str, cases: list[pytest.Item]) -> list[pytest.Item]:
+    start = crc32(name.encode())
+    return [cases[(start + place * len(cases) // CASES) % len(cases)] for place in range(CASES)]
 
 
 def _character(number: int) -> str:

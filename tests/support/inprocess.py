@@ -2,13 +2,13 @@
 
 import os
 import time
-import weakref
 
 from katod.config import load
 from katod.daemon import Daemon
 from katod.log import EventLog
 from katod.schedule import NOW
 from katod.service.lock import Lock
+from tests.support.collected import close_later
 from tests.support.world import World
 
 
@@ -19,7 +19,7 @@ class InProcess(Daemon):
         self._lock = Lock.take(world.state)
         self._umask = os.umask(0o077)
         super().__init__(load(world.config), world.config, world.state, EventLog())
-        self._left_running = weakref.finalize(self, self._ledger.close)  # for tests that do so
+        self._left_running = close_later(self, self._ledger.close)  # for tests that do so
         self._pipeline.resume()
         self._schedule.queue(self._discovery.catalog.unread())
         self.turn()
@@ -55,6 +55,6 @@ class InProcess(Daemon):
         self._let_go()
 
     def _let_go(self) -> None:
-        self._left_running.detach()  # it may be collected in any thread
+        self._left_running.detach()
         os.umask(self._umask)
         self._lock.release()

@@ -2,13 +2,13 @@
 
 import json
 import sqlite3
-import weakref
 from collections.abc import Callable
 from datetime import datetime
 from typing import Any, ClassVar, Self
 
 from katod.agents import AGENTS
 from katod.model import Cursor as Position
+from tests.support.collected import close_later
 from tests.support.records.base import Home, Maker, Record, Said, milliseconds
 
 _SESSION = (
@@ -41,7 +41,7 @@ class OpenCode(Maker):
         super().__init__(world, session, **named)
         self.prompt, self.created = "", milliseconds()
         self.database = sqlite3.connect(self.path, isolation_level=None)
-        weakref.finalize(self, self.database.close)  # the owner ends with the test
+        close_later(self, self.database.close)  # the owner ends with the test
         self.run(
             "PRAGMA journal_mode=WAL",
             *(f"CREATE TABLE IF NOT EXISTS {table}" for table in self.SCHEMA),
