@@ -23,6 +23,7 @@ def test_a_second_daemon_is_refused(world: World) -> None:
         assert f"another katod is running (PID {first.process.pid})" in line
 
 
+@pytest.mark.slow
 @pytest.mark.fault("two daemons")
 def test_the_lock_is_free_at_once_after_a_kill(world: World) -> None:
     """After a kill the next daemon starts at once."""
@@ -33,6 +34,7 @@ def test_the_lock_is_free_at_once_after_a_kill(world: World) -> None:
         assert live.stop() == 0
 
 
+@pytest.mark.slow
 @pytest.mark.fault("asked to stop at any moment")
 def test_a_signal_ends_it_after_the_step_under_way(world: World) -> None:
     """SIGTERM and SIGINT end the daemon with exit code 0, and written intents are settled in the ledger."""

@@ -108,6 +108,7 @@ def test_a_root_that_appears_later_is_watched(world: World) -> None:
         live.until_written("hi\n")
 
 
+@pytest.mark.slow
 def test_an_append_costs_new_bytes_only(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     """Case 8: one more line does not make katod read the session or its output again."""
     make, source = Claude(), world.claude()
@@ -195,6 +196,7 @@ def test_an_existing_file_is_never_written_to(world: World, word: str) -> None:
     assert "already exists" in world.cli("status")
 
 
+@pytest.mark.slow
 def test_a_session_that_is_written_all_the_time_is_followed_meanwhile(world: World) -> None:
     """Case 13: continuous writing does not delay processing until a pause."""
     make, source = Claude(), world.claude()
@@ -247,6 +249,7 @@ def test_fences_keep_their_blank_lines_and_hold_their_content(world: World) -> N
     assert text.count("### Claude") == 1
 
 
+@pytest.mark.slow
 def test_broken_control_files_stop_nothing(world: World) -> None:
     """Case 16: a damaged ledger is quarantined and reported; a broken request is answered; katod continues."""
     make, source = Claude(), world.claude()

@@ -54,6 +54,7 @@ class Reader:
         return sum(len(orjson.dumps(state)) for state in states)
 
 
+@pytest.mark.slow
 @pytest.mark.fault("hostile size")
 @pytest.mark.parametrize("many", mostly([MANY // 2], [MANY // 2, MANY]))
 @pytest.mark.parametrize("make", mostly(OF_EACH_NATURE, LINES), ids=lambda make: make.__name__)
@@ -69,6 +70,7 @@ def test_no_number_of_records_makes_a_state_grow(world: World, make: type[Maker]
     assert reader.remembered() < SMALL
 
 
+@pytest.mark.slow
 @pytest.mark.fault("hostile size")
 def test_texts_that_wait_in_a_queue_are_few() -> None:
     """Any number of queued texts removed before they are shown are all emitted, and few are kept in the state."""

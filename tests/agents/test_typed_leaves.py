@@ -151,6 +151,7 @@ def _kind(row: Record) -> str:
     return f"{row.get('type')} {row.get('role')} {inner.get('type') if isinstance(inner, dict) else ''} {keys}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "place", [FIXTURES, pytest.param(CORPUS, marks=pytest.mark.slow)], ids=["fixtures", "real sessions"]
 )

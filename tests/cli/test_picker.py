@@ -41,6 +41,7 @@ def chosen(keys):
     return picked and rows[picked.key]["title"]
 
 
+@pytest.mark.slow
 @each(
     "keys, expected",
     [

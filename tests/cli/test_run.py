@@ -72,6 +72,7 @@ def test_on_a_terminal_it_prints_what_happens(recorded, tmp_path):
         assert "command.applied" not in terminal.text
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="there is no /proc")
 def test_a_recorded_session_that_waits_for_its_person_says_so(recorded):
     """At once: its agent's small file is watched, and counts for the process that wrote it."""

@@ -67,6 +67,7 @@ def pane(world: World, environment: str, options: str = "") -> Pane:
     return Pane(world, command=["sh", "-c", command, os.sys.executable])
 
 
+@pytest.mark.slow
 @needs_less
 def test_on_a_terminal_it_is_paged_in_colour(spoken):
     """By `less`, which shows colours; without marks of Markdown."""

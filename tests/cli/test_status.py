@@ -93,6 +93,7 @@ def test_watching_shows_one_screen_of_any_height(world, rows):
         assert "c.md" in left
 
 
+@pytest.mark.slow
 def test_colours_can_be_switched_off(world, monkeypatch):
     """`NO_COLOR` is obeyed on a terminal."""
     world.variables["NO_COLOR"] = "1"

@@ -158,6 +158,7 @@ def test_an_output_whose_folder_is_removed_goes_on_in_a_new_file(world):
     assert world.parked() == {}
 
 
+@pytest.mark.slow
 @pytest.mark.fault("output deleted")
 def test_an_output_that_goes_between_a_look_and_the_append_goes_on_in_a_new_file(world):
     """The daemon survives, and the pending append is written once, to the new file."""
@@ -180,6 +181,7 @@ def test_an_output_that_goes_between_a_look_and_the_append_goes_on_in_a_new_file
     assert marks_of(path)[0] == ["mark-00000001-000002."]
 
 
+@pytest.mark.slow
 @pytest.mark.fault("output replaced by something else")
 def test_the_daemon_takes_up_an_output_by_itself_when_it_can_be_written_again(world):
     """Pending events are written without a restart, and nothing stays parked."""
@@ -293,6 +295,7 @@ def test_a_file_that_may_not_grow_any_more_waits(world):
     pair.assert_whole()
 
 
+@pytest.mark.slow
 @pytest.mark.fault("no space for the ledger")
 def test_a_full_disk_of_the_ledger_ends_the_daemon_and_nothing_else(world):
     """The daemon exits with an error if the ledger cannot grow; a later run writes every event once."""

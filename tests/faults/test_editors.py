@@ -175,6 +175,7 @@ def test_a_renamed_output_is_followed(talk, where, how):
     talk.assert_whole(path)
 
 
+@pytest.mark.slow
 @pytest.mark.fault("output renamed or moved")
 def test_all_renamed_outputs_are_followed_at_once_after_many_crashes(world, monkeypatch):
     """`run --once` looks for each of many, and does not wait longer for one that earlier runs were killed looking for."""
@@ -216,6 +217,7 @@ def test_an_output_that_was_renamed_and_edited_is_followed(talk, edit):
     assert "changed by hand" in path.read_text()
 
 
+@pytest.mark.slow
 @pytest.mark.fault("output renamed or moved")
 @pytest.mark.parametrize("first", [False, True], ids=["a later append", "the first append"])
 @kills

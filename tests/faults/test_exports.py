@@ -92,6 +92,7 @@ def check(folder, name, number, moment):
     return True
 
 
+@pytest.mark.slow
 @pytest.mark.fault("killed while it exports everything")
 @pytest.mark.parametrize("name", ["rename", "pwrite"])
 def test_a_kill_beside_a_rename_leaves_nothing_torn(quick, name):

@@ -289,6 +289,7 @@ def _no_space(place, _):
     raise OutputError("cannot be written: No space left on device", path=place.path)
 
 
+@pytest.mark.slow
 @pytest.mark.fault("two daemons, one output")
 @NAMES
 def test_two_katods_that_create_an_output_at_once(world, monkeypatch, name):

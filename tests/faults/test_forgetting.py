@@ -196,6 +196,7 @@ def test_what_could_not_be_written_is_never_written(world):
     assert (world.files(), world.outputs()) == ([], [])
 
 
+@pytest.mark.slow
 def test_nothing_is_left_while_katod_runs(world):
     """A daemon that records the session forgets it: its files, its signs of life, its log; others go on, once."""
     world.configure(level="debug")
@@ -280,6 +281,7 @@ SOME = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", mostly(SOME, CASES), ids=lambda case: f"{case[0].__name__} {case[1]} {case[2]}")
 def test_old_commands_do_not_act_when_the_file_comes_back(world, case):
     """A file that was deleted and is restored, in any form, is history; what is typed then is obeyed."""
@@ -355,6 +357,7 @@ def test_old_commands_do_not_act_in_a_document_that_changes(world, make):
     assert [path.name for path in world.files()] == ["new.md"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", mostly((Claude,), OF_EACH_KIND), ids=lambda make: make.__name__)
 def test_a_person_may_ask_for_it_again(world, make):
     """From the shell, a forgotten session is captured as a whole; nothing old in it acts, and it can be forgotten again."""
@@ -456,6 +459,7 @@ def test_a_session_that_names_a_forgotten_one_is_not_auto_recorded(world, parent
     assert world.files() == []
 
 
+@pytest.mark.slow
 def test_old_commands_do_not_act_while_katod_runs(world):
     """A daemon that saw the session forgotten ignores what comes back, and obeys what is typed then."""
     with Live(world) as live:

@@ -149,6 +149,7 @@ def test_what_is_no_character_costs_nothing(world, make):
     assert len(set_aside(scene.assert_all_good_are_read())) <= 1  # valid only at the start of a file
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("values", [SMALL, pytest.param(VALUES, marks=pytest.mark.slow)], ids=["small", "all"])
 @pytest.mark.parametrize("make", mostly(OF_EACH_NATURE, LINES), ids=lambda make: make.__name__)
 def test_a_hostile_value_costs_its_record_at_most(world, make, values):

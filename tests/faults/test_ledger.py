@@ -149,6 +149,7 @@ def test_a_damaged_ledger_is_set_aside_and_nothing_old_counts(world, damage):
     begins_anew(world, sessions)
 
 
+@pytest.mark.slow
 @pytest.mark.fault("ledger damaged")
 def test_no_page_of_a_ledger_can_be_lost_unnoticed(world):
     """Whichever page is corrupt, the ledger is quarantined."""
@@ -165,6 +166,7 @@ def test_no_page_of_a_ledger_can_be_lost_unnoticed(world):
         assert world.contents() == outputs
 
 
+@pytest.mark.slow
 @pytest.mark.fault("ledger damaged")
 def test_flipped_bytes_double_nothing(world):
     """Whichever bytes are flipped, either the ledger is quarantined or recording continues correctly."""
@@ -228,6 +230,7 @@ def test_what_a_damaged_ledger_holds_is_not_shown(world):
     assert b"mark-" not in said
 
 
+@pytest.mark.slow
 @pytest.mark.fault("ledger blank")
 def test_a_blank_ledger_is_begun_anew(world):
     """An empty ledger, as a power cut may leave it, is quarantined and reported, and no old command runs."""

@@ -108,6 +108,7 @@ def test_a_note_behind_a_whole_recording(quick, name, kill, end):
     assert f"{NOTE}\n" in scene.path.read_text()
 
 
+@pytest.mark.slow
 @pytest.mark.fault("output edited")
 @formats
 @kills
@@ -142,6 +143,7 @@ def test_a_note_between_any_two_lines_of_what_a_kill_left(quick, name, kill, fir
         at += step
 
 
+@pytest.mark.slow
 @pytest.mark.fault("output edited")
 @both_formats
 @kills

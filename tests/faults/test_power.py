@@ -90,6 +90,7 @@ class LostPower(RuleBasedStateMachine):
         assert len(wanted) == len(self.world.outputs())
 
 
+@pytest.mark.slow
 @pytest.mark.fault("power loss")
 @given(hole=st.tuples(st.integers(0, 4000), st.integers(1, 4000)), end=st.integers(0, 4000), before=st.booleans())
 @examples(3, 150)

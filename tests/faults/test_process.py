@@ -84,6 +84,7 @@ def tell_at(number, signals, reached):
     EventLog._emit, Hints.wait = telling, waiting
 
 
+@pytest.mark.slow
 @pytest.mark.fault("asked to stop at any moment")
 @pytest.mark.parametrize("scene", mostly((busy,), (busy, damaged)))
 @pytest.mark.parametrize("step", [pytest.param(1, marks=pytest.mark.slow), 3], ids=["any event", "some events"])
@@ -211,6 +212,7 @@ def test_a_run_that_may_open_little_refuses_nothing(quick, numbers):
         assert world.contents() == undisturbed.contents(), f"{number} descriptors"
 
 
+@pytest.mark.slow
 @pytest.mark.fault("descriptors run out")
 def test_a_daemon_that_may_open_nothing_goes_on_when_it_may(world):
     """Files that it cannot open are shown as problems and retried; no command is refused because of them."""

@@ -39,6 +39,7 @@ def is_replaceable(protection):
     return True
 
 
+@pytest.mark.slow
 def test_every_test_of_a_protection_shows_a_fault():
     """Each test that an entry names exists and is marked with the fault that it covers."""
     shown = {item.nodeid for item in collected()}

@@ -17,6 +17,7 @@ CHANGES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.fault("settings changed before the restart")
 @pytest.mark.parametrize("name", ["", pytest.param(" log.jsonl", marks=pytest.mark.slow)], ids=["markdown", "jsonl"])
 @pytest.mark.parametrize("when", ["inside", "before"])

@@ -83,6 +83,7 @@ def test_a_folder_that_is_made_again_is_watched_again(watcher, tmp_path):
         tells(watcher, folder)
 
 
+@pytest.mark.slow
 @pytest.mark.fault("root deleted and recreated")
 def test_a_session_in_a_root_that_is_made_again_is_recorded(world):
     """The sessions of a recreated root are recorded."""
@@ -102,6 +103,7 @@ def test_without_events_the_sweep_finds_what_changes(world):
         assert "sweeps only" in live.said()
 
 
+@pytest.mark.slow
 @pytest.mark.fault("no file events")
 def test_without_events_a_session_that_is_active_is_looked_at_often(world):
     """New messages of an active session are recorded long before the next full sweep."""

@@ -187,6 +187,7 @@ def test_the_table_has_every_event_of_the_viewers():
 # -- fixtures and real sessions ---------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @each("case", cases()[::6], ids=str)
 def test_fixtures_give_valid_messages(case):
     """By the schema, which allows no further keys; each id occurs once."""

@@ -53,6 +53,7 @@ finally:
 """
 
 
+@pytest.mark.slow
 def test_the_same_events_give_the_same_bytes_everywhere():
     """Whatever the time zone, the locale, and the order in which Python's sets are."""
     golden = str(GOLDEN / "claude" / "tool-kinds.jsonl")
@@ -67,7 +68,7 @@ def test_the_same_events_give_the_same_bytes_everywhere():
 
 
 @EVERY
-@examples(8, 300)
+@examples(5, 300)
 @given(events=conversations())
 def test_any_text_is_printed_as_valid_text(name, events):
     """It can be encoded; what is JSON can be parsed, line by line or as a whole."""

@@ -60,13 +60,14 @@ PIECES = st.sampled_from([
 
 
 @pytest.mark.fault("link that runs something")
-@examples(60, 4_000)
+@examples(10, 4_000)
 @given(st.lists(PIECES, max_size=12).map("".join))
 def test_no_message_has_an_active_link(text):
     """However the pieces of a link are put together, no renderer makes one that runs something."""
     assert not [target for target in targets(text) if target.lower().startswith(ACTIVE)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", ["![" * 2_000 + "](x" * 2_000, "](x" * 8_000, "`](data:x " * 2_000])
 def test_a_line_of_many_links_takes_linear_time(text):
     """A search that goes back for each of them would not finish."""

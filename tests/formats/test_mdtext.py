@@ -123,6 +123,7 @@ def test_quotation_keeps_its_paragraphs():
 # -- bodies ------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @each("unit", ["-", " -", "=", "- ", "> ", "<", "`", "[", "|", "*", "&", "<a ", "1. ", "#", "~"])
 def test_no_long_line_takes_longer_than_its_length(unit):
     """A line of fifty thousand markup characters takes linear time: a backtracking pattern would not finish."""

@@ -3,6 +3,7 @@
 import re
 from html.parser import HTMLParser
 
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
@@ -58,7 +59,7 @@ PIECES = st.sampled_from(
 TEXTS = st.lists(PIECES | texts(max_size=3), max_size=12).map("".join)
 
 
-@examples(300, 10_000)
+@examples(10, 10_000)
 @given(TEXTS)
 @example("`a`@foo")
 @example("https://a.b/@foo\xa0@foo")
@@ -71,7 +72,8 @@ def test_nobody_is_notified_by_a_message(text):
         assert notified(shown) == []
 
 
-@examples(100, 2_000)
+@pytest.mark.slow
+@examples(10, 2_000)
 @given(TEXTS)
 def test_nobody_is_notified_by_a_title(text):
     """A title in HTML has its names as code."""

@@ -41,6 +41,7 @@ def measure(samples: list[Case]) -> None:
     assert total.keys() == BARS.keys()
 
 
+@pytest.mark.slow
 @pytest.mark.fault("secrets")
 def test_one_secret_of_each_kind_is_found():
     """Of each kind of secret and each form of passwords, one in one place is found, as far as the bars say."""

@@ -125,7 +125,8 @@ PIECE = st.sampled_from(OTHERS) | st.one_of(
 TURN = st.lists(PIECE, min_size=1, max_size=5).map(lambda pieces: Turn([Person("You", "23:36", "words"), *pieces]))
 
 
-@examples(60, 2_000)
+@pytest.mark.slow
+@examples(10, 2_000)
 @given(
     st.lists(TURN, min_size=1, max_size=5), st.integers(150, 1500), st.booleans(), st.sampled_from([printed, shareable])
 )  # fmt: skip
@@ -172,6 +173,7 @@ def test_a_pull_request_is_one_block_below_the_limit():
     assert "answer 59" in text
 
 
+@pytest.mark.slow
 def test_a_pull_request_of_many_names_is_below_the_limit():
     """A name takes more room than it was typed with."""
     rows = [
@@ -249,7 +251,7 @@ def test_a_brief_has_what_another_agent_needs():
     assert "Create tables" not in text.partition("# Still to do")[2].partition("\n# ")[0]
 
 
-@examples(20, 1_000)
+@examples(5, 1_000)
 @given(st.integers(2_000, 20_000), st.integers(0, 30), st.integers(0, 3000))
 def test_a_brief_is_within_its_budget(budget, turns, length):
     """However long the conversation is, the brief has at most the budget's characters, and the last words."""

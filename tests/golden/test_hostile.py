@@ -108,6 +108,7 @@ def test_an_empty_file_gives_nothing() -> None:
     assert all(set(render_all_forms(case).values()) == {b""} for case in empty)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "size", [TOO_LONG // 10, pytest.param(TOO_LONG, marks=pytest.mark.slow)], ids=["2 MB", "20 MB"]
 )

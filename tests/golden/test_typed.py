@@ -52,6 +52,7 @@ CASES = [case for case in cases() if len(case.paths) == 1 and case.agent in AGEN
 Path = tuple[str | int, ...]
 
 
+@pytest.mark.slow
 @pytest.mark.fault("text that looks like a command")
 @pytest.mark.examples(1, 3)
 @each("case", CASES, ids=str)

@@ -265,6 +265,7 @@ def test_a_token_that_others_can_read_is_not_used(world: World, server: Homeserv
     assert server.requests == []
 
 
+@pytest.mark.slow
 def test_nothing_is_kept_of_deliveries_of_a_forgotten_session(world: World, server: Homeserver) -> None:
     """The ledger forgets which events the room has, and the rest is not sent; what is in the room stays."""
     server.configure(world)
@@ -353,6 +354,7 @@ def test_nothing_more_is_sent_of_a_project_that_is_excluded(world: World, server
     assert "excluded" in world.written()["notes.md"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", mostly(OF_EACH_NATURE[:1], OF_EACH_NATURE), ids=lambda maker: maker.__name__)
 def test_what_is_said_after_a_stop_is_never_sent(world: World, server: Homeserver, make: type[Maker]) -> None:
     """Not even if the stop is removed from the session before all of the recording was sent."""

@@ -104,7 +104,7 @@ def histories(draw):
 
 
 @pytest.mark.parametrize("make", mostly([Claude, CodexLegacy], LINES), ids=lambda make: make.__name__)
-@examples(10, 300)
+@examples(5, 300)
 @given(history=histories(), talk=st.lists(st.sampled_from(PARTS), min_size=1, max_size=8))
 def test_whatever_happens_to_the_file_each_event_comes_once(make, history, talk):
     """Any chunks, truncations, replacements and absences: in the end, the events are those of an export, in order."""

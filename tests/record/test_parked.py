@@ -82,6 +82,7 @@ def test_a_waiting_output_survives_a_rewrite_of_its_session(world):
     assert counts(path.read_text(), "one", "three", "four", "five") == [1, 1, 1, 1]
 
 
+@pytest.mark.slow
 def test_a_waiting_export_costs_nothing_while_it_waits(world, full, monkeypatch):
     """The session of a parked export is not translated again at each append."""
     make, source = Claude(), world.claude()

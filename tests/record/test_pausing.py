@@ -236,6 +236,7 @@ def test_commands_of_the_shell_are_refused_meanwhile(talk):
     assert "katod resume" in talk.world.said
 
 
+@pytest.mark.slow
 def test_a_running_daemon_pauses(talk):
     """The answer comes when the marks are in the transcript; a recording that catches up waits, too."""
     with Live(talk.world) as live:

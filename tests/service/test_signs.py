@@ -121,6 +121,7 @@ def test_a_failure_is_logged_once_and_repaired(shown, monkeypatch):
     assert shown.texts() == {"claude-a": "● rec login.md"}
 
 
+@pytest.mark.slow
 def test_the_daemon_shows_what_it_records(world):
     """A sign appears with the recording, follows its state, and goes with the recording or with the daemon."""
     source, make = world.claude(), Claude()
@@ -144,6 +145,7 @@ def test_the_daemon_shows_what_it_records(world):
         says("● rec notes.md")
 
 
+@pytest.mark.slow
 def test_a_daemon_that_was_killed_leaves_its_number(world):
     """The sign stays with the number of a process that is gone; the next start replaces it."""
     source = world.claude()

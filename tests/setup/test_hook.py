@@ -58,6 +58,7 @@ def test_what_is_no_prompt_is_answered_with_nothing(given):
     assert answer(given, running=False, ran=True) == b""
 
 
+@pytest.mark.slow
 def test_it_is_a_program(tmp_path):
     """It reads stdin, and looks for the daemon's lock; modules in the project's directory are not imported."""
     (tmp_path / "json.py").write_text("raise SystemExit(7)")

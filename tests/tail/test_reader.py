@@ -151,6 +151,7 @@ def test_nul_run_before_a_record_is_passed_over(path):
     assert cursor.offset == 506
 
 
+@pytest.mark.slow
 def test_sparse_hole_is_passed_over(path):
     """A hole of many megabytes, left by a copy-and-truncate, is skipped without being kept in memory."""
     with path.open("wb") as handle:
