@@ -47,7 +47,7 @@ _ROWS: Final = (
         rb'<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; ', in_chat=True, has_end=True,
     ),
     FormatSpec(
-        "stream", ".stream.jsonl", "stream.Stream", "the messages of CodingBridge, one per line",
+        "stream", ".stream.jsonl", "stream.printer.Stream", "the messages of CodingBridge, one per line",
         rb'\{"type":"(?:stream|session_event|model_changed|permission_mode_changed|stopped|interrupted)"[,}]',
     ),
     FormatSpec(
@@ -55,7 +55,7 @@ _ROWS: Final = (
         "what the agent does at each step, not what is said", rb'\{"type":"session","id":"',
     ),
     FormatSpec(
-        "matrix", ".matrix.jsonl", "matrix.Matrix", "events for a Matrix room (OpenEarth), one per line",
+        "matrix", ".matrix.jsonl", "matrix.printer.Matrix", "events for a Matrix room (OpenEarth), one per line",
         rb'\{"txn_id":"[0-9a-f-]{36}","type":"', carries_pictures=True,
     ),
     FormatSpec(
@@ -67,11 +67,11 @@ _ROWS: Final = (
         rb'\{"uuid":"[0-9a-f-]{36}","created_at":', is_document=True,
     ),
     FormatSpec(
-        "atif", ".atif.json", "atif.Atif", "a trajectory for evaluations: ATIF 1.7", rb'\{"schema_version":"ATIF-v1\.',
-        is_document=True,
+        "atif", ".atif.json", "atif.document.Atif", "a trajectory for evaluations: ATIF 1.7",
+        rb'\{"schema_version":"ATIF-v1\.', is_document=True,
     ),
     FormatSpec(
-        "atif-1.8", ".atif.json", "atif.Atif18", "the same, ATIF 1.8", rb'\{"schema_version":"ATIF-v1\.',
+        "atif-1.8", ".atif.json", "atif.document.Atif18", "the same, ATIF 1.8", rb'\{"schema_version":"ATIF-v1\.',
         is_document=True,
     ),
 )  # fmt: skip

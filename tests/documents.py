@@ -18,11 +18,11 @@ from click.testing import CliRunner
 from katod import events as ev
 from katod.agents import AGENTS
 from katod.cli import app
-from katod.formats.bridge import ROWS
-from katod.formats.matrix_names import ROWS as MATRIX
-from katod.formats.redact_forms import FORMS
-from katod.formats.redact_names import FACTS
-from katod.formats.redact_rules import RULES
+from katod.formats.matrix.names import ROWS as MATRIX
+from katod.formats.redact.forms import FORMS
+from katod.formats.redact.names import FACTS
+from katod.formats.redact.rules import RULES
+from katod.formats.stream.bridge import ROWS
 from katod.formatspec import FORMATS as KNOWN_FORMATS
 from katod.formatspec import recorded_formats
 from katod.lifecycle import AFTER, Lifecycle, State

@@ -145,16 +145,16 @@ DECIDING = (
 # These import every agent's reader only for the agents' names; the names should be passed to them instead.
 KNOW_THE_READERS = (
     "katod.formats.agentrecord",
-    "katod.formats.atif",
+    "katod.formats.atif.document",
     "katod.formats.brief",
     "katod.formats.html",
-    "katod.formats.matrix",
+    "katod.formats.matrix.printer",
     "katod.formats.pullrequest",
     "katod.formats.turns",
     "katod.formats.markdown",
-    "katod.formats.bridge",
-    "katod.formats.stream",
-    "katod.formats.streammessages",
+    "katod.formats.stream.bridge",
+    "katod.formats.stream.printer",
+    "katod.formats.stream.messages",
     "katod.formats.transcript",
     "katod.formats.vcon",
 )

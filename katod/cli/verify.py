@@ -11,7 +11,7 @@ from katod.cli.printing import say
 from katod.cli.record import ask
 from katod.cli.selection import select_recordings
 from katod.errors import KatodError, SourceError
-from katod.formats.redact_version import RULES_VERSION
+from katod.formats.redact.version import RULES_VERSION
 from katod.record.restore import Missing
 from katod.store.ledger import Ledger
 from katod.store.rows import UNNAMED, OutputRow

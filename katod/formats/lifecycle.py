@@ -5,7 +5,7 @@ from typing import Any
 import orjson
 
 from katod.events import Event
-from katod.formats.redact import may_contain_secret, redact_json
+from katod.formats.redact.redactor import may_contain_secret, redact_json
 from katod.lifecycle import Lifecycle, Line
 from katod.metadata import SessionMetadata
 from katod.model import Mark, Options

@@ -20,4 +20,5 @@ def open_document(name: str, options: Options, spool: Callable[[], Spool]) -> Do
 
 
 def _printer(name: str) -> object:
-    return resolve_name(f"katod.formats.{FORMATS[name].printer.replace('.', ':')}")
+    module, _, printer = FORMATS[name].printer.rpartition(".")
+    return resolve_name(f"katod.formats.{module}:{printer}")

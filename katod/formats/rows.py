@@ -10,7 +10,7 @@ import orjson
 from katod import events as ev
 from katod.events import Event, to_json
 from katod.formats.protocol import Spool
-from katod.formats.redact import may_contain_secret, redact_json
+from katod.formats.redact.redactor import may_contain_secret, redact_json
 
 # orjson writes at most 254 levels; agents never nest that deep, hostile files do.
 _TOO_DEEP: Final = "nested too deep to be written as JSON"

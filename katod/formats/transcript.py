@@ -44,7 +44,7 @@ from katod.formats.content import (
 from katod.formats.edits import edit_size
 from katod.formats.ownlines import MARKS
 from katod.formats.place import PAUSE, Place, short_model
-from katod.formats.redact import redact
+from katod.formats.redact.redactor import redact
 from katod.formats.results import (
     commits,
     count_lines,

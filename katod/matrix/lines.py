@@ -5,7 +5,7 @@ from typing import Any, Final, NamedTuple
 
 import orjson
 
-from katod.formats.matrix_lines import REFERENCE
+from katod.formats.matrix.lines import REFERENCE
 
 _RELATION: Final = "m.relates_to"
 _REPLY: Final = "m.in_reply_to"

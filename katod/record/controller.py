@@ -13,7 +13,7 @@ from katod.discover.catalog import Catalog, Source
 from katod.errors import TargetRefused
 from katod.events import Event
 from katod.formats.mdtext import clean
-from katod.formats.redact import redact
+from katod.formats.redact.redactor import redact
 from katod.log import EventLog
 from katod.metadata import SessionMetadata
 from katod.model import Command, NearMiss, Range, SessionKey, Target

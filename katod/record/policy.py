@@ -12,7 +12,7 @@ from katod.command.target import check_folder
 from katod.config import Settings, local_zone
 from katod.discover.roots import Root
 from katod.errors import TargetRefused
-from katod.formats.redact_version import RULES_VERSION
+from katod.formats.redact.version import RULES_VERSION
 from katod.model import Options, Tools
 from katod.project.allowed import Allowed, in_effect
 from katod.project.form import NAME, ProjectFile

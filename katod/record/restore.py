@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 
 from katod.errors import SourceError
-from katod.formats.redact_version import RULES_VERSION
+from katod.formats.redact.version import RULES_VERSION
 from katod.log import EventLog
 from katod.model import SessionKey
 from katod.record.compare import missing

@@ -7,7 +7,7 @@ from katod.agents import AGENTS
 from katod.discover.catalog import Catalog, Source, save_source
 from katod.events import Event
 from katod.formats.pictures import linked
-from katod.formats.redact import REDACTED
+from katod.formats.redact.redactor import REDACTED
 from katod.formats.registry import open_format
 from katod.formatspec import FORMATS
 from katod.log import EventLog

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from katod.agents import AGENTS
 from katod.errors import OutputError
-from katod.formats.redact import redact
+from katod.formats.redact.redactor import redact
 from katod.formatspec import format_of
 from katod.model import Cursor
 from katod.search.hits import Hit

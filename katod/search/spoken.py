@@ -6,7 +6,7 @@ from typing import Any, Final
 from katod import events as ev
 from katod.events import Event
 from katod.formats.ownlines import SIGN
-from katod.formats.redact import redact_json
+from katod.formats.redact.redactor import redact_json
 
 _FIELDS: Final = {
     ev.USER_MESSAGE: ("text",),

@@ -14,7 +14,7 @@ from katod.errors import KatodError
 from katod.formats.content import Agent, Fold, Footer, MarkLine, Outcome, Person, Span, Stamp, Tool
 from katod.formats.markdown import print_piece, printed
 from katod.formats.place import PAUSE
-from katod.formats.redact import REDACTED
+from katod.formats.redact.redactor import REDACTED
 from katod.formats.transcript import Transcript
 from katod.formats.when import When
 from katod.log import EventLog

@@ -4,7 +4,7 @@ import pytest
 
 from katod import __version__
 from katod.config import Content, Output, Recording, Settings
-from katod.formats.redact_version import RULES_VERSION
+from katod.formats.redact.version import RULES_VERSION
 from katod.model import Options
 from katod.record.policy import Policy
 from tests.looping import each

@@ -7,7 +7,7 @@ import pytest
 from katod import events as ev
 from katod.agents.claude.adapter import ClaudeAdapter
 from katod.events import Event, SessionRef
-from katod.formats.redact import REDACTED
+from katod.formats.redact.redactor import REDACTED
 from katod.metadata import SessionMetadata
 from katod.model import Options, Range, SessionKey
 from katod.record.session import Changes, LiveOutput

@@ -9,7 +9,7 @@ from pathlib import Path
 from .protection import Protection, given, returning
 
 PROJECTS = "tests/record/test_projects.py::"
-PATHS, REDACT = "tests/faults/test_paths.py::", "tests/formats/test_redact.py::"
+PATHS, REDACT = "tests/faults/test_paths.py::", "tests/formats/redact/test_redactor.py::"
 FORGETTING = "tests/faults/test_forgetting.py::"
 
 
@@ -215,49 +215,49 @@ PROTECTIONS = [
     ),
     Protection(
         "a rule's marker triggers it",
-        "katod.formats.redact:_shaped",
+        "katod.formats.redact.redactor:_shaped",
         lambda original: lambda text, numbers: text,
         (
             f"{REDACT}test_each_kind_goes_from_prose_and_shell",
-            "tests/formats/test_redact_recall.py::test_one_secret_of_each_kind_is_found",
+            "tests/formats/redact/test_recall.py::test_one_secret_of_each_kind_is_found",
         ),
     ),
     Protection(
         "a password in a command is redacted",
-        "katod.formats.redact_forms:formed_secrets",
+        "katod.formats.redact.forms:formed_secrets",
         returning(()),
         (f"{REDACT}test_passwords_in_commands_and_files",),
     ),
     Protection(
         "a variable or a name is not a password",
-        "katod.formats.redact_names:_is_literal",
+        "katod.formats.redact.names:_is_literal",
         returning(value=True),
         (f"{REDACT}test_commands_and_code_without_passwords_stay",),
     ),
     Protection(
         "a value after a sensitive name is redacted",
-        "katod.formats.redact_names:_judged",
+        "katod.formats.redact.names:_judged",
         returning(None),
         (f"{REDACT}test_random_values_after_telling_names",),
     ),
     Protection(
         "a readable value is not a secret",
-        "katod.formats.redact_names:is_secret",
+        "katod.formats.redact.names:is_secret",
         returning(value=True),
         (f"{REDACT}test_code_and_examples_after_telling_names_stay",),
     ),
     Protection(
         "a prefix alone is not a secret",
-        "katod.formats.redact:_replace",
+        "katod.formats.redact.redactor:_replace",
         need_no_length,
         (
             f"{REDACT}test_ordinary_text_is_the_same_object",
-            "tests/formats/test_rules.py::test_a_rule_meets_what_it_names_and_nothing_like_it",
+            "tests/formats/redact/test_rules.py::test_a_rule_meets_what_it_names_and_nothing_like_it",
         ),
     ),
     Protection(
         "invisible characters do not hide a secret",
-        "katod.formats.redact:_unveiled",
+        "katod.formats.redact.redactor:_unveiled",
         lambda original: lambda text, done: done,
         (f"{REDACT}test_nothing_that_is_not_seen_hides_a_secret",),
     ),

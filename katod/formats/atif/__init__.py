@@ -1,0 +1,1 @@
+"""Trajectories: the Agent Trajectory Interchange Format."""

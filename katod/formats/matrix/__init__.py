@@ -1,0 +1,1 @@
+"""The events of a Matrix room, as lines."""

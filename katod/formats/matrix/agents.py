@@ -1,0 +1,114 @@
+"""Sub-agents: what started them and what came of them, each said once. Pure."""
+
+from typing import Any, Final
+
+from katod.formats.matrix.calls import Calls, Row, answered, duration
+from katod.formats.matrix.lines import Draft, Wait, transaction_of
+from katod.formats.matrix.session import Told
+from katod.formats.matrix.values import Content
+from katod.model import LONGEST_NAME
+
+_MOST: Final = 256
+_LAUNCHED: Final = "launched"
+_STATUS: Final = {
+    "completed": "success", "complete": "success", "success": "success", "done": "success", "ok": "success",
+    "failed": "failure", "failure": "failure", "error": "failure", "errored": "failure",
+    "timeout": "timeout", "timed_out": "timeout",
+    "interrupted": "interrupted", "aborted": "interrupted", "cancelled": "interrupted", "killed": "interrupted",
+    "stopped": "interrupted", "shutdown": "interrupted",
+}  # fmt: skip
+
+
+class Agents:
+    """The sub-agents that work, by id: the transaction of the line that started each."""
+
+    def __init__(self, state: dict[str, Any] | None = None) -> None:
+        state = state or {}
+        self._working: dict[str, str] = state.get("working", {})
+        self._launched: list[str] = state.get("launched", [])  # the record and the spawn of the last launch
+
+    def state(self) -> dict[str, Any]:
+        """Return what is remembered as JSON."""
+        row: dict[str, Any] = {"working": self._working, "launched": self._launched}
+        return {name: value for name, value in row.items() if value}
+
+    def result(self, told: Told, call: Row, requests: dict[str, str]) -> list[Draft]:
+        """Return the result of a call that started a sub-agent; its id may follow."""
+        launches = bool(call.get("launches")) or told.payload.get("status") == _LAUNCHED
+        if launches or told.payload.get("denied"):
+            self._launched = [record_of(told), call["txn"]] if launches else []
+            return answered(told, call, requests)
+        self._working.pop(call.get("child", ""), None)
+        status = call.get("status") or ("failure" if told.payload.get("isError") else "")
+        about = (
+            _about(told, call.get("child", ""), status)
+            | duration(told, call.get("time"))
+            | {"result": told.text("text")}
+        )
+        about["katod_tool_use_id"] = told.text("toolCallId")
+        waits: tuple[Wait, str] | None = None if "child" in call else ("agent", record_of(told))
+        return [Draft("agent.result", about, reply=call["txn"], at=("result",), waits=waits)]
+
+    def started(self, told: Told, calls: Calls) -> list[Draft]:
+        """Return the start of a sub-agent, unless it is that of a call, which was said."""
+        child = told.text("subagent")
+        if self._bound(told, child, calls):
+            return []
+        txn = transaction_of(told.event)
+        self._remember(child, txn)
+        about = {"parent_session_id": told.session_id, "child_session_id": child}
+        about |= {name: told.text(name) for name in ("task", "model") if told.text(name)}
+        return [Draft("agent.spawn", about, at=("task",))]
+
+    def ended(self, told: Told, calls: Calls) -> list[Draft]:
+        """Return the end of a sub-agent, unless the result of its call will say it."""
+        child = told.text("subagent")
+        open_call = next((row for row in calls.rows.values() if row.get("child") == child), None)
+        if open_call is not None and not open_call.get("launches"):
+            open_call["status"] = told.text("status")
+            return []
+        about = _about(told, child, told.text("status"))
+        said = told.text("result")
+        about |= {"result": said} if said else {}
+        return [Draft("agent.result", about, reply=self._working.pop(child, ""), at=("result",))]
+
+    def _bound(self, told: Told, child: str, calls: Calls) -> bool:
+        """Return whether a sub-agent is that of an open call, or of one that was just launched."""
+        if self._launched and self._launched[0] == record_of(told):
+            self._remember(child, self._launched[1])
+            self._launched = []
+            return True
+        spawning = calls.spawning()
+        own = calls.get(child)
+        call = own if own in spawning else spawning[0] if len(spawning) == 1 else None
+        if call is None or len(child) > LONGEST_NAME:
+            return False
+        call["child"] = child
+        self._remember(child, call["txn"])
+        return True
+
+    def _remember(self, child: str, txn: str) -> None:
+        if 0 < len(child) <= LONGEST_NAME:
+            self._working[child] = txn
+            if len(self._working) > _MOST:
+                del self._working[next(iter(self._working))]
+
+
+def record_of(told: Told) -> str:
+    """Return what tells the record of an event from all others."""
+    source = told.event.source
+    return f"{source.get('providerEventId', '')}@{source.get('offset', '')}"
+
+
+def finished(told: Told) -> Content:
+    """Return what the end of a sub-agent adds to the result of its call, which is in the same record."""
+    return _about(told, told.text("subagent"), told.text("status"))
+
+
+def _about(told: Told, child: str, status: str) -> Content:
+    known = _STATUS.get(status.lower(), "")
+    about = {
+        "parent_session_id": told.session_id, "child_session_id": child, "status": known,
+        "katod_status": status if status and not known else "",
+    }  # fmt: skip
+    return {name: text for name, text in about.items() if text}

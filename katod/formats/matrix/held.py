@@ -1,0 +1,78 @@
+"""Lines that wait for what the next event may add to them. Pure."""
+
+from typing import Any, Final, NamedTuple
+
+from katod import events as ev
+from katod.agents.answers import Parts
+from katod.formats.matrix.agents import finished, record_of
+from katod.formats.matrix.lines import Line, Wait
+from katod.formats.matrix.session import Told
+from katod.formats.matrix.sums import counts_of
+from katod.formats.matrix.values import Content, canonical, cleaned
+
+_LARGEST: Final = 64 * 1024  # bytes of all contents that wait: they are part of the state
+_SUMMARY: Final = "compact-summary"
+_ANSWERS: Final = (ev.ASSISTANT_MESSAGE, ev.ASSISTANT_THINKING, ev.TOOL_CALL)
+
+
+class Held(NamedTuple):
+    """Lines of which the first is waiting, and by what the event that adds to it is recognised."""
+
+    lines: tuple[Line, ...] = ()
+    waits: Wait | None = None
+    key: str = ""
+
+    @classmethod
+    def of(cls, state: list[Any] | None) -> "Held":
+        """Return what was held back, given its state."""
+        if not state:
+            return cls()
+        rows, waits, key = state
+        return cls(tuple(Line(txn, name, content, tuple(at)) for txn, name, content, at in rows), waits, key)
+
+    def state(self) -> list[Any]:
+        """Return this as JSON, empty for nothing."""
+        return [[[*line[:3], list(line.at)] for line in self.lines], self.waits, self.key] if self.lines else []
+
+    @property
+    def is_small(self) -> bool:
+        """Whether all of it may be held back."""
+        has_pictures = any(line.pictures for line in self.lines)
+        return not has_pictures and sum(len(canonical(line.content)) for line in self.lines) <= _LARGEST
+
+    def goes_on(self, told: Told, kind: str) -> bool:
+        """Return whether an event is a part of the answer that waits for its usage."""
+        return self.waits == "usage" and kind in _ANSWERS and usage_key(told) == self.key
+
+    def longer(self, lines: list[Line]) -> "Held":
+        """Return this with more lines."""
+        return self._replace(lines=(*self.lines, *lines))
+
+    def addition(self, told: Told, kind: str) -> Content:
+        """Return what an event adds to the first line, empty if nothing."""
+        if self.waits == "usage" and kind == ev.USAGE and usage_key(told) == self.key:
+            return counts_of(told.payload, told.answers)
+        if self.waits == "summary" and kind == ev.SYSTEM_MESSAGE and told.text("subtype") == _SUMMARY:
+            return {"summary_text": told.text("text")}
+        if self.waits == "agent" and kind == ev.AGENT_END and record_of(told) == self.key:
+            return finished(told)
+        return {}
+
+    def with_addition(self, added: Content) -> "Held":
+        """Return the lines with what was added to the first."""
+        first = self.lines[0]
+        return self._replace(lines=(first._replace(content=first.content | cleaned(added)), *self.lines[1:]))
+
+
+def usage_of(told: Told) -> tuple[Wait, str] | None:
+    """Return by what the usage of an answer is recognised, None if the agent records none."""
+    return ("usage", usage_key(told)) if told.answers.has_usage else None
+
+
+def usage_key(told: Told) -> str:
+    """Return what the parts of an answer and its usage have in common."""
+    session, source = told.event.session, told.event.source
+    if told.event.kind == ev.USAGE and told.payload.get("scope") != "message":
+        return "none"
+    is_named = told.answers.parts is Parts.NAMED
+    return f"{session.subagent}:{source.get('messageId') or record_of(told) if is_named else ''}"

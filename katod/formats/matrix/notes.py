@@ -1,0 +1,129 @@
+"""What is said of a session beside its conversation: changes, errors, compactions. Pure."""
+
+import re
+from typing import Final
+
+from katod import events as ev
+from katod.agents.fields import dict_of
+from katod.formats.matrix.lines import Draft, Wait
+from katod.formats.matrix.session import Session, Told, Turns
+from katod.formats.matrix.values import Content, integer
+
+_CONFIGURED: Final = {
+    "model": "model", "effort": "effort", "modelProvider": "model_provider", "cwd": "working_directory",
+}  # fmt: skip
+_PERMITTED: Final = {"permissionMode": "mode", "sandbox": "sandbox"}
+_BY_STATUS: Final = {429: "rate_limit", 401: "authentication_error", 400: "invalid_request"}
+_BY_CODE: Final = {
+    "rate_limit": "rate_limit", "rate_limit_error": "rate_limit", "rate_limit_exceeded": "rate_limit",
+    "authentication_failed": "authentication_error", "authentication_error": "authentication_error",
+    "invalid_request": "invalid_request", "invalid_request_error": "invalid_request", "timeout": "timeout",
+    "server_error": "api_error", "api_error": "api_error", "overloaded_error": "api_error",
+}  # fmt: skip
+_DISCONNECTED: Final = re.compile(
+    r"\b(?:connection error|ECONNRESET|ECONNREFUSED|ENOTFOUND|EAI_AGAIN|fetch failed)\b", re.IGNORECASE
+)
+_TIMED_OUT: Final = re.compile(r"\b(?:ETIMEDOUT|request timed out)\b", re.IGNORECASE)
+_OVERFLOW: Final = re.compile(r"prompt is too long(?:: (\d{1,12}) tokens > (\d{1,12}) maximum)?", re.IGNORECASE)
+_REFUSALS: Final = frozenset({"api_refusal", "model_refusal_fallback"})
+REFUSAL: Final = "refusal"
+
+
+def changed(told: Told, session: Session) -> list[Draft]:
+    """Return a changed setting; titles are none."""
+    what, before, after = told.text("what"), told.text("before"), told.text("after")
+    if not told.is_own:
+        return []
+    if what == "branch":
+        return _switched(told, session, before, after)
+    session.announced = session.announced or what == "model"
+    change = {"before": before, "after": after} if before else {"after": after}
+    if what in _PERMITTED:
+        return [Draft("permission.change", told.ids() | {"changes": {_PERMITTED[what]: change}})]
+    if what in _CONFIGURED:
+        return [Draft("config.change", told.ids() | {"changes": {_CONFIGURED[what]: change}})]
+    return []
+
+
+def _switched(told: Told, session: Session, before: str, after: str) -> list[Draft]:
+    if not after or session.branch == after:
+        return []
+    session.branch = after
+    about = {"action": "switched", "branch_name": after} | ({"from_branch": before} if before else {})
+    return [Draft("git.branch", told.ids() | about)]
+
+
+def remodelled(told: Told, session: Session) -> list[Draft]:
+    """Return that another model answers than before, if the agent did not say that it changes."""
+    before, after = session.model, told.event.model
+    if not after or after == before or not told.is_own:
+        return []
+    session.model, announced = after, session.announced
+    session.announced = False
+    if not before or announced:
+        return []
+    changes = {"model": {"before": before, "after": after}}
+    return [Draft("config.change", told.ids() | {"changes": changes}, "model", derived=True)]
+
+
+def failed(told: Told) -> list[Draft]:
+    """Return an error, and that the context is full if this is the error."""
+    message, code, status = told.text("message"), told.text("code"), integer(told.payload.get("httpStatus"))
+    content = told.ids() | {"error_message": message} | ({"error_code": code} if code else {})
+    if kind := _kind(message, code, status):
+        content["error_type"] = kind
+    if status is not None:
+        content["http_status"] = status
+    drafts = [Draft("error", content | _retry(dict_of(told.payload.get("retry"))), at=("error_message",))]
+    if full := _OVERFLOW.search(message):
+        sizes = {"token_count": full[1], "token_limit": full[2]}
+        about = {name: int(size) for name, size in sizes.items() if size}
+        drafts.append(Draft("context.overflow", told.ids() | about, "overflow"))
+    return drafts
+
+
+def _kind(message: str, code: str, status: int | None) -> str:
+    """Return the type of an error as far as it is known."""
+    if status is not None:
+        return _BY_STATUS.get(status, "api_error")
+    if code.lower() in _BY_CODE:
+        return _BY_CODE[code.lower()]
+    return "network_failure" if _DISCONNECTED.search(message) else "timeout" if _TIMED_OUT.search(message) else ""
+
+
+def _retry(retry: Content) -> Content:
+    attempt, most = integer(retry.get("attempt")), integer(retry.get("max"))
+    after = retry.get("afterMs")
+    content: Content = {"retryable": attempt < most} if attempt is not None and most is not None else {}
+    if isinstance(after, int | float) and not isinstance(after, bool) and 0 <= after < 10**12:
+        content["retry_after_ms"] = round(after)
+    return content
+
+
+def is_refusal(told: Told) -> bool:
+    """Return whether an event says that a request was refused."""
+    return told.event.kind == ev.SYSTEM_MESSAGE and told.text("subtype") in _REFUSALS
+
+
+def blocked(told: Told, turns: Turns) -> list[Draft]:
+    """Return that the request was refused, which a client may record more than once."""
+    if turns.blocked:
+        return []
+    turns.blocked, category = True, told.text("category")
+    content = told.ids(turns) | {"block_reason": "policy_violation"} | ({"category": category} if category else {})
+    return [Draft("safety.blocked", content, "refusal", turns.prompt)]
+
+
+def summarized(told: Told, session: Session, turns: Turns) -> Draft:
+    """Return a compaction; the turns since the last one were counted by katod."""
+    sizes = (("tokens_before", "tokensBefore"), ("tokens_after", "tokensAfter"))
+    known = {name: size for name, key in sizes if (size := integer(told.payload.get(key))) is not None}
+    content = told.ids() | known
+    content |= {"katod_trigger": told.text("trigger")} if told.text("trigger") else {}
+    if session.whole and told.is_own:
+        content |= {"turns_summarized": turns.number - turns.summarized, "katod_derived_fields": ["turns_summarized"]}
+        turns.summarized = turns.number
+    summary = told.text("summary")
+    content |= {"summary_text": summary} if summary else {}
+    waits: tuple[Wait, str] | None = None if summary else ("summary", "")
+    return Draft("context.summarized", content, at=("summary_text",), waits=waits)

@@ -1,0 +1,228 @@
+"""The events of `foundation.protocols.ai.claude`, as they are sent to a Matrix room: one per line.
+
+A line has a transaction, a type, the content, and in `large` what does not fit into the event. Lines refer to earlier
+ones by `$katod:` and their transaction; whoever sends them puts the server's id there.
+"""
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+from katod import events as ev
+from katod.agents import AGENTS
+from katod.agents.answers import Parts
+from katod.agents.fields import dict_of
+from katod.events import Event
+from katod.formats.matrix import calls as calls_
+from katod.formats.matrix import files, notes
+from katod.formats.matrix import session as session_
+from katod.formats.matrix.agents import Agents
+from katod.formats.matrix.calls import Calls
+from katod.formats.matrix.held import Held, usage_key, usage_of
+from katod.formats.matrix.lines import (
+    Draft,
+    Line,
+    checked_prefix,
+    line_of,
+    printed,
+    timestamp_of,
+)
+from katod.formats.matrix.names import PREFIX
+from katod.formats.matrix.session import Session, Told, Turns, state_of
+from katod.formats.matrix.sums import Sums, counts_of
+from katod.formats.rows import row_of
+from katod.lifecycle import PERMISSION_COMPLETED, PERMISSION_REQUESTED
+from katod.metadata import SessionMetadata
+from katod.model import Mark, Options
+
+
+class Matrix:
+    """Writes what the protocol has a name for, in the order in which it was recorded.
+
+    A line is held back only until the next event, if that may add to it: the usage of an answer, the summary of a
+    compaction, the id of a sub-agent. An answer waits with its calls, unless their results come before its usage: then
+    those of the same turn do not.
+    """
+
+    def __init__(self, options: Options, state: dict[str, Any] | None = None, prefix: str = PREFIX) -> None:
+        """Start an output, or continue one. Raises ValueError for a prefix that is too long for a server."""
+        state = state or {}
+        self._options = options
+        self._prefix = checked_prefix(prefix)
+        self._session = Session(**state.get("session", {}))
+        self._turns = Turns(**state.get("turns", {}))
+        self._sums = Sums(state.get("sums"))
+        self._calls = Calls(state.get("calls"))
+        self._agents = Agents(state.get("agents"))
+        self._held = Held.of(state.get("held"))
+
+    def state(self) -> dict[str, Any]:
+        """Return the thread, the turn, the sums, what is open, and the line that is held back."""
+        parts = {
+            "session": state_of(self._session), "turns": state_of(self._turns), "sums": self._sums.state(),
+            "calls": self._calls.state(), "agents": self._agents.state(), "held": self._held.state(),
+        }  # fmt: skip
+        return {name: part for name, part in parts.items() if part}
+
+    def head(self, _metadata: SessionMetadata, _time: str) -> str:
+        """Return nothing: the first line is that of the first event."""
+        return ""
+
+    def mark(self, _: Mark) -> str:
+        """Return nothing, but count nothing any more: a part of the session may be missing."""
+        if self._session.root:
+            self._session.whole = False
+        return ""
+
+    def pause(self) -> str:
+        """Return the lines that are held back."""
+        lines, self._held = self._held.lines, Held()
+        return "".join(printed(line, self._prefix) for line in lines)
+
+    def end(self) -> str:
+        """Return that the session was exported, in the export of a whole session; an output may always go on."""
+        if not self._options.exported or not self._session.root:
+            return ""
+        return printed(session_.exported(self._session), self._prefix)
+
+    def event(self, event: Event, metadata: SessionMetadata) -> str:
+        """Return what is said of one event: no line, one, or several."""
+        row, _ = row_of(event, redact=self._options.redact)
+        agent, kind = AGENTS[event.session.agent], row["kind"]
+        told = Told(event, row["payload"], metadata, self._options, agent.product, agent.answers)
+        self._session.last = event.id
+        added = self._held.addition(told, kind)
+        drafts = [] if added and kind != ev.USAGE else self._drafts(told, kind)
+        if drafts and not self._session.root:
+            drafts = [*session_.begun(told, self._session), *drafts]
+        lines = [line_of(draft, event, self._session.root) for draft in drafts]
+        if added:
+            self._held = self._held.with_addition(added)
+        elif self._is_held(told, kind, lines):
+            return ""
+        return self.pause() + self._written(lines, drafts)
+
+    def _is_held(self, told: Told, kind: str, lines: list[Line]) -> bool:
+        """Return whether the lines of an event wait with those before it, for what may still be added to these."""
+        if self._held.waits == "summary":
+            return not lines
+        if not self._session.late and self._held.goes_on(told, kind):
+            longer = self._held.longer(lines)
+            self._held = longer if longer.is_small else self._held
+            return self._held is longer
+        self._session.late = self._session.late or len(self._held.lines) > 1
+        return False
+
+    def _written(self, lines: list[Line], drafts: list[Draft]) -> str:
+        """Return lines as text, but for the last one if it is held back."""
+        waits = drafts[-1].waits if drafts else None
+        if waits and (held := Held((lines[-1],), *waits)).is_small:
+            self._held = held
+            del lines[-1]
+        return "".join(printed(line, self._prefix) for line in lines)
+
+    def _drafts(self, told: Told, kind: str) -> list[Draft]:
+        handler = self._HANDLERS.get(kind)
+        return handler(self, told) if handler else []
+
+    # -- one method per kind of event -------------------------------------------------------------------
+
+    def _started(self, told: Told) -> list[Draft]:
+        return [] if self._session.root or not told.is_own else session_.begun(told, self._session)
+
+    def _prompt(self, told: Told) -> list[Draft]:
+        self._session.late = self._session.late and not told.is_own
+        return [*self._checkpoint(told), *session_.prompted(told, self._session, self._turns)]
+
+    def _thought(self, told: Told) -> list[Draft]:
+        own, text, subject = told.is_own, told.text("text"), told.text("subject")
+        content = told.ids(self._turns if own else None) | ({"thinking_text": text} if text else {})
+        content |= {"katod_subject": subject} if subject else {}
+        content |= {"katod_encrypted": True} if told.payload.get("encrypted") else {}
+        draft = Draft("thinking", content, reply=self._turns.prompt if own else "", at=("thinking_text",))
+        return [*notes.remodelled(told, self._session), draft]
+
+    def _response(self, told: Told) -> list[Draft]:
+        changed = notes.remodelled(told, self._session)
+        draft = session_.responded(told, self._session, self._turns)
+        if self._session.usage[:1] == [usage_key(told)]:  # it was complete before its text
+            draft = draft._replace(content=draft.content | self._session.usage[1])
+            self._session.usage = []
+        else:
+            draft = draft._replace(waits=usage_of(told))
+        refused = notes.blocked(told, self._turns) if told.text("stopReason") == notes.REFUSAL else []
+        return [*changed, draft, *refused]
+
+    def _call(self, told: Told) -> list[Draft]:
+        changed = notes.remodelled(told, self._session)
+        return changed + calls_.called(told, self._calls, self._session, self._turns)
+
+    def _result(self, told: Told) -> list[Draft]:
+        call = self._calls.take(told.text("toolCallId"))
+        if call and call["kind"] == "agent":
+            return self._agents.result(told, call, self._calls.requests)
+        return calls_.answered(told, call, self._calls.requests)
+
+    def _system(self, told: Told) -> list[Draft]:
+        return notes.blocked(told, self._turns) if notes.is_refusal(told) else []
+
+    def _info(self, told: Told) -> list[Draft]:
+        subtype = told.text("subtype")
+        if subtype == PERMISSION_REQUESTED:
+            return calls_.asked(told, self._calls)
+        if subtype == PERMISSION_COMPLETED:
+            return calls_.decided(told, self._calls.requests)
+        if subtype == calls_.SERVERS:
+            return calls_.connected(told, self._session)
+        if subtype == files.READ:
+            return files.told_read(dict_of(told.payload.get("data")), told.metadata.cwd, told.ids())
+        return []
+
+    def _turn_started(self, told: Told) -> list[Draft]:
+        return session_.active(told, self._session, "running")
+
+    def _turn_ended(self, told: Told) -> list[Draft]:
+        if not told.is_own:
+            return []
+        aborted = told.text("reason") == "aborted"
+        drafts = session_.interrupted(told, self._turns) if aborted else []
+        self._turns.text = ""
+        return [*drafts, *self._checkpoint(told), *session_.active(told, self._session, "idle")]
+
+    def _used(self, told: Told) -> list[Draft]:
+        self._sums.add(told.payload, told.answers)
+        is_named = told.answers.parts is Parts.NAMED and not self._held.addition(told, ev.USAGE)
+        self._session.usage = [usage_key(told), counts_of(told.payload, told.answers)] if is_named else []
+        return []
+
+    def _checkpoint(self, told: Told) -> list[Draft]:
+        sums = self._sums.checkpoint() if told.is_own else {}
+        if not sums:
+            return []
+        partial = {} if self._session.whole else {"katod_partial": True}
+        return [Draft("usage.checkpoint", told.ids() | sums | partial | timestamp_of(told.event), "usage")]
+
+    def _compacted(self, told: Told) -> list[Draft]:
+        return [notes.summarized(told, self._session, self._turns)]
+
+    def _changed(self, told: Told) -> list[Draft]:
+        return notes.changed(told, self._session)
+
+    def _failed(self, told: Told) -> list[Draft]:
+        return notes.failed(told)
+
+    def _agent_started(self, told: Told) -> list[Draft]:
+        return self._agents.started(told, self._calls)
+
+    def _agent_ended(self, told: Told) -> list[Draft]:
+        return self._agents.ended(told, self._calls)
+
+    def _ended(self, told: Told) -> list[Draft]:
+        return session_.ended(told, self._session, self._turns, self._sums) if told.is_own else []
+
+    _HANDLERS: ClassVar[dict[str, Callable[["Matrix", Told], list[Draft]]]] = {
+        ev.SESSION_START: _started, ev.SESSION_END: _ended, ev.USER_MESSAGE: _prompt, ev.ASSISTANT_MESSAGE: _response,
+        ev.ASSISTANT_THINKING: _thought, ev.TOOL_CALL: _call, ev.TOOL_RESULT: _result, ev.SYSTEM_MESSAGE: _system,
+        ev.PROVIDER_INFO: _info, ev.TURN_START: _turn_started, ev.TURN_END: _turn_ended, ev.USAGE: _used,
+        ev.COMPACTION: _compacted, ev.CONFIG_CHANGE: _changed, ev.ERROR: _failed, ev.AGENT_START: _agent_started,
+        ev.AGENT_END: _agent_ended,
+    }  # fmt: skip

@@ -1,0 +1,270 @@
+"""What the format `matrix` knows of a session so far: its thread, its turns and its settings. Pure."""
+
+from base64 import b64encode
+from dataclasses import asdict, dataclass, field
+from typing import Any, Final, NamedTuple
+
+from katod import events as ev
+from katod.agents.answers import Answers
+from katod.agents.fields import decoded
+from katod.events import Event
+from katod.formats.matrix.lines import REFERENCE, Draft, Line, Picture, timestamp_of, transaction, transaction_of
+from katod.formats.matrix.sums import Sums
+from katod.formats.matrix.values import Content, Path, clean, cleaned
+from katod.formats.redact.redactor import redact_json
+from katod.metadata import SessionMetadata
+from katod.model import Options, SessionKey
+
+_ENVIRONMENT: Final = (("client_version", "cliVersion"),)
+_ABOUT: Final = (
+    ("branch", "branch"), ("commit", "commit"), ("repository", "repository"), ("model_provider", "modelProvider"),
+    ("permission_mode", "permissionMode"), ("sandbox", "sandbox"), ("effort", "effort"), ("origin", "origin"),
+)  # fmt: skip
+_STOPS: Final = frozenset({"end_turn", "tool_use", "max_tokens", "stop_sequence"})
+_LONGEST_KEPT: Final = 8_000  # characters of the last text of a turn, in case it is interrupted
+
+
+@dataclass(slots=True)
+class Turns:
+    """The prompt that is being answered, and the last text of the answer."""
+
+    number: int = 0
+    prompt: str = ""  # its transaction; empty if what is being answered is no prompt
+    prompt_id: str = ""
+    response: str = ""
+    message: str = ""  # the id of the message that the response is of
+    text: str = ""
+    blocked: bool = False  # whether it was said that the request was refused
+    summarized: int = 0  # the number of the last turn in a summary
+
+
+@dataclass(slots=True)
+class Session:
+    """The thread of a session, and the settings that are compared to find changes."""
+
+    id: str = ""
+    root: str = ""
+    last: str = ""  # the id of the last event
+    started: int = 0
+    whole: bool = False  # whether everything since the beginning was seen: otherwise, nothing can be counted
+    status: str = ""
+    model: str = ""
+    announced: bool = False  # whether the agent itself said that the model changes
+    usage: list[Any] = field(default_factory=list)  # the last one that was of no response yet, and what it is of
+    late: bool = False  # whether usage comes after the results of the calls of an answer
+    branch: str = ""
+    servers: list[str] = field(default_factory=list)
+
+
+class Told(NamedTuple):
+    """One event, its payload without secrets, what is known when it comes, and of its agent."""
+
+    event: Event
+    payload: Content
+    metadata: SessionMetadata
+    options: Options
+    client: str
+    answers: Answers
+
+    @property
+    def is_own(self) -> bool:
+        """Whether this is of the session itself, not of a sub-agent that speaks in its file."""
+        return self.event.session.subagent == self.metadata.key.subagent
+
+    @property
+    def session_id(self) -> str:
+        """The id of the session; that of a sub-agent that has a file of its own is its own."""
+        return self.metadata.key.subagent or self.event.session.id
+
+    def text(self, name: str) -> str:
+        """Return a text of the payload, empty if it has none of this name."""
+        value = self.payload.get(name)
+        return value if isinstance(value, str) else ""
+
+    def ids(self, turns: Turns | None = None) -> Content:
+        """Return what tells which session and prompt this is of."""
+        return ids_of(self, turns.prompt_id if turns else "")
+
+
+def ids_of(told: Told, prompt_id: str = "") -> Content:
+    """Return the ids of the session, of a sub-agent that speaks in its file, and of the prompt."""
+    found = {
+        "session_id": told.session_id,
+        "katod_subagent": "" if told.is_own else told.event.session.subagent,
+        "prompt_id": prompt_id,
+    }
+    return {name: value for name, value in found.items() if value}
+
+
+def state_of(part: Turns | Session) -> dict[str, Any]:
+    """Return a part of the state as JSON, without what is empty."""
+    return {name: value for name, value in asdict(part).items() if value}
+
+
+# -- the start, and the state of the room ------------------------------------------------------------
+
+
+def begun(told: Told, session: Session) -> list[Draft]:
+    """Return the start of the session, which is the first line whatever the first event is."""
+    is_start = told.event.kind == ev.SESSION_START and told.is_own
+    ref, subagent = told.event.session, told.metadata.key.subagent
+    key = SessionKey(ref.agent, ref.id, subagent)
+    session.id, session.root = told.session_id, transaction(f"{key}#session.start")
+    session.whole = is_start
+    given = dict(told.payload) if is_start else _known(told)
+    content = ids_of(told) | _fields(told, given) | (timestamp_of(told.event) if is_start else {})
+    content.pop("katod_subagent", None)
+    session.started = content.get("timestamp", 0)
+    session.model = content.get("model", "")
+    return [Draft("session.start", content)]
+
+
+def _known(told: Told) -> Content:
+    """Return what a recording that begins later knows of the start."""
+    start = told.metadata.start
+    known = {"cwd": start.cwd, "branch": start.branch, "cliVersion": start.version, "origin": start.origin}
+    redacted: Content = redact_json(known) if told.options.redact else known
+    return redacted
+
+
+def _fields(told: Told, given: Content) -> Content:
+    ref = told.event.session
+    environment = {"client": told.client} | _named(given, _ENVIRONMENT)
+    parent = ref.id if told.metadata.key.subagent else given.get("parent") or ref.parent
+    about = {"agent": ref.agent} | ({"parent": parent} if parent else {}) | _named(given, _ABOUT)
+    model = told.event.model or told.metadata.model
+    where = {"working_directory": given["cwd"]} if given.get("cwd") else {}
+    return ({"model": model} if model else {}) | where | {"environment": environment, "katod_session": about}
+
+
+def _named(given: Content, names: tuple[tuple[str, str], ...]) -> Content:
+    return {name: given[key] for name, key in names if isinstance(given.get(key), str) and given[key]}
+
+
+def active(told: Told, session: Session, status: str) -> list[Draft]:
+    """Return the state of the room, if it changes with this; that of a sub-agent would replace its parent's."""
+    if session.status == status or not told.is_own or told.metadata.key.subagent:
+        return []
+    session.status = status
+    known = {"started_at": session.started, "model": session.model}
+    content = ids_of(told) | {name: value for name, value in known.items() if value} | {"status": status}
+    return [Draft("session.active", content, part=status, derived=True)]
+
+
+# -- prompts and answers -------------------------------------------------------------------------------
+
+
+def prompted(told: Told, session: Session, turns: Turns) -> list[Draft]:
+    """Return a prompt with what is attached to it; commands of the client are none."""
+    subtype = told.text("subtype")
+    if not told.is_own:
+        return []
+    if subtype in ("slash-command", "shell"):
+        turns.prompt = turns.prompt_id = turns.response = turns.text = ""
+        return _mcp_prompt(told)
+    _turn(told, turns)
+    files = [row for row in told.payload.get("attachments", ()) if isinstance(row, dict)]
+    content = told.ids(turns) | ({"turn": turns.number} if session.whole else {})
+    content |= {"role": "user", "text": told.text("text")} | _listed(files) | _kind(subtype)
+    reply = turns.prompt = transaction_of(told.event)
+    attached = [_attached(told, turns, reply, n, row) for n, row in enumerate(files)]
+    return [Draft("prompt", content, at=("text",)), *attached, *active(told, session, "running")]
+
+
+def _turn(told: Told, turns: Turns) -> None:
+    event = told.event
+    turn = event.turn if event.turn != turns.prompt_id else ""  # what was typed in one turn are several prompts
+    turns.number += 1
+    turns.prompt_id = turn or event.source.get("providerEventId") or event.id
+    turns.response = turns.message = turns.text = ""
+    turns.blocked = False
+
+
+def responded(told: Told, session: Session, turns: Turns) -> Draft:
+    """Return a text of the model, which answers the prompt."""
+    if not told.is_own:
+        return Draft("response", told.ids() | _spoken(told), at=("text",))
+    turns.response, turns.message = transaction_of(told.event), told.event.source.get("messageId", "")
+    turns.text = told.text("text") if len(told.text("text")) <= _LONGEST_KEPT else ""
+    number = {"turn": turns.number} if session.whole and turns.number else {}
+    return Draft("response", told.ids(turns) | _spoken(told) | number, reply=turns.prompt, at=("text",))
+
+
+def _spoken(told: Told) -> Content:
+    stop, phase = told.text("stopReason"), told.text("phase")
+    content: Content = {"text": told.text("text")} | ({"katod_phase": phase} if phase else {})
+    return content | ({"stop_reason" if stop in _STOPS else "katod_stop_reason": stop} if stop else {})
+
+
+def _kind(subtype: str) -> Content:
+    return {"katod_subtype": subtype} if subtype else {}
+
+
+def _mcp_prompt(told: Told) -> list[Draft]:
+    name, _, given = told.text("text").partition(" ")
+    words = name.removeprefix("/").split("__")
+    if words[0] != "mcp" or len(words) < 3:
+        return []
+    content = told.ids() | {"mcp_server": words[1], "prompt_name": "__".join(words[2:])}
+    return [Draft("mcp.prompt.used", content | ({"arguments": {"text": given}} if given else {}))]
+
+
+def _listed(files: list[Content]) -> Content:
+    """Return what the prompt says of its attachments."""
+    lists: dict[str, list[Content]] = {}
+    for row in files[:64]:
+        name = {"image": "images", "document": "documents"}.get(row.get("type", ""), "attachments")
+        lists.setdefault(name, []).append(described(row))
+    return lists
+
+
+def described(row: Content) -> Content:
+    """Return type, size, hash and name of an attachment."""
+    names = (("media_type", "mediaType"), ("filename", "name"), ("size_bytes", "bytes"), ("sha256", "sha256"))
+    return {name: row[key] for name, key in names if row.get(key) not in (None, "")}
+
+
+def _attached(told: Told, turns: Turns, reply: str, number: int, row: Content) -> Draft:
+    name = "input.image" if row.get("type") == "image" else "input.document"
+    content = told.ids(turns) | described(row)
+    return Draft(name, content, f"attachment.{number}", reply, pictures=pictures(told, row, ("sha256",)))
+
+
+def pictures(told: Told, row: Content, at: Path) -> tuple[Picture, ...]:
+    """Return the data of an attachment if the event carries it and it is to be saved."""
+    if told.options.attachments != "save":
+        return ()
+    found = [blob for blob in told.event.blobs if blob[0] == row.get("sha256")][:1]
+    return tuple(_picture(at, *blob) for blob in found)
+
+
+def _picture(at: Path, digest: str, media: str, data: str) -> Picture:
+    """Return the data that the hash is of: what an agent wrote need not be valid base64."""
+    content = decoded(data)
+    return Picture(at, digest, clean(media), b64encode(content).decode(), len(content))
+
+
+def interrupted(told: Told, turns: Turns) -> list[Draft]:
+    """Return that a turn was aborted, with the last text of it."""
+    partial = {"partial_text": turns.text} if turns.text else {}
+    content = told.ids(turns) | partial | timestamp_of(told.event)
+    return [Draft("response.interrupted", content, reply=turns.response or turns.prompt, at=("partial_text",))]
+
+
+def exported(session: Session) -> Line:
+    """Return that katod exported the session; who asked for it, when and where to is not said in the file itself."""
+    relates = {"rel_type": "m.thread", "event_id": REFERENCE + session.root}
+    content = {"session_id": session.id, "format": "matrix", "katod_source": {"event": session.last}}
+    txn = transaction(f"{session.last}#session.exported")
+    return Line(txn, "session.exported", cleaned(content) | {"m.relates_to": relates})
+
+
+def ended(told: Told, session: Session, turns: Turns, sums: Sums) -> list[Draft]:
+    """Return the end of the session, which the agent recorded."""
+    time = timestamp_of(told.event).get("timestamp")
+    content = told.ids() | ({"reason": told.text("reason")} if told.text("reason") else {})
+    if time and session.started and time >= session.started:
+        content["duration_ms"] = time - session.started
+    if session.whole:
+        content |= sums.totals() | {"turns": turns.number}
+    return [Draft("session.end", content)]

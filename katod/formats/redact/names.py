@@ -1,0 +1,330 @@
+"""Secrets that are recognised by the name in front of them: `password=`, `--token`, `ENV DB_PASSWORD`, `<secret>`.
+
+A name alone is not enough, as code is full of them: the value after it is judged. Passwords may be short where a value
+is literal (in quotes, in a shell, in a configuration file). All other values have to look random.
+"""
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import Final, NamedTuple
+
+from katod.formats.redact.rules import any_of
+
+# Start, end and rule of a secret.
+Span = tuple[int, int, str]
+
+# Their rules, and what they find.
+NAMED: Final = "secret"
+AUTHORIZATION: Final = "authorization"
+FACTS: Final = {
+    AUTHORIZATION: "HTTP `Authorization` header, `Bearer`; the scheme stays",
+    NAMED: "a random-looking value of 12 or more characters after a name like `password`, `secret`, `token`, `api_key`,"
+    " or a vendor's; shorter passwords where a value is literal: `--password`, `export`, YAML, XML",
+}
+
+# The words in names, in lower case, each with an ending of it that starts with a rare letter.
+WORDS: Final = {
+    "pass": "pass", "pwd": "pwd", "secret": "cret", "token": "ken", "key": "key", "auth": "uth", "creds": "creds",
+    "credential": "dential", "bearer": "earer", "psk": "psk",
+}  # fmt: skip
+PASSWORDS: Final = ("pass", "pwd", "psk")
+# A key is a secret only after one of these.
+KEYS: Final = (
+    "access account admin aes api app auth client consumer crypt deploy encryption fal fernet function hmac"
+    " ingest integration jwt license master openai preshared private record recovery root routing salt seal"
+    " secret server service session shared signing ssh storage subscription tls unseal webhook write"
+)
+# After these names, a random-looking value is a secret even if no word says so: `datadog = …`, `HEROKU_ID=…`.
+VENDORS: Final = (
+    "adafruit adobe airtable algolia alibaba aliyun artifactory asana assemblyai atlassian azdo beamer bintray"
+    " bitbucket bittrex cloudflare codeclimate codecov cohere coinbase confluence confluent contentful"
+    " contribsys__com datadog deepgram deepseek devops discord dnkey droneci dropbox elevenlabs etsy exa facebook"
+    " fastly finicity finnhub flickr freshbooks gitter gocardless heroku hubspot intercom jfrog jira kraken"
+    " kucoin launchdarkly linear linked_in linkedin lob looker mailchimp mailgun mapbox mattermost meraki"
+    " message_bird messagebird mistral netlify new-relic new_relic newrelic nytimes okta pinecone plaid postmark"
+    " private_ai privateai rapidapi sendbird sentry snyk sonar squarespace sumo telegr telegram test_reporter"
+    " travis twitch twitter typeform xray yandex zendesk"
+)
+SUFFIX: Final = (
+    r"(?:[ _.-]{0,2}(?:aio|api|access|auth|oauth|bearer|client|app|application|browser|bot|consumer|db|delivery|deploy"
+    r"|encryption|ext|hapikey|io|keystring|identity|ingest|insert|integration|license|live|logic|login|oauth2?|org|personal|pat|priv|private|prod"
+    r"|public|pub|rest|sdk|secret|service|signing|test|token|user|webhook|write|key|password|pw|v?[0-9])){0,5}"
+    r"(?:[ _.-]?(?:access|application|app|api|client|key)[_-]?id)?"
+)
+
+QUOTE: Final = r"\\{0,3}[\"'`]"
+BLANK: Final = r"[ \t]"
+SPACE: Final = r"(?:\s|\\{1,3}[nrt])"  # in the text of a command, line ends may be escaped
+_SEPARATOR: Final = rf"(?::{BLANK}?&?[A-Za-z_.]{{2,16}}{BLANK}{{0,2}})?={{1,3}}>?|:=?"
+# Of `name: X` and `value: Y` on the next line, of which X is the name; of a variable of Terraform.
+_LISTED: Final = (
+    rf"(?:{QUOTE})?(?:,|{BLANK}\{{)?{SPACE}{{0,16}}(?:{QUOTE}|{BLANK})?(?:value|default)(?:{QUOTE})?{BLANK}?[:=]"
+)
+# In a table, in bold, in a sentence, with a default, of a property of C#, of `gh secret set`.
+_OTHER: Final = (
+    rf"(?:{QUOTE})?{BLANK}{{0,40}}(?:\||│|\\u2502)|\*\*:|:\*\*|{BLANK}(?:is{BLANK}|\()|:-"
+    rf"|(?:{QUOTE}\))?{BLANK}{{0,8}}(?:\|\||\?\?|{BLANK}or{BLANK})"
+    rf"|{BLANK}?\{{{BLANK}?get;{BLANK}?(?:set|init);{BLANK}?\}}{BLANK}?=|{BLANK}--body[ =]"
+)
+# After a name: a closing quote or subscript, a type, and one of = : := == => , or an attribute of XML.
+SIGN: Final = (
+    rf"(?:{_LISTED}|{QUOTE}\]?{BLANK}{{0,8}}(?:{_SEPARATOR}|,|value=)|{BLANK}{{0,8}}(?:{_SEPARATOR})|{_OTHER})"
+    rf"{BLANK}{{0,8}}"
+)
+REST: Final = r"(?:word|wort|wd|phrase|code|orization)?(?:[_-]?(?:base|data|value|prod|dev|test|staging|[0-9]{1,3}))?"
+PREFIX: Final = "[bfruN@$]{0,2}"  # of a string in quotes
+IN_QUOTES: Final = r"[^\s\"'`\\]"
+BARE: Final = r"[^\s\"'`\\,;&<>(){}\[\]|]"
+_LOOSE: Final = r"[^\s\"'`\\;|<>()]"  # a word of a shell
+_VALUE: Final = (
+    rf"(?:{PREFIX}{QUOTE}(?!\[REDACTED:)({IN_QUOTES}{{4,}}+)|({BARE}{{4,}}+)|(?!\[REDACTED:)({_LOOSE}{{5,128}}))"
+)
+SCHEMES: Final = "bearer|basic|token|bot|api-?key|key|ssws|geniekey|splunk"
+
+VARIABLE: Final = r"(?:ENV|ARG|setx|setenv|set -[a-zA-Z]{1,3}|#define|loaded)[ \t]+\w*"
+
+_flags: Final = re.ASCII | re.IGNORECASE
+_ASSIGNED: Final = re.compile(rf"{REST}{SIGN}{_VALUE}", _flags)
+_SPACED: Final = re.compile(rf"{REST}{BLANK}{{1,8}}{_VALUE}", _flags)
+_TAGGED: Final = re.compile(rf"{REST}(?:{BLANK}[^<>\n]{{0,80}})?>()([^\s<>\"'`\\\[\]]{{4,}}+)<", _flags)
+_HEADER: Final = re.compile(
+    rf"orization{SIGN}{PREFIX}(?:{QUOTE})?(?:{SCHEMES}){BLANK}{{1,4}}([\w.~+/=:|-]{{8,}}+)", _flags
+)
+_NEW_WORD: Final = "(?-i:(?<![A-Za-z])|(?<=[a-z])(?=[A-Z]))"
+_VENDOR: Final = re.compile(f"{_NEW_WORD}{any_of(VENDORS.split())}{SUFFIX}{SIGN}{_VALUE}", _flags)
+_VENDOR_NAME: Final = re.compile(any_of(VENDORS.split()).encode())
+_SIGNED: Final = re.compile(rb"[=:,|?(]|is |or |body ")  # `?` for what is not ASCII
+_OPTION: Final = re.compile(r"(?:^|[\s\"'`=\[(,])--?[\w-]*\Z")
+_VARIABLE: Final = re.compile(rf"{VARIABLE}\Z")
+# Before a name in a shell, whose values are words up to a blank: an option, a variable, a part of a connection string.
+_SHELL: Final = re.compile(
+    r"(?:^|[\s\"'`:+])(?:--?[\w.-]*|[A-Z][A-Z0-9_]*|--?[\w-]{1,32}[ \t]+[\"']?[\w.]*"
+    r"|(?:host|user|port|dbname)=[^\s\"'`]{1,64}[ \t]+)\Z"
+)
+_SHELL_WORD: Final = re.compile(rf"(?:(?![,&][\w.]{{1,32}}=){_LOOSE}|[()](?=[^\s;|&)\"'`\\])){{1,128}}")
+_TAG: Final = re.compile(r"<[\w:.-]*\Z")
+
+_EXAMPLE: Final = re.compile(r"(?i)example|placeholder|your[_-]|xxxx|\*{4}|change[_-]?me|dummy|\.{3}|…|^<")
+_CODE: Final = re.compile(
+    r"\w\([\w.,]*\)|[${]\{|\{[\w.]*\}|^\$[A-Za-z_]|^%\w+%$|://|^(?:[.~]{0,2}/|[A-Z]:\\)[^/]{0,30}/"
+)
+_WORD: Final = re.compile(r"[A-Za-z]{2,}[0-9]{0,3}|[A-Za-z]?[0-9]{0,4}")
+_TIME: Final = re.compile(r"[0-9TZ:.+-]+")
+_HEXADECIMAL: Final = re.compile(r"(?:0x)?(?=[0-9:-]*[a-fA-F])[0-9a-fA-F:-]{16,}")
+STRONG: Final = "!@#$%^&*?~+"
+_MIXED: Final = re.compile(rf"(?=[^A-Za-z]*[A-Za-z])(?=[^0-9{STRONG}]*[0-9{STRONG}])")
+_ASSIGNS: Final = re.compile("[^ =]*=")
+_IN_LIST: Final = re.compile(r",[\w.]{1,32}=")  # of options: `user=x,password=y,vers=3`
+_USER_BEFORE: Final = re.compile(r"(?i)user|login|mail")
+_IN_CODE: Final = frozenset(",)]}(")
+_ENDS_LINE: Final = frozenset(("", "\n", "\r", "\\"))
+
+_ENDS: Final = {word: (word.encode(), re.compile(end.encode())) for word, end in WORDS.items()}
+_AFTER: Final = tuple(word.encode() for word in KEYS.split())
+_ARN: Final = re.compile(rb"[0-9]:\Z")  # of a secret; what follows is its name
+_RULES: Final = {b"bearer": AUTHORIZATION}
+_PASSWORDS: Final = frozenset(word.encode() for word in PASSWORDS)
+_LONG: Final = b"a" * 14
+_CONTEXT: Final = 64
+
+
+def named_secrets(text: str, low: bytes, words: Iterable[str]) -> Iterator[Span]:
+    """Yield the secrets after names with these words; `low` is the text in lower case, one byte per character."""
+    for name in words:
+        word, end_of_word = _ENDS[name]
+        start = _near(low, end_of_word) if len(low) > 2000 else 0
+        if start >= 0 and (at := low.find(word, start)) >= 0:
+            yield from _values(text, low, word, at)
+
+
+def _near(low: bytes, end_of_word: re.Pattern[bytes]) -> int:
+    """Return a position shortly before the first match; `find` from the start would take longer."""
+    found = end_of_word.search(low)
+    return max(found.start() - 9, 0) if found else -1
+
+
+def _values(text: str, low: bytes, word: bytes, at: int) -> Iterator[Span]:
+    """Yield each secret value after the word."""
+    while at >= 0:
+        end, span = _value_after(text, low, word, at)
+        if span is not None:
+            yield span
+        at = low.find(word, end)
+
+
+def _value_after(text: str, low: bytes, word: bytes, at: int) -> tuple[int, Span | None]:
+    """Return where to continue after a word, and the value after it if it is a secret."""
+    end = at + len(word)
+    if _is_other(low, word, at):
+        return end, None
+    if word == b"auth" and (match := _HEADER.match(text, end)):
+        value = match[1].rstrip(".:")
+        span = (match.start(1), match.start(1) + len(value), AUTHORIZATION)
+        return match.end(), span if is_credential(value) else None
+    match = _ASSIGNED.match(text, end)
+    literal = match is None
+    if match is None and (match := _spaced(text, word, at, end)) is None:
+        return end, None
+    span_or_none = _judged(text, word, match, at, literal=literal)
+    # a long value is judged once, so that time is linear; a short one may be the next name
+    return (end if match.end() - match.start() < 48 and span_or_none is None else match.end()), span_or_none
+
+
+def _is_other(low: bytes, word: bytes, at: int) -> bool:
+    """Return whether this is a key of a cache or a table, not `api_key` or `?key=`; or the ARN of a secret, a name."""
+    if word == b"secret":
+        return _ARN.search(low, max(at - 14, 0), at) is not None
+    before = low[max(at - 16, 0) : at]
+    in_url = before[-1:] in {b"?", b"&"} and low[at + 3 : at + 4] == b"="
+    return word == b"key" and not in_url and not before.rstrip(b" ._-").endswith(_AFTER)
+
+
+def _spaced(text: str, word: bytes, at: int, end: int) -> re.Match[str] | None:
+    """Match the value of an option, of a variable of a shell or a Dockerfile, or of an element of XML."""
+    before = text[max(at - 48, 0) : at]
+    if "<" in before and _TAG.search(before):
+        return _TAGGED.match(text, end)
+    match = _SPACED.match(text, end)
+    if match is None or word == b"bearer" or ("-" in before and _OPTION.search(before)) or _VARIABLE.search(before):
+        return match
+    return None
+
+
+class _Value(NamedTuple):
+    """Where the value of a match begins; all of it, and without punctuation; whether it is in quotes, or is code."""
+
+    start: int
+    whole: str
+    text: str
+    quoted: bool
+    called: bool
+
+
+def _value_of(text: str, match: re.Match[str], *, shell: bool = False) -> _Value:
+    start, end = match.span(match.lastindex or 0)
+    quoted = match[1] is not None
+    if shell and not quoted and (word := _SHELL_WORD.match(text, start)):
+        end = max(end, word.end())
+    value = text[start:end] if quoted else text[start:end].rstrip(".:!?*~")
+    called = not quoted and (text[end : end + 1] in {"(", "[", "{"} or (match.lastindex == 3 and not shell))
+    return _Value(start, text[start:end], value, quoted, called)
+
+
+def _judged(text: str, word: bytes, match: re.Match[str], at: int, *, literal: bool) -> Span | None:
+    """Return the span of the value if it is a secret; `literal` if it cannot be code."""
+    shell = _is_in_shell(text, match, at, literal=literal)
+    value = _value_of(text, match, shell=shell)
+    if value.called or _EXAMPLE.search(value.whole):
+        return None
+    phrase = value.quoted and word == b"pass" and "," not in text[match.pos : value.start]
+    if is_secret(value.text, phrase=phrase):
+        return value.start, value.start + len(value.text), _RULES.get(word, NAMED)
+    if word in _PASSWORDS and is_password(value.whole) and (shell or _is_literal(text, match, at, literal=literal)):
+        return value.start, value.start + len(value.whole), NAMED
+    return None
+
+
+def _is_in_shell(text: str, match: re.Match[str], at: int, *, literal: bool) -> bool:
+    """Return whether this is a word of a shell, in which only blanks and few other characters end a value."""
+    sign = text[match.start() : match.start(match.lastindex or 0)]
+    return (literal or (sign[-1:] == "=" and "=" not in sign[:-1])) and _SHELL.search(
+        text, max(at - 96, 0), at
+    ) is not None
+
+
+def _is_literal(text: str, match: re.Match[str], at: int, *, literal: bool) -> bool:
+    """Return whether the value after a password's name is certainly no variable of a program."""
+    if literal:
+        return True
+    start, end = match.span(match.lastindex or 0)
+    sign = text[match.start() : start]
+    if _is_other_pass(text, sign, at):
+        return False
+    if match[1] is not None or end - start < 6:
+        return match[1] is not None
+    if not _ASSIGNS.fullmatch(sign):
+        return sign.endswith(": ") and text[end : end + 1] in _ENDS_LINE
+    return text[end : end + 1] not in _IN_CODE or _is_listed(text, end, at)
+
+
+def _is_listed(text: str, end: int, at: int) -> bool:
+    """Return whether a value is one of a list of options: `user=x,password=y,vers=3`."""
+    return _IN_LIST.match(text, end) is not None and "(" not in text[max(at - 64, 0) : at]
+
+
+def _is_other_pass(text: str, sign: str, at: int) -> bool:
+    """Return whether this is a `pass` alone, which may be one of a compiler or a test."""
+    return (
+        text[at : at + 4].lower() == "pass"
+        and not sign[:1].isalpha()
+        and text[max(at - 1, 0) : at] not in {"_", "-"}
+        and not (text[at] == "P" and text[max(at - 1, 0) : at].isupper())
+        and not _USER_BEFORE.search(text, max(at - 80, 0), at)
+    )
+
+
+def vendor_secrets(text: str, low: bytes, runs: bytes) -> Iterator[Span]:
+    """Yield the random values after the names of vendors, which are searched for in front of long runs.
+
+    `runs` is the text with an `a` for each letter, digit, `-` and `_`, one byte per character.
+    """
+    start, judged = runs.find(_LONG), 0
+    while start >= 0:
+        if _SIGNED.search(low, max(start - 6, 0), start):
+            for name in _VENDOR_NAME.finditer(low, max(start - _CONTEXT, judged), start):
+                if match := _VENDOR.match(text, name.start()):
+                    yield from _random_value(text, match)
+                    judged = match.end()  # once, so that time is linear
+        end = runs.find(b" ", start)
+        start = runs.find(_LONG, end) if end >= 0 else -1
+
+
+def _random_value(text: str, match: re.Match[str]) -> Iterator[Span]:
+    value = _value_of(text, match)
+    if not value.called and len(value.text) >= 14 and is_secret(value.text):
+        yield value.start, value.start + len(value.text), NAMED
+
+
+def is_credential(value: str) -> bool:
+    """Return whether a header's value is a credential, not words of a sentence or an example."""
+    mixed = not value.isupper() and not value[1:].islower() and _entropy(value) >= 3
+    return not _EXAMPLE.search(value) and (mixed or len(value) >= 20 or any(map(str.isdigit, value)))
+
+
+def is_password(value: str) -> bool:
+    """Return whether a literal value is a password: letters with digits or special characters, or digits alone."""
+    if not 5 <= len(value) <= 128 or value[0] in "-/." or _EXAMPLE.search(value) or _CODE.search(value):
+        return False
+    if re.search(r"(?i)passw|pwd", value):
+        return False
+    return value.isdigit() or (_MIXED.match(value) is not None and not _TIME.fullmatch(value))
+
+
+def is_secret(value: str, *, phrase: bool = False) -> bool:
+    """Return whether a value is random, not a name, a path, a template or an example; a pass phrase may be words."""
+    value = value[:256]
+    if len(value) < 12 or _EXAMPLE.search(value) or _CODE.search(value) or not _is_varied(value):
+        return False
+    if phrase and not re.fullmatch(r"[\w./:]+", value):
+        return not re.search(r"(?i)passw|secret|token|key", value)
+    return not all(map(_is_word, re.split(r"[\W_]+", value)))
+
+
+def _is_varied(value: str) -> bool:
+    """Return whether enough of the characters differ: fewer in hexadecimal, which has only 16."""
+    if _HEXADECIMAL.fullmatch(value):
+        return len(set(value)) >= 8
+    return len(set(value)) >= 10 and _entropy(value) >= 3.2 and not _TIME.fullmatch(value)
+
+
+def _is_word(part: str) -> bool:
+    """Return whether a part is a word like `refreshTokenV2`, not random letters: those change case more often."""
+    return _WORD.fullmatch(part) is not None and len(re.findall("[A-Z]+", part)) * 4 <= max(len(part) - 1, 12)
+
+
+def _entropy(value: str) -> float:
+    """Return the Shannon entropy, in bits per character."""
+    total = len(value)
+    return -sum(n / total * math.log2(n / total) for n in Counter(value).values())

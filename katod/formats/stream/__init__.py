@@ -1,0 +1,1 @@
+"""The messages of CodingBridge: from events to what its viewers show."""
