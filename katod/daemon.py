@@ -3,11 +3,12 @@
 import os
 import time
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Final
 
 from katod import config
-from katod.agents import AGENTS
+from katod.agents import AGENTS, reported
 from katod.config import Settings
 from katod.discover.catalog import Catalog
 from katod.discover.discovery import Discovery
@@ -17,7 +18,6 @@ from katod.log import EventLog
 from katod.matrix.delivery import RoomDelivery
 from katod.model import SessionKey
 from katod.pipeline import Pipeline
-from katod.record.doing import reported
 from katod.record.family import family
 from katod.record.forget import Remains, bury, delete_transcripts
 from katod.record.news import News, Tell, tell_nobody
@@ -196,12 +196,13 @@ class Daemon:
         """Tell of recorded sessions that wait for their person, or are done after a while."""
         heard = self._discovery.heard()
         for session in self._pipeline.recorded():
-            for output in session.live:
-                if session.row.key.agent in heard:
-                    source = session.sources[-1]
-                    output.attention.hear(reported(source.path, source.identity))
-                if kind := output.attention.news(time.time()):
-                    self._pipeline.delivery.tell(News.of(kind, output.row))
+            if not session.is_read:
+                continue
+            ask = partial(reported, session.sources[-1].path, session.row.key, session.metadata.start)
+            if session.row.key.agent in heard:
+                session.attention.hear(ask())
+            if (doing := session.attention.news(time.time(), ask)) and (row := session.recording):
+                self._pipeline.delivery.tell(News.of_state(doing, row))
 
     def _pause(self, stepped: float) -> float:
         """Return the seconds until something has to be done."""
@@ -364,7 +365,7 @@ def _on_desktop(tell: Tell, settings: LiveSettings, log: EventLog) -> Tell:
     def tell_both(news: News) -> None:
         tell(news)
         text = ", ".join(filter(None, (news.project, news.path.name if news.path else "", news.what)))
-        desktop.show(settings.now.recording.notify, f"katod: {news.kind}", text or UNNAMED)
+        desktop.show(settings.now.recording.notify, news.headline, text or UNNAMED)
 
     return tell_both
 

@@ -2,39 +2,30 @@
 
 A step is said as a line in the vocabulary of Pi's JSON stream, which Glasspane reads. Starts and ends nest: an agent
 runs turns, a turn has messages and tool calls, and each call that started ends once. A state follows from the lines
-alone, so that whoever reads them comes to the same one.
+alone, so that whoever reads them comes to the same one. What katod shows of a session (`states`) depends on more.
 
 The lines say what happened, never what was said.
 """
 
 from collections.abc import Iterator, Mapping
 from enum import StrEnum
-from typing import Any, ClassVar, Final, NamedTuple
+from typing import Any, ClassVar, Final, Literal, NamedTuple
 
 from katod import events as ev
 from katod.events import Event
+from katod.states import Need, Seen, State, seconds
 
 Line = dict[str, Any]
 # The subtypes of `provider.info` that say more of a session than the other kinds of events.
 PERMISSION_REQUESTED: Final = "permission-requested"
 PERMISSION_COMPLETED: Final = "permission-completed"
+COMPACTING: Final = "compaction-started"  # the client sums up the conversation, until its `context.compaction`
 STEP: Final = "lifecycle"  # the agent says the step itself: `data` has its type, and what it is about
-_STALLED_AFTER: Final = 4 * 3600  # seconds
-_OVER_AFTER: Final = 24 * 3600
+# Text in the person's name that the model does not answer, or not for certain: commands of the client, and context.
+NO_PROMPTS: Final = frozenset({"shell", "slash-command", "context"})
 _MOST: Final = 256  # open calls, or open questions
 _LONGEST: Final = 200  # characters of an id
-_NO_PROMPTS: Final = frozenset({"shell", "slash-command", "context"})
 _MORE_TO_COME: Final = frozenset({"tool_use", "toolUse", "tool_calls", "tool-calls", "pause_turn"})
-
-
-class State(StrEnum):
-    """What a session is doing."""
-
-    IDLE = "idle"
-    WORKING = "working"
-    BLOCKED = "blocked"  # on a permission or an answer of its person
-    DONE = "done"
-    ERROR = "error"
 
 
 AFTER: Final = {
@@ -53,28 +44,6 @@ def after(state: State, line: str) -> State:
     return AFTER.get(line, state)
 
 
-def is_stalled(state: State, last: float, now: float) -> bool:
-    """Return whether a session says that it works, but has said nothing for four hours (seconds since 1970)."""
-    return state is State.WORKING and now - last >= _STALLED_AFTER
-
-
-def is_over(last: float, now: float) -> bool:
-    """Return whether a session changed so long ago that what it was doing then is over, whatever it was."""
-    return now - last >= _OVER_AFTER
-
-
-class Report(NamedTuple):
-    """What an agent itself says of a session at this moment, beside the session's file."""
-
-    state: State
-    since: float = 0.0  # seconds since 1970; 0: not known
-
-    def over(self, derived: State) -> State:
-        """Return the state, given the one that follows from the file: `idle` does not say how the last turn ended."""
-        is_over = derived in (State.DONE, State.ERROR)
-        return derived if self.state is State.IDLE and is_over else self.state
-
-
 class _Mode(StrEnum):
     """Who says where turns begin and end."""
 
@@ -82,6 +51,14 @@ class _Mode(StrEnum):
     TASKS = "tasks"  # the agent, for everything that it does about a prompt
     STEPS = "steps"  # the agent, for each answer of the model
     LINES = "lines"  # the agent says all lines itself
+    COMPACTION = "compaction"  # the client, which sums up the conversation and does nothing else
+
+
+class _Whose(NamedTuple):
+    """Whose events are followed, and whether the agent records what an answer used only after all of it."""
+
+    subagent: str
+    usage_ends: bool
 
 
 class _Turn(NamedTuple):
@@ -92,28 +69,71 @@ class _Turn(NamedTuple):
     spoke: bool = False
 
 
+class _Asked(NamedTuple):
+    """What a person is asked: the call that it is about and its tool, and what is asked of them."""
+
+    call: str
+    tool: str
+    what: Literal["permission", "question"]
+
+
 class Lifecycle:
     """Follows one session (`subagent`: one sub-agent of it) through its events."""
 
-    __slots__ = ("_mode", "_ran", "_subagent", "_tools", "_turn", "_waiting", "state")
+    __slots__ = ("_mode", "_prompt", "_ran", "_tools", "_turn", "_waiting", "_whose", "state")
 
-    def __init__(self, subagent: str = "", kept: Mapping[str, Any] | None = None) -> None:
-        """Start before the first event, or go on from `kept()`."""
+    def __init__(self, subagent: str = "", kept: Mapping[str, Any] | None = None, *, usage_ends: bool = True) -> None:
+        """Start before the first event, or go on from `kept()`.
+
+        `usage_ends`: the agent records what an answer used after all of it (`Answers.usage_is_last`).
+        """
         kept = kept or {}
-        self._subagent = subagent
+        self._whose = _Whose(subagent, usage_ends)
         self.state = State(kept.get("state", State.IDLE))
         self._mode = _Mode(kept.get("mode", ""))
         self._ran: bool | None = kept.get("ran")  # whether the agent had a turn since it started; None: it ended
         self._turn = _Turn(*kept["turn"]) if kept.get("turn") else None
         self._tools: dict[str, str] = dict(kept.get("tools", {}))  # the open calls: their tools, by their ids
-        self._waiting: dict[str, str] = dict(kept.get("waiting", {}))  # what a person is asked: its call, by its id
+        self._prompt: list[Any] = kept.get("prompt", [])  # the record of the last prompt, and its time
+        self._waiting = {
+            key: _Asked(*one) for key, one in kept.get("waiting", {}).items()
+        }  # by the ids of the questions
 
     def kept(self) -> dict[str, Any]:
         """Return what has to be remembered, as JSON, without what is empty."""
         turn = list(self._turn) if self._turn else None
         row: dict[str, Any] = {"state": self.state.value, "mode": self._mode.value, "ran": self._ran, "turn": turn}
-        row |= {"tools": dict(self._tools), "waiting": dict(self._waiting)}
+        row |= {"tools": dict(self._tools), "waiting": {key: list(one) for key, one in self._waiting.items()}}
+        row |= {"prompt": self._prompt}
         return {name: value for name, value in row.items() if value or value is False}
+
+    @property
+    def tool(self) -> str:
+        """The tool of the call that was made last of those that are open, empty if none is."""
+        return next(reversed(self._tools.values()), "")
+
+    def tool_of(self, call: str) -> str:
+        """Return the tool of an open call, empty if it is not known."""
+        return self._tools.get(call[:_LONGEST], "")
+
+    @property
+    def need(self) -> Need:
+        """What is waited for, if anything is."""
+        asked = self._asked
+        return Need(asked.what, asked.tool) if asked and self.state is State.BLOCKED else Need()
+
+    @property
+    def seen(self) -> Seen:
+        """What is known now."""
+        turn, is_derived = self._turn, self._mode is _Mode.DERIVED
+        may_be_over = is_derived and turn is not None and turn.spoke and not turn.called and not self._tools
+        prompted = seconds(self._prompt[-1]) if self._prompt else 0.0
+        return Seen(self.state, self.need, tuple(self._tools.values()), may_be_over, prompted)
+
+    @property
+    def _asked(self) -> "_Asked | None":
+        """What the person was asked last, and has not answered."""
+        return next(reversed(self._waiting.values()), None)
 
     def take(self, event: Event) -> list[Line]:
         """Return the lines of one event, and move on to the state after them."""
@@ -124,24 +144,30 @@ class Lifecycle:
         return out
 
     def _lines(self, event: Event) -> Iterator[Line]:
-        is_own = event.session.subagent == self._subagent
+        is_own = event.session.subagent == self._whose.subagent
         if self._mode is not _Mode.LINES and (is_own or event.kind == ev.PROVIDER_INFO):
             handler = self.HANDLERS.get(event.kind)
             if handler is not None:
                 yield from handler(self, event)
         elif is_own and event.kind == ev.PROVIDER_INFO:
             yield from self._info(event)
-        if self._waiting and self.state is not State.BLOCKED:
-            call = next(reversed(self._waiting.values()))
-            yield {"type": "queue_update"} | ({"toolCallId": call} if call else {})
+        if (asked := self._asked) and self.state is not State.BLOCKED:
+            about = {"toolCallId": asked.call} | Need(asked.what, asked.tool).row()
+            yield {"type": "queue_update"} | {name: said for name, said in about.items() if said}
 
     # -- turns --------------------------------------------------------------------------------------
 
-    def _prompt(self, event: Event) -> Iterator[Line]:
-        """Say what a person wrote; it ends what was open before, unless it was written while the agent works."""
-        if event.payload.get("subtype") in _NO_PROMPTS:
+    def _typed(self, event: Event) -> Iterator[Line]:
+        """Say what a person wrote; it ends what was open before, unless it was written while the agent works.
+
+        A command to katod is sent to the model as well; it is the same message as the words around it.
+        """
+        record = [event.source.get("offset"), event.source.get("providerEventId"), event.time]
+        if event.payload.get("subtype") in NO_PROMPTS or (event.time and record == self._prompt):
             return
+        self._prompt = record
         self._waiting.clear()
+        self._mode = _Mode.DERIVED if self._mode is _Mode.COMPACTION else self._mode
         is_over = self._ran is True and not self._tools and self._mode in (_Mode.DERIVED, _Mode.STEPS)
         if is_over and (self._turn is None or self._mode is _Mode.DERIVED):
             yield from self._end("stop")
@@ -219,7 +245,7 @@ class Lifecycle:
 
     def _usage(self, event: Event) -> Iterator[Line]:
         """End a turn whose answer is complete: what was used is recorded after it, and it called nothing."""
-        turn, is_answer = self._turn, event.payload.get("scope") == "message"
+        turn, is_answer = self._turn, self._whose.usage_ends and event.payload.get("scope") == "message"
         is_open = self._mode is _Mode.DERIVED and turn is not None and not self._tools
         if is_answer and is_open and turn and turn.spoke and not turn.called:
             yield from self._end_turn("stop")
@@ -264,7 +290,7 @@ class Lifecycle:
     def _result(self, event: Event) -> Iterator[Line]:
         call = event.payload["toolCallId"][:_LONGEST]
         if call in self._tools:
-            self._waiting = {key: about for key, about in self._waiting.items() if about != call}
+            self._waiting = {key: asked for key, asked in self._waiting.items() if asked.call != call}
             yield self._ended(call) | {"isError": bool(event.payload.get("isError"))}
 
     def _ended(self, call: str) -> Line:
@@ -277,7 +303,7 @@ class Lifecycle:
         decision = event.payload["decisionId"]
         call = next((call for call in reversed(self._tools) if decision.startswith(f"{call}:")), None)
         if call is not None:
-            self._wait(decision, call)
+            self._wait(decision, _Asked(call, self._tools[call], "question"))
         return iter(())
 
     def _answer(self, event: Event) -> Iterator[Line]:
@@ -290,37 +316,44 @@ class Lifecycle:
         if subtype == STEP and data.get("type") in (*AFTER, "message_end"):
             self._mode = _Mode.LINES
             yield {name: value for name, value in data.items() if isinstance(value, str | bool)}
+        elif subtype == COMPACTING and self._ran is None:
+            self._mode = _Mode.COMPACTION
+            yield from self._begin()
         elif subtype == PERMISSION_REQUESTED:
-            self._wait(str(data.get("requestId", "")), str(data.get("toolCallId", ""))[:_LONGEST])
+            call = str(data.get("toolCallId", ""))[:_LONGEST]
+            tool = self._tools.get(call) or str(data.get("kind", ""))[:_LONGEST]
+            self._wait(str(data.get("requestId", "")), _Asked(call, tool, "permission"))
         elif subtype == PERMISSION_COMPLETED:
             yield from self._answered(str(data.get("requestId", "")))
 
-    def _wait(self, key: str, call: str) -> None:
+    def _wait(self, key: str, asked: "_Asked") -> None:
         if len(self._waiting) < _MOST:
-            self._waiting[key[:_LONGEST]] = call
+            self._waiting[key[:_LONGEST]] = asked
 
     def _answered(self, key: str) -> Iterator[Line]:
         """Go on with the call that waited; that of a sub-agent is a part of one of the session's own."""
-        call = self._waiting.pop(key[:_LONGEST], None)
-        if call is not None and self._tools:
-            yield {
-                "type": "tool_execution_update",
-                "toolCallId": call if call in self._tools else next(iter(self._tools)),
-            }
+        asked = self._waiting.pop(key[:_LONGEST], None)
+        if asked is not None and self._tools:
+            call = asked.call if asked.call in self._tools else next(iter(self._tools))
+            yield {"type": "tool_execution_update", "toolCallId": call}
 
-    # -- what says nothing of the state -----------------------------------------------------------------
+    # -- beside the conversation --------------------------------------------------------------------------
 
     def _compaction(self, event: Event) -> Iterator[Line]:
         trigger = event.payload.get("trigger")
         yield {"type": "auto_compaction_start"} | ({"reason": trigger} if isinstance(trigger, str) else {})
         yield {"type": "auto_compaction_end"}
+        if self._mode is _Mode.COMPACTION:
+            self._mode = _Mode.DERIVED
+            yield from self._end("stop")
 
     def _change(self, event: Event) -> Iterator[Line]:
         if event.payload["what"] == "model":
             yield {"type": "model_changed", "model": event.payload["after"]}
 
     HANDLERS: ClassVar = {
-        ev.USER_MESSAGE: _prompt,
+        ev.USER_MESSAGE: _typed,
+        ev.USER_COMMAND: _typed,
         ev.ASSISTANT_MESSAGE: _message,
         ev.ASSISTANT_THINKING: _message,
         ev.TOOL_CALL: _call,

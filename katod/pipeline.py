@@ -293,6 +293,7 @@ class Pipeline:
 
     def _handle(self, session: ActiveSession, source: Source, event: Event) -> None:
         """Pass one event on: to commands, auto-recording, outputs."""
+        session.attention.take(event)
         if event.kind == ev.USER_COMMAND:
             self._controller.handle(session, source, event)
         if session.row.auto == "wanted":

@@ -25,8 +25,9 @@ from katod.formats.redact.rules import RULES
 from katod.formats.stream.bridge import ROWS
 from katod.formatspec import FORMATS as KNOWN_FORMATS
 from katod.formatspec import recorded_formats
-from katod.lifecycle import AFTER, Lifecycle, State
+from katod.lifecycle import AFTER, Lifecycle
 from katod.log import EventLog
+from katod.states import State
 from tests.formats.native import table as native
 
 ROOT: Final = Path(__file__).parents[1]

@@ -21,20 +21,21 @@ ARROWS = {
     "smallfile": "",
     "formatspec": "",
     "metadata": "events model",
-    "lifecycle": "events",
+    "states": "",
+    "lifecycle": "events states",
     "config": "agents errors formatspec log model smallfile",
     "project": "command config errors formatspec model shell smallfile write",
     # what is stored between the stages
     "store": "errors log model slug",
     # the stages, from bytes to outputs
     "tail": "errors model",
-    "agents": "errors events lifecycle model smallfile tail",
+    "agents": "errors events lifecycle metadata model smallfile states tail",
     "discover": "agents config errors log model store tail",
     "command": "agents errors events formatspec model tail",
     "record": (
-        "agents backoff command config discover errors events formats formatspec lifecycle log metadata model project slug store tail write"
+        "agents backoff command config discover errors events formats formatspec log metadata model project slug states store tail write"
     ),
-    "formats": "agents events formatspec lifecycle metadata model slug",
+    "formats": "agents events formatspec lifecycle metadata model slug states",
     "write": "errors model shell",
     "search": "agents discover errors events formats formatspec log metadata model record tail",
     # the stages put together
@@ -52,8 +53,8 @@ ARROWS = {
     "daemon": "agents config discover errors log matrix model pipeline record schedule service store",
     "doctor": "agents config discover errors log matrix model project record service shell store write",
     "cli": (
-        "agents archive config daemon discover doctor errors events formats formatspec lifecycle log metadata model project record seal search service setup"
-        " shell slug smallfile store"
+        "agents archive config daemon discover doctor errors events formats formatspec log metadata model project record seal search service setup"
+        " shell slug smallfile states store"
     ),
     "__main__": "cli",
     "__init__": "",
@@ -135,6 +136,7 @@ DECIDING = (
     "katod.events",
     "katod.lifecycle",
     "katod.metadata",
+    "katod.states",
     "katod.model",
     "katod.record.ranges",
     "katod.slug",
@@ -148,6 +150,7 @@ KNOW_THE_READERS = (
     "katod.formats.atif.document",
     "katod.formats.brief",
     "katod.formats.html",
+    "katod.formats.lifecycle",
     "katod.formats.matrix.printer",
     "katod.formats.pullrequest",
     "katod.formats.turns",

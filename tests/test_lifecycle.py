@@ -6,9 +6,12 @@ import pytest
 from hypothesis import given
 
 from katod import events as ev
+from katod.agents import lifecycle_of
 from katod.events import Event, SessionRef
-from katod.lifecycle import Lifecycle, Report, State, after, is_stalled
+from katod.lifecycle import Lifecycle, after
 from katod.metadata import Replay
+from katod.model import SessionKey
+from katod.states import Need, State, judged
 from tests.examples import examples, mostly
 from tests.golden.cases import cases
 from tests.support.anyevents import conversations
@@ -123,7 +126,7 @@ def test_starts_and_ends_nest_whatever_happens(events):
 def test_lines_of_real_records_nest(case):
     """In every fixture; what a captured stream says itself nests if it does so itself."""
     replay: Replay = list(case.events())
-    lifecycle = Lifecycle(replay[0][1].key.subagent) if replay else Lifecycle()
+    lifecycle = lifecycle_of(replay[0][1].key) if replay else Lifecycle()
     lines = [line for one, _ in replay for line in lifecycle.take(one)]
     if not any(one.payload.get("subtype") == "lifecycle" for one, _ in replay):
         assert_nested(lines)
@@ -149,11 +152,13 @@ ASKING = [
 def test_what_agents_record_says_what_they_do(name):
     """They work from the prompt on, are blocked by a question, and are done in the end, or failed."""
     (case,) = (case for case in cases() if str(case) == name)
-    lifecycle, states = Lifecycle(), [State.IDLE]
-    for one, _ in case.events():
+    events = list(case.events())
+    lifecycle, states = lifecycle_of(events[0][1].key), [State.IDLE]
+    for one, _ in events:
         for line in lifecycle.take(one):
             state = after(states[-1], line["type"])
             states += [state] if state is not states[-1] else []
+    states += [judged(lifecycle.seen, None, 0.0, 100.0).state]
     assert states[:2] == [State.IDLE, State.WORKING]
     assert (State.BLOCKED in states) is (name in ASKING)
     assert states[-1] in (State.DONE, State.ERROR)
@@ -235,12 +240,81 @@ def test_a_failure_is_an_error_unless_it_is_tried_again():
 
 
 def test_what_a_person_runs_or_is_told_begins_nothing():
-    """Shell commands and slash commands; the client's own words; a command to katod."""
+    """Shell commands and slash commands; the client's own words."""
     given = [
         event(ev.USER_MESSAGE, {"text": "! ls", "subtype": kind}) for kind in ("shell", "slash-command", "context")
     ]
-    others = [event(ev.SYSTEM_MESSAGE, {"text": "hi"}), event(ev.USER_COMMAND, {"line": "::start"})]
-    assert told(*given, *others) == ([], State.IDLE)
+    assert told(*given, event(ev.SYSTEM_MESSAGE, {"text": "hi"})) == ([], State.IDLE)
+
+
+def test_a_command_to_katod_is_a_prompt():
+    """The model answers it as well; with the words around it, it is one message."""
+    command = event(ev.USER_COMMAND, {"line": "::start"}, offset=7)._replace(time="2026-02-10T22:36:40Z")
+    words = command._replace(kind=ev.USER_MESSAGE, payload={"text": "go"})
+    assert told(command) == (["agent_start", "message_update"], State.WORKING)
+    assert told(command, words) == told(command)
+    assert told(command, words._replace(time="2026-02-10T22:36:41Z"))[0].count("message_update") == 2
+
+
+def test_what_was_used_may_be_recorded_before_the_calls_of_an_answer():
+    """It ends nothing then: of some agents it comes with the first part of an answer."""
+    usage = event(ev.USAGE, {"scope": "message", "output": 1})
+    said = [PROMPT, event(ev.ASSISTANT_MESSAGE, {"text": "I look."}), usage]
+    early = Lifecycle(usage_ends=False)
+    assert told(*said, lifecycle=early)[1] is State.WORKING
+    assert early.seen.may_be_over
+    assert told(CALLED, lifecycle=early)[1] is State.WORKING
+    assert not early.seen.may_be_over
+
+
+def _claude(kind, content, n, **message):
+    """Return a record of Claude Code without a reason to stop, as older versions write it."""
+    common = {"uuid": f"u{n}", "timestamp": f"2026-02-10T22:36:{n:02}.000Z", "sessionId": "s", "cwd": "/home/me/app"}
+    return common | {"type": kind, "message": {"role": kind, "content": content} | message}
+
+
+def _gemini(n, **fields):
+    return {"id": f"m{n}", "timestamp": f"2026-02-10T22:36:{n:02}.000Z"} | fields
+
+
+_ANSWER = {"id": "msg_1", "model": "claude-opus-4-6", "stop_reason": None, "usage": {"output_tokens": 5}}
+_SAID = _gemini(2, type="gemini", content="I look.", tokens={"input": 9, "output": 5}, model="gemini-2.5-pro")
+SPLIT = {
+    "claude": [
+        _claude("user", "Look.", 1),
+        _claude("assistant", [{"type": "text", "text": "I look."}], 2, **_ANSWER),
+        {"type": "queue-operation", "operation": "enqueue", "sessionId": "s", "timestamp": "2026-02-10T22:36:03.000Z"},
+        _claude("assistant", [{"type": "tool_use", "id": "t1", "name": "Bash", "input": {}}], 4, **_ANSWER),
+    ],
+    "gemini": [
+        {"sessionId": "s", "projectHash": "0", "startTime": "2026-02-10T22:36:00.000Z", "kind": "main"},
+        _gemini(1, type="user", content=[{"text": "Look."}]),
+        _SAID,
+        _SAID | {"toolCalls": [{"id": "t1", "name": "run_shell_command", "args": {}, "status": "success"}]},
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("agent", SPLIT)
+def test_an_answer_whose_calls_are_recorded_later_is_not_done(agent):
+    """Whatever comes between its text and its calls: the usage of Claude Code's, and Gemini's first writing of it."""
+    lifecycle, states = lifecycle_of(SessionKey(agent, "s")), set()
+    for one in translated(agent, *SPLIT[agent]):
+        lifecycle.take(one)
+        states.add(lifecycle.state)
+    assert State.DONE not in states
+    assert lifecycle.state is State.WORKING
+
+
+def test_a_compaction_is_work():
+    """That of a client beside the conversation; within a turn, it is a part of that."""
+    began = event(ev.PROVIDER_INFO, {"text": "", "subtype": "compaction-started", "data": {}})
+    assert told(began) == (["agent_start"], State.WORKING)
+    lines, state = told(began, event(ev.COMPACTION))
+    assert (lines[1:], state) == (["auto_compaction_start", "auto_compaction_end", "agent_end"], State.DONE)
+    assert told(began, event(ev.ERROR, {"message": "no"}))[1] is State.ERROR
+    assert told(PROMPT, CALLED, began, event(ev.COMPACTION))[1] is State.WORKING
+    assert told(began, PROMPT, event(ev.ASSISTANT_MESSAGE, {"text": "Done.", "stopReason": "stop"}))[1] is State.DONE
 
 
 def test_the_words_of_a_sub_agent_are_not_the_sessions():
@@ -265,8 +339,10 @@ def permission(what, call="c", **more):
 @pytest.mark.parametrize("answer", [ANSWERED, RESULT])
 def test_an_open_question_blocks_until_it_is_answered(answer):
     """By its answer, or by the result of its call."""
-    lines, state = told(PROMPT, CALLED, ASKED)
+    lifecycle = Lifecycle()
+    lines, state = told(PROMPT, CALLED, ASKED, lifecycle=lifecycle)
     assert (lines[-1], state) == ("queue_update", State.BLOCKED)
+    assert lifecycle.need == Need("question", "Bash")
     assert told(PROMPT, CALLED, ASKED, answer)[1] is State.WORKING
 
 
@@ -280,7 +356,9 @@ def test_a_permission_blocks_until_it_is_given(subagent):
     """Also one that a sub-agent asks for: its call is a part of one of the session."""
     call = "c" if not subagent else "of-the-sub-agent"
     asked = [PROMPT, CALLED, permission("requested", call, subagent=subagent)]
-    assert told(*asked)[1] is State.BLOCKED
+    lifecycle = Lifecycle()
+    assert told(*asked, lifecycle=lifecycle)[1] is State.BLOCKED
+    assert lifecycle.need == Need("permission", "" if subagent else "Bash")
     lines, state = told(*asked, permission("completed", call, subagent=subagent))
     assert (lines[-1], state) == ("tool_execution_update", State.WORKING)
 
@@ -314,17 +392,3 @@ def test_states_follow_the_table():
         assert all(
             after(state, line) is state for line in ("message_end", "model_changed", "auto_compaction_end", "new")
         )
-
-
-def test_a_session_is_stalled_that_says_nothing_for_four_hours_while_it_works():
-    """No other state is."""
-    assert is_stalled(State.WORKING, 1000.0, 1000.0 + 4 * 3600)
-    assert not is_stalled(State.WORKING, 1000.0, 999.0 + 4 * 3600)
-    assert not any(is_stalled(state, 0.0, 1e9) for state in State if state is not State.WORKING)
-
-
-def test_what_an_agent_says_of_itself_counts():
-    """Only `idle` leaves open how the last turn ended."""
-    assert Report(State.BLOCKED).over(State.WORKING) is State.BLOCKED
-    assert Report(State.IDLE).over(State.WORKING) is State.IDLE
-    assert [Report(State.IDLE).over(state) for state in (State.DONE, State.ERROR)] == [State.DONE, State.ERROR]

@@ -5,11 +5,14 @@ To add an agent, write a module with a `SPEC` and add it to `AGENTS`.
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from katod.agents import claude, codex, copilot, cursor, gemini, opencode, pi, zot
 from katod.agents.base import AgentSpec
-from katod.model import Cursor
+from katod.lifecycle import Lifecycle
+from katod.metadata import SessionStart
+from katod.model import Cursor, SessionKey
+from katod.states import Report
 from katod.tail.decode import decode
 
 # In the order in which `sniff` tries them: those with the strictest test come first.
@@ -27,6 +30,16 @@ AGENTS: Final[Mapping[str, AgentSpec]] = {
     )
 }
 _HEAD_BYTES: Final = 4 * 1024 * 1024
+
+
+def lifecycle_of(key: SessionKey, kept: Mapping[str, Any] | None = None) -> Lifecycle:
+    """Return what follows the steps of a session, from its beginning or from what was kept."""
+    return Lifecycle(key.subagent, kept, usage_ends=AGENTS[key.agent].answers.usage_is_last)
+
+
+def reported(path: str, key: SessionKey, start: SessionStart) -> Report | None:
+    """Return what an agent says of a session beside the file at this path; of a sub-agent, it says nothing."""
+    return None if key.subagent else AGENTS[key.agent].reported(Path(path), key.id, start)
 
 
 def sniff(path: Path) -> AgentSpec | None:

@@ -13,12 +13,13 @@ class Parts(Enum):
 
 
 class Answers(NamedTuple):
-    """How the parts of an answer are known, whether its usage is recorded, and what the counts contain."""
+    """How the parts of an answer are known, whether and when its usage is recorded, and what the counts contain."""
 
     parts: Parts = Parts.NAMED
     input_has_cached: bool = False
     output_has_reasoning: bool = True
     has_usage: bool = True
+    usage_is_last: bool = True  # after all of the answer: no call of it is recorded later
 
 
 ANSWERS: Final = Answers()  # those of most agents

@@ -13,8 +13,9 @@ from katod import events as ev
 from katod.agents.answers import ANSWERS, Answers
 from katod.agents.fields import attachment, digest, safe_repr, text_of
 from katod.events import Event, SessionRef
-from katod.lifecycle import Report
+from katod.metadata import SessionStart
 from katod.model import Identity, Record, SessionKey, Stat, Typed
+from katod.states import Report
 from katod.tail.reader import SourceFile
 from katod.tail.source import open_source
 
@@ -115,8 +116,9 @@ class AgentSpec:
     container: Container | None = None
     stat_of: Callable[[str, Stat], Stat] = lambda _path, own: own  # what a sweep compares, given the file's own stat
     spills: bytes = b""  # what a line contains if a part of its text is in another file
-    # What the agent says of a session at this moment, beside its records: given a source of the session, and its id.
-    reported: Callable[[Path, str], Report | None] = lambda _path, _session: None
+    # What the agent says of a session at this moment, beside its records: given a source of the session, its id, and
+    # what is known of its start.
+    reported: Callable[[Path, str, SessionStart], Report | None] = lambda _path, _session, _start: None
     reports: str = ""  # the subfolder of a root whose files change whenever it says something else
     retention: Callable[[Path], Retention] = lambda _root: Retention()  # what it deletes in a root
     instructions: Callable[[], Instructions] | None = None  # None: it has no such file, or none that katod knows

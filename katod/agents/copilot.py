@@ -38,7 +38,7 @@ from katod.agents.fields import (
 )
 from katod.agents.toolcalls import OpenCalls, answer_of, call_of, question_of
 from katod.events import Event, SessionRef
-from katod.lifecycle import PERMISSION_COMPLETED, PERMISSION_REQUESTED
+from katod.lifecycle import COMPACTING, PERMISSION_COMPLETED, PERMISSION_REQUESTED
 from katod.model import LONGEST_NAME, Identity, Record, SessionKey, Typed
 
 _MOST_DIGITS: Final = 15
@@ -46,7 +46,7 @@ _MOST_DIGITS: Final = 15
 # (`model.*`), and copies of other records.
 _IGNORED: Final = frozenset({
     "hook.start", "hook.end", "external_tool.requested", "external_tool.completed", "session.usage_checkpoint",
-    "session.compaction_start", "session.task_complete", "subagent.configured", "system.message",
+    "session.task_complete", "subagent.configured", "system.message",
 })  # fmt: skip
 _MODEL: Final = "model."
 _SETTINGS: Final = (("model", "selectedModel"), ("effort", "reasoningEffort"))
@@ -292,6 +292,10 @@ class CopilotAdapter(Adapter):
     def _aborted(self, record: Record) -> list[Event]:
         return [self.new.event(ev.TURN_END, {"reason": "aborted"}, record)]
 
+    @handles("session.compaction_start")
+    def _compacting(self, record: Record) -> list[Event]:
+        return [self._noted(record, COMPACTING, {})]
+
     @handles("session.compaction_complete")
     def _compacted(self, record: Record) -> list[Event]:
         data = record.value["data"]
@@ -329,17 +333,15 @@ class CopilotAdapter(Adapter):
         data = record.value["data"]
         asked = dict_of(data.get("permissionRequest"))
         about = {"requestId": data.get("requestId"), "toolCallId": asked.get("toolCallId"), "kind": asked.get("kind")}
-        return [self._permission(record, PERMISSION_REQUESTED, about)]
+        return [self._noted(record, PERMISSION_REQUESTED, about)]
 
     @handles("permission.completed")
     def _decided(self, record: Record) -> list[Event]:
         data = record.value["data"]
         about = {"requestId": data.get("requestId"), "toolCallId": data.get("toolCallId")}
-        return [
-            self._permission(record, PERMISSION_COMPLETED, about | {"kind": dict_of(data.get("result")).get("kind")})
-        ]
+        return [self._noted(record, PERMISSION_COMPLETED, about | {"kind": dict_of(data.get("result")).get("kind")})]
 
-    def _permission(self, record: Record, subtype: str, about: dict[str, Any]) -> Event:
+    def _noted(self, record: Record, subtype: str, about: dict[str, Any]) -> Event:
         said = {"text": subtype.replace("-", " "), "subtype": subtype, "data": texts_in(about)}
         return self.new.event(ev.PROVIDER_INFO, said, record)
 

@@ -449,7 +449,7 @@ SPEC: Final = AgentSpec(
     suffixes=(".jsonl", ".json"),
     identity_of=_identity,
     cuts_ids=True,
-    answers=Answers(input_has_cached=True, output_has_reasoning=False),
+    answers=Answers(input_has_cached=True, output_has_reasoning=False, usage_is_last=False),
     retention=retention,
     instructions=lambda: Instructions(_roots()[0] / "GEMINI.md"),
     resume=lambda session, _path: ("gemini", "--resume", session),

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import click
 
-from katod.agents import AGENTS
+from katod.agents import AGENTS, lifecycle_of, reported
 from katod.cli.content import content_options
 from katod.cli.context import Context
 from katod.cli.formatchoice import format_option
@@ -23,9 +23,9 @@ from katod.cli.selection import select as selected
 from katod.discover.found import Found
 from katod.errors import NothingHere
 from katod.formatspec import recorded_formats
-from katod.lifecycle import Lifecycle
-from katod.metadata import Replay
+from katod.metadata import Replay, SessionStart
 from katod.model import Identity, SessionKey
+from katod.states import State, judged, seconds
 
 # Terminals that do not keep titles ignore the first and the last.
 _SAVE_TITLE, _TITLE, _RESTORE_TITLE = "\x1b[22;2t", "\x1b]2;{}\x07", "\x1b[23;2t"
@@ -89,7 +89,9 @@ class _Title:
 
     def __init__(self, key: SessionKey, *, is_shown: bool) -> None:
         self._key = key
-        self._lifecycle = Lifecycle(key.subagent)
+        self._lifecycle = lifecycle_of(key)
+        self._start = SessionStart()
+        self._last = 0.0  # when something was recorded last
         self._is_shown = is_shown and os.environ.get("TERM") != "dumb"
         self._shown = ""
 
@@ -97,17 +99,17 @@ class _Title:
         """Yield the events of one look, and follow what they say."""
         for event, metadata in events:
             self._lifecycle.take(event)
+            self._start, self._last = metadata.start, seconds(event.time) or self._last
             yield event, metadata
 
     def show(self, files: Callable[[], list[tuple[str, Identity]]]) -> None:
         """Show the state if it has changed, also as the agent itself says it."""
         if not self._is_shown:
             return
-        from katod.record.doing import reported  # noqa: PLC0415 - loaded by then
-
-        reports = (reported(path, identity) for path, identity in files()[-1:])
-        state = next((report.over(self._lifecycle.state) for report in reports if report), self._lifecycle.state)
-        text = f"{AGENTS[self._key.agent].label}: {state.value}"
+        reports = (reported(path, self._key, self._start) for path, _ in files()[-1:])
+        now = judged(self._lifecycle.seen, next(reports, None), self._last, time.time())
+        said = now.need.words if now.state is State.BLOCKED else now.state.value
+        text = f"{AGENTS[self._key.agent].label}: {said}"
         if text != self._shown:
             _print(f"{'' if self._shown else _SAVE_TITLE}{_TITLE.format(text)}")
             self._shown = text

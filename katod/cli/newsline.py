@@ -30,4 +30,6 @@ def news_line(news: News, clock: str, home: str) -> Line:
     path = f" → {in_home(str(news.path), home)}" if news.path else ""
     what = f": {UNNAMED if news.kind == 'waiting' else news.what}" if news.what or news.kind == "waiting" else ""
     about = f" {news.project}".rstrip()
+    if news.says:  # a sentence about an agent, which is a sign and what it is about then
+        said, about = f"{said[0]} {news.says}", f": {news.project}"
     return (Span(f"{clock} ", "dim"), Span(said, style), Span(f"{about}{title}{path}{what}"))

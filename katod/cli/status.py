@@ -20,7 +20,6 @@ from katod.cli.seen import Seen
 from katod.config import local_zone
 from katod.discover.sweep import stat_source
 from katod.errors import ConfigError
-from katod.lifecycle import is_over
 from katod.log import EventLog
 from katod.project.allowed import Allowed, look_around
 from katod.record.placed import is_reverted
@@ -28,6 +27,7 @@ from katod.record.strange import not_understood
 from katod.service.lock import holder
 from katod.service.manager import how_to_start
 from katod.service.pause import paused_since
+from katod.states import is_over
 from katod.store.integrity import quarantined
 from katod.store.ledger import LEDGER_NAME, MOST_REFUSALS, Ledger
 from katod.store.rows import OutputRow, SessionRow

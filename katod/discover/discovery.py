@@ -3,6 +3,7 @@
 import os
 import time
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -37,7 +38,7 @@ class Discovery:
         self._watcher = Watcher(self.hints, log)
         self._active: dict[tuple[Root, str], float] = {}
         self._clock = _Clock(full_every)
-        self._heard: set[str] = set()  # agents that said something of their sessions
+        self._reports = _Reports()
 
     def start(self, *, watch: bool) -> bool:
         """Start watching; return whether the machine can (sweeps work without it)."""
@@ -67,12 +68,12 @@ class Discovery:
             for root in self._roots_of(path):
                 sources += self.catalog.hint(root, path)
                 if root.spec.reports and os.path.dirname(path) == str(root.path / root.spec.reports):
-                    self._heard.add(root.agent)
+                    self._reports.heard.add(root.agent)
         return self._noted(sources), any(path.startswith(f"{self._also}/") for path in paths)
 
     def heard(self) -> set[str]:
-        """Return, once, the agents that said something of their sessions beside their records, according to hints."""
-        heard, self._heard = self._heard, set()
+        """Return, once, the agents that said something of their sessions beside their records."""
+        heard, self._reports.heard = self._reports.heard, set()
         return heard
 
     def active(self, now: float) -> list[Source] | None:
@@ -81,6 +82,7 @@ class Discovery:
             return None
         self._clock.active_at = now + ACTIVE_EVERY
         self._clock.lost |= self.renew()
+        self._reports.look(self.roots)
         self._active = {place: at for place, at in self._active.items() if now - at < ACTIVE_FOR}
         return self._noted(self.catalog.sweep_folders(list(self._active)))
 
@@ -115,6 +117,33 @@ class Discovery:
         found = [root for root in self.roots if path.startswith(f"{root.path}/")]
         innermost = max((len(root.path.parts) for root in found), default=0)
         return [root for root in found if len(root.path.parts) == innermost]
+
+
+class _Reports:
+    """Which agents said something of their sessions beside their records (`heard`): hints of it can get lost."""
+
+    def __init__(self) -> None:
+        self.heard: set[str] = set()
+        self._seen: dict[Root, dict[str, int]] = {}
+
+    def look(self, roots: Iterable[Root]) -> None:
+        """Compare the files in which agents say it with those of the last look."""
+        for root in roots:
+            if root.spec.reports:
+                now = _times(root.path / root.spec.reports)
+                if now != self._seen.get(root):
+                    self._seen[root] = now
+                    self.heard.add(root.agent)
+
+
+def _times(folder: Path) -> dict[str, int]:
+    """Return when each file in a folder changed (ns)."""
+    times: dict[str, int] = {}
+    with suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            with suppress(OSError):
+                times[entry.name] = entry.stat().st_mtime_ns
+    return times
 
 
 class _Clock:

@@ -4,6 +4,7 @@ from typing import Any
 
 import orjson
 
+from katod.agents import lifecycle_of
 from katod.events import Event
 from katod.formats.redact.redactor import may_contain_secret, redact_json
 from katod.lifecycle import Lifecycle, Line
@@ -28,7 +29,7 @@ class LifecycleLines:
     def event(self, event: Event, metadata: SessionMetadata) -> str:
         """Return the lines of one event, often none."""
         if self._lifecycle is None:
-            self._lifecycle = Lifecycle(metadata.key.subagent, self._kept)
+            self._lifecycle = lifecycle_of(metadata.key, self._kept)
         return "".join(map(self._printed, self._lifecycle.take(event)))
 
     def _printed(self, line: Line) -> str:

@@ -1,63 +1,89 @@
-"""What the person of a recorded session should hear of: that it waits for them, or is done after a while. Pure."""
+"""What the person of a recorded session should hear of: that it waits for them, or is done after a while. Pure.
 
-from datetime import datetime
-from typing import Final, Literal
+It is what `katod status` shows at this moment (`judged`), said once when it begins.
+"""
 
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from katod.agents import lifecycle_of
 from katod.events import Event
-from katod.lifecycle import Lifecycle, Report, State
+from katod.model import SessionKey
+from katod.states import AT_WORK, Doing, Report, State, is_over, judged, seconds
 
 _LONG: Final = 30.0  # seconds; who waits for less looks on
-_FRESH: Final = 120.0  # what is older was read late, after a start for example
+_QUIET: Final = "quiet"  # done as far as is known: what it is doing may still turn out
+_FRESH: Final = 120.0  # a turn that ended before was read late, after a start for example
 
 
 class Attention:
-    """Follows one session, as far as it records it live; `news` says each thing once. A sub-agent has no news."""
+    """Follows one session; `news` says each thing once. A sub-agent has no news."""
 
-    __slots__ = ("_began", "_ended", "_is_known", "_last", "_lifecycle", "_report")
+    __slots__ = ("_began", "_ended", "_is_aborted", "_last", "_lifecycle", "_report", "_said")
 
-    def __init__(self) -> None:
-        self._lifecycle = Lifecycle()
+    def __init__(self, key: SessionKey, kept: Mapping[str, Any] | None = None) -> None:
+        """Start before the first event, or go on from `kept()`."""
+        kept = kept or {}
+        self._lifecycle = lifecycle_of(key._replace(subagent=""), kept.get("lifecycle"))
         self._report: Report | None = None
-        self._is_known = False  # that it waits
-        self._began = self._ended = self._last = 0.0  # seconds since 1970; 0: not known
+        self._said: str = kept.get("said", "")  # what was news last, until it is over
+        self._is_aborted: bool = kept.get("aborted", False)
+        # When it began to work, when it ended, and when anything was recorded last; seconds since 1970, 0: not known.
+        self._began, self._ended, self._last = kept.get("times", (0.0, 0.0, 0.0))
+
+    def kept(self) -> dict[str, Any]:
+        """Return what has to be remembered, as JSON."""
+        times = [self._began, self._ended, self._last]
+        row = {"lifecycle": self._lifecycle.kept(), "said": self._said, "aborted": self._is_aborted}
+        return {name: value for name, value in row.items() if value} | {"times": times}
 
     def take(self, event: Event) -> None:
         """Follow what an event says."""
-        moment = _seconds(event.time)
+        moment, was_at_work = seconds(event.time), self._lifecycle.state in AT_WORK
         self._last = moment or self._last
-        for line in self._lifecycle.take(event):
-            match line["type"]:
-                case "message_update":
-                    self._began, self._ended = moment, 0.0
-                case "agent_end" | "turn_end" if line.get("stop") not in ("tool_use", "aborted"):
-                    self._ended = moment
-                case "turn_start" | "tool_execution_start":
-                    self._ended = 0.0
+        lines = self._lifecycle.take(event)
+        is_at_work = self._lifecycle.state in AT_WORK
+        if is_at_work and (not was_at_work or any(line["type"] == "agent_start" for line in lines)):
+            self._began, self._is_aborted = moment, False
+            self._said = self._said if self._said == State.BLOCKED else ""
+        if was_at_work and not is_at_work:
+            self._ended, self._is_aborted = moment, any(line.get("stop") == "aborted" for line in lines)
 
     def hear(self, report: Report | None) -> None:
         """Take up what the agent says of the session beside its records."""
         self._report = report
 
-    def news(self, now: float) -> Literal["blocked", "done", ""]:
-        """Return what has become news since the last call; old things are no news."""
-        since, was_known = self._blocked_since(), self._is_known
-        self._is_known = since is not None
-        if since is not None:
-            return "blocked" if not was_known and now - since < _FRESH else ""
-        ended, self._ended = self._ended, 0.0
-        took = ended - self._began if self._began and self._lifecycle.state is State.DONE else 0.0
-        return "done" if took >= _LONG and now - ended < _FRESH else ""
+    def news(self, now: float, ask: Callable[[], Report | None]) -> Doing | None:
+        """Return what has become news since the last call; `ask` is called if there may be some.
 
-    def _blocked_since(self) -> float | None:
-        """Return since when the session waits for its person, as it or its agent says; None if it does not."""
-        if self._report is not None and self._report.state is State.BLOCKED:
-            return self._report.since
-        return self._last if self._lifecycle.state is State.BLOCKED else None
+        That it waits is news whenever it is seen, but that it is done only soon after.
+        """
+        if not self._changed(now):
+            return None
+        self.hear(ask())
+        changed = self._changed(now)
+        if changed is None:
+            return None
+        self._said = _word(changed)
+        is_news = changed.state is State.BLOCKED or (changed.state is State.DONE and self._took_long(now))
+        return changed if is_news else None
+
+    def _changed(self, now: float) -> Doing | None:
+        """Return what the session is doing, if it is something else than what was said last."""
+        doing = judged(self._lifecycle.seen, self._report, self._last, now)
+        word = _word(doing)
+        is_known = word == self._said or (not word and self._said != State.BLOCKED)
+        is_past = is_over(self._last, now) and (self._report is None or self._report.state is not State.BLOCKED)
+        return None if is_known or is_past else doing
+
+    def _took_long(self, now: float) -> bool:
+        heard = self._report.since if self._report is not None else 0.0
+        ended = max(self._ended, heard) or self._last
+        return bool(self._began) and not self._is_aborted and ended - self._began >= _LONG and now - ended < _FRESH
 
 
-def _seconds(time: str) -> float:
-    """Return a time in seconds since 1970, 0 if it is not one."""
-    try:
-        return datetime.fromisoformat(time).timestamp() if time else 0.0
-    except (ValueError, OverflowError):
-        return 0.0
+def _word(doing: Doing) -> str:
+    """Return what may be news, empty for a state that is none."""
+    if doing.is_quiet:
+        return _QUIET
+    return doing.state.value if doing.state in (State.BLOCKED, State.DONE) else ""

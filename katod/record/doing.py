@@ -2,73 +2,71 @@
 
 from collections.abc import Iterable
 from functools import lru_cache
-from pathlib import Path
 from typing import Final, NamedTuple
 
-from katod.agents import AGENTS
-from katod.lifecycle import Lifecycle, Report, State, is_over, is_stalled
+from katod.agents import AGENTS, lifecycle_of, reported
 from katod.log import EventLog
+from katod.metadata import SessionStart
 from katod.model import Cursor, Identity, Line
 from katod.record.export import Stretch
 from katod.record.stream import NeverSeen, SessionStream
+from katod.states import Doing, Seen, State, is_over, judged
 from katod.tail.reader import SourceFile
 
 _LOOK_BACK: Final = 256 * 1024  # bytes
 _LONGEST: Final = 1024 * 1024  # from the beginning of the line that is there
 
 
-class Doing(NamedTuple):
-    """The state of a session; `stalled`: it says that it works, but has said nothing for hours."""
+class _End(NamedTuple):
+    """What the end of a source says: what is done, None if that is not in it; and how the session began."""
 
-    state: State
-    stalled: bool = False
-
-    def row(self) -> dict[str, str | bool]:
-        """Return it as commands print it in JSON."""
-        return {"state": self.state.value} | ({"stalled": True} if self.stalled else {})
+    seen: Seen | None = None
+    start: SessionStart = SessionStart()
 
 
 def doing(sources: Iterable[tuple[str, Identity, int]], now: float) -> Doing | None:
     """Return what a session is doing, given its sources and when each changed (ns); None where that is not known.
 
-    Of a session that did not change for a day, nothing is known: whatever it was doing, it is over.
+    Of a session that did not change for a day, nothing is known: whatever it was doing, it is over. Unless its agent
+    says that it still works, or waits.
     """
     path, identity, changed_ns = max(sources, key=lambda source: source[2])
     changed = changed_ns / 1e9
-    if is_over(changed, now):
+    if is_over(changed, now) and not is_said(path, identity):
         return None
-    derived = _derived(path, identity, changed_ns)
-    report = reported(path, identity)
-    if report is not None:
-        return Doing(report.over(derived or State.IDLE))
-    return None if derived is None else Doing(derived, is_stalled(derived, changed, now))
+    end = _end(path, identity, changed_ns)
+    report = reported(path, identity.key, end.start)
+    if end.seen is None and (report is None or report.is_gone):
+        return None
+    return judged(end.seen or Seen(), report, changed, now)
 
 
-def reported(path: str, identity: Identity) -> Report | None:
-    """Return what an agent says of a session beside its file; of a sub-agent, it says nothing."""
-    key = identity.key
-    return None if key.subagent else AGENTS[key.agent].reported(Path(path), key.id)
+def is_said(path: str, identity: Identity) -> bool:
+    """Return whether the agent says of a session that it works, or waits for its person."""
+    report = reported(path, identity.key, SessionStart())
+    return report is not None and report.state is not State.IDLE
 
 
 @lru_cache(maxsize=256)  # a command that shows it again and again reads only what has changed
-def _derived(path: str, identity: Identity, _changed_ns: int) -> State | None:
-    """Return the state that follows from the end of a source; None if that says nothing."""
+def _end(path: str, identity: Identity, _changed_ns: int) -> _End:
+    """Return what the end of a source says."""
     try:
         with AGENTS[identity.key.agent].open(path) as file:
             head, lines = _ends(file, is_contained=AGENTS[identity.key.agent].is_contained(path))
         return _after(path, identity, head, lines)
     except Exception:  # noqa: BLE001 - commands go on without it; what is wrong with a session is said elsewhere
-        return None
+        return _End()
 
 
-def _after(path: str, identity: Identity, head: list[Line], lines: list[Line]) -> State | None:
-    """Return the state after the last lines of a source; `head`: its first line, which says how they are to be read."""
-    lifecycle, has_lines = Lifecycle(identity.key.subagent), False
+def _after(path: str, identity: Identity, head: list[Line], lines: list[Line]) -> _End:
+    """Return what the last lines of a source say; `head`: its first line, which says how they are to be read."""
+    lifecycle, has_lines = lifecycle_of(identity.key), False
     stream, source = SessionStream(identity.key, NeverSeen(), EventLog()), Stretch(path, identity)
     list(stream.events(source, head))  # what it says was long ago
     for event in stream.events(source, lines):
         has_lines |= bool(lifecycle.take(event))
-    return lifecycle.state if has_lines or (lines and not head) else None
+    is_known = has_lines or (lines and not head)
+    return _End(lifecycle.seen if is_known else None, stream.metadata.start)
 
 
 def _ends(file: SourceFile, *, is_contained: bool) -> tuple[list[Line], list[Line]]:

@@ -2,21 +2,25 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
+from katod.agents import AGENTS
 from katod.metadata import SessionMetadata
+from katod.states import Doing, State
 from katod.store.rows import OutputRow
 
 Kind = Literal[
     "recording", "waiting", "named", "stopped", "paused", "excluded", "parked", "unparked", "refused", "near miss",
     "blocked", "done",
 ]  # fmt: skip
+_QUIET: Final = "it is done, or a tool is still running"
 
 
 class News(NamedTuple):
     """One of these things; `project` is the base name of its directory, `what` says more where there is more to say.
 
-    `title` is made of words that were said: it is shown, and never stored or logged.
+    `title` is made of words that were said: it is shown, and never stored or logged. `says` is what an agent does, as a
+    sentence.
     """
 
     kind: Kind
@@ -24,6 +28,12 @@ class News(NamedTuple):
     title: str = ""
     path: Path | None = None
     what: str = ""
+    says: str = ""
+
+    @property
+    def headline(self) -> str:
+        """What it is, in a few words."""
+        return self.says or f"katod: {self.kind}"
 
     @classmethod
     def of(cls, kind: Kind, row: OutputRow, what: str = "") -> "News":
@@ -31,6 +41,16 @@ class News(NamedTuple):
         head = row.head["metadata"]
         path = None if row.held is not None else row.path
         return cls(kind, Path(head.get("cwd", "")).name, head.get("title", "") if path else "", path, what)
+
+    @classmethod
+    def of_state(cls, doing: Doing, row: OutputRow) -> "News":
+        """Return news of what a recorded session is doing: it waits, or is done."""
+        agent = AGENTS[row.head["key"][0]].product
+        if doing.state is State.BLOCKED:
+            return cls.of("blocked", row)._replace(says=f"{agent} {doing.need.words}")
+        if doing.is_quiet:
+            return cls.of("done", row, _QUIET)._replace(says=f"{agent} has been quiet for a minute")
+        return cls.of("done", row)._replace(says=f"{agent} is done")
 
     @classmethod
     def about(cls, kind: Kind, metadata: SessionMetadata, what: str) -> "News":

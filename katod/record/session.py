@@ -1,7 +1,7 @@
 """One session while it is translated, and the outputs that follow it live."""
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from katod.agents import AGENTS
 from katod.discover.catalog import Catalog, Source, save_source
@@ -20,6 +20,7 @@ from katod.record.stream import SeenInLedger, SessionStream
 from katod.store.ledger import Ledger
 from katod.store.rows import OutputRow, RefusalRow, SessionRow
 
+_ATTENTION: Final = "attention"  # beside the metadata
 _MOST_HELD: Final = 64 * 1024  # characters
 
 
@@ -31,12 +32,10 @@ class LiveOutput:
         self.printer = RangePrinter.of(row, row.printer)
         self.assets: list[tuple[str, str]] = []
         self._saves_pictures = row.options.attachments == "save" and not FORMATS[row.format].carries_pictures
-        self.attention = Attention()
         self._chunks: list[bytes] = []
 
     def take(self, event: Event, metadata: SessionMetadata) -> None:
-        """Print one event, and follow what it says of the session."""
-        self.attention.take(event)
+        """Print one event."""
         text = self.printer.take(event, metadata)
         self.add(text)
         if event.blobs and self._saves_pictures:
@@ -118,8 +117,8 @@ class ActiveSession:
         self.sources = sources
         self.outputs = outputs
         self.live = [LiveOutput(output) for output in outputs.values() if output.open and output.behind is None]
-        self.seen = SeenInLedger(row, ledger)
-        self.stream = SessionStream(row.key, self.seen, log, row.metadata)
+        self.stream = SessionStream(row.key, SeenInLedger(row, ledger), log, row.metadata)
+        self.attention = Attention(row.key, (row.metadata or {}).get(_ATTENTION))
         for source in sources:
             self.stream.open(source, source.state)
         self.backfilled = False  # whether the stream has reached the cursors of all sources
@@ -131,6 +130,11 @@ class ActiveSession:
         return self.stream.metadata
 
     @property
+    def seen(self) -> SeenInLedger:
+        """What its stream has seen."""
+        return cast("SeenInLedger", self.stream.seen)
+
+    @property
     def recording(self) -> OutputRow | None:
         """The output that the session is being recorded to, whether it follows live or is catching up."""
         return next((output for output in self.outputs.values() if output.open), None)
@@ -139,6 +143,11 @@ class ActiveSession:
     def present(self) -> OutputRow | None:
         """The session's current output, recorded to or not."""
         return self.outputs.get(self.row.output) if self.row.output else None
+
+    @property
+    def is_read(self) -> bool:
+        """Whether all of its sources were read to their ends."""
+        return self.backfilled and all(source.read is not None for source in self.sources)
 
     @property
     def is_wanted(self) -> bool:
@@ -171,7 +180,7 @@ class ActiveSession:
         for output in self.live:
             output.stage()
             self.keep(output.row)
-        self.row.metadata = self.metadata.state() if keep else None
+        self.row.metadata = self.metadata.state() | {_ATTENTION: self.attention.kept()} if keep else None
         self.row.cwd = self.metadata.cwd or self.row.cwd
         ledger.save_session(self.row)
         self.seen.save()

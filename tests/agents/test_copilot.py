@@ -205,7 +205,7 @@ def test_an_aborted_turn_is_noted() -> None:
 
 
 def test_a_compaction_is_noted_once_with_its_summary() -> None:
-    """The end of a compaction has its sizes and summary; its start and the client's own requests are bookkeeping."""
+    """Its end has the sizes and the summary, its start says that it runs; the client's own requests are bookkeeping."""
     ended = row(
         "session.compaction_complete", success=True, preCompactionTokens=15139, postCompactionTokens=14037,
         trigger="manual", summaryContent="What was said.",
@@ -213,8 +213,9 @@ def test_a_compaction_is_noted_once_with_its_summary() -> None:
     model = [row("model.message", turn=0), row("model.messages_snapshot", messages=[])]
     events = translated("copilot", row("session.compaction_start", trigger="manual"), *model, ended)
     assert [event.payload for event in events] == [
-        {"trigger": "manual", "summary": "What was said.", "tokensBefore": 15139, "tokensAfter": 14037}
-    ]
+        {"text": "compaction started", "subtype": "compaction-started", "data": {}},
+        {"trigger": "manual", "summary": "What was said.", "tokensBefore": 15139, "tokensAfter": 14037},
+    ]  # fmt: skip
     failed = translated("copilot", row("session.compaction_complete", success=False, error="no tokens"))
     assert payloads(failed, ev.ERROR) == [{"message": "no tokens"}]
 

@@ -267,3 +267,20 @@ def test_what_an_agent_says_beside_its_sessions_is_heard_once(discovery):
         discovery.hinted()
         assert discovery.heard() == ({"claude"} if path == "/r/sessions/28.json" else set())
     assert discovery.heard() == set()
+
+
+def test_what_agents_say_of_their_sessions_is_found_without_hints(tmp_path, disk, clock):
+    """They can get lost, or the watcher is off: the files in which they say it are compared in each look."""
+    reports = tmp_path / "sessions"
+    reports.mkdir()
+    discovery = Discovery(disk, [Root(AGENTS["claude"], tmp_path), INNER], Path("/state/requests"), EventLog())
+
+    def heard():
+        discovery.active(clock.go(ACTIVE_EVERY))
+        return discovery.heard()
+
+    assert (heard(), heard()) == ({"claude"}, set()), "what is there at the start is new"
+    (reports / "28.json").write_text("{}")
+    assert (heard(), heard()) == ({"claude"}, set())
+    (reports / "28.json").unlink()
+    assert heard() == {"claude"}

@@ -6,9 +6,10 @@ import time
 import pytest
 
 from katod.agents import AGENTS
-from katod.lifecycle import Report, State
+from katod.lifecycle import Lifecycle
 from katod.record import doing as module
-from katod.record.doing import Doing, doing
+from katod.record.doing import doing
+from katod.states import Doing, Need, Report, State
 from tests.support.records import Claude
 
 LARGE = 300 * 1024
@@ -36,7 +37,7 @@ def test_only_the_end_of_a_long_file_is_read(world, filler):
     for size in filler:
         claude.append(Claude().user("x" * size))
     claude.append(Claude().calls("t1", "AskUserQuestion", questions=[{"question": "Which?", "options": []}]))
-    assert now_of(claude) == Doing(State.BLOCKED)
+    assert now_of(claude) == Doing(State.BLOCKED, Need("question", "AskUserQuestion"))
 
 
 def test_an_end_that_says_nothing_leaves_it_open(world):
@@ -54,7 +55,26 @@ def test_a_session_that_did_not_change_for_a_day_is_over(world):
         moment = time.time() - hours * 3600
         os.utime(claude.path, (moment, moment))
         assert now_of(claude) == state
-    assert Doing(State.WORKING, stalled=True).row() == {"state": "working", "stalled": True}
+
+
+def test_what_waits_since_yesterday_waits_still(world, monkeypatch):
+    """As long as its agent says so; an agent that is idle then says nothing."""
+    claude = world.claude().append(Claude().user("Look."), Claude().calls("t1", "Bash", command="ls"))
+    os.utime(claude.path, (time.time() - 30 * 3600,) * 2)
+    said = Report(State.BLOCKED, waits_for="permission")
+    monkeypatch.setattr(module, "reported", lambda *_: said)
+    assert now_of(claude) == Doing(State.BLOCKED, Need("permission", "Bash"))
+    said = Report(State.IDLE)
+    assert now_of(claude) is None
+
+
+def test_an_answer_that_may_go_on_is_done_after_a_while(world):
+    """Gemini writes the calls of an answer only when they have ended, and Claude Code's older versions no ends."""
+    make = Claude()
+    claude = world.claude().append(make.user("Look."), make.says("I look.", message={"stop_reason": None}))
+    assert now_of(claude) == Doing(State.WORKING)
+    os.utime(claude.path, (time.time() - 61,) * 2)
+    assert now_of(claude) == Doing(State.DONE, is_quiet=True)
 
 
 def test_what_the_agent_says_itself_counts(world, monkeypatch):
@@ -75,5 +95,5 @@ def test_a_file_that_cannot_be_read_says_nothing(world):
 def test_a_record_that_breaks_katod_breaks_no_list(world, monkeypatch):
     """The state is not known then; the session is a problem elsewhere."""
     claude = world.claude().append(Claude().user("Look."))
-    monkeypatch.setattr(module.Lifecycle, "take", lambda *_: 1 / 0)
+    monkeypatch.setattr(Lifecycle, "take", lambda *_: 1 / 0)
     assert now_of(claude) is None

@@ -5,10 +5,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from katod.agents import AGENTS
-from katod.lifecycle import Lifecycle, Line, State
+from katod.agents import AGENTS, lifecycle_of
+from katod.lifecycle import Line
 from katod.log import EventLog
 from katod.record.follow import Follower
+from katod.states import State
 from tests.states.cases import Row, read
 
 FOLDER: Final = Path(os.environ.get("KATOD_CORPUS") or Path(__file__).parents[2] / "../shared/corpus") / "irrlicht"
@@ -30,7 +31,7 @@ def replayed(row: Row, events: list[Row], folder: Path) -> Iterator[list[list[Li
     copy.parent.mkdir(parents=True)
     identity = AGENTS[row["agent"]].identify(copy)
     assert identity is not None
-    follower, lifecycle = Follower(identity.key, EventLog()), Lifecycle()
+    follower, lifecycle = Follower(identity.key, EventLog()), lifecycle_of(identity.key)
     data, written = path.read_bytes(), 0
     for event in events:
         size = event.get("file_size", 0)

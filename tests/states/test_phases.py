@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 import pytest
 
-from katod.lifecycle import State, after
+from katod.lifecycle import after
+from katod.states import State
 from tests.states.cases import Row, read, time_of
 from tests.states.phases import FILE, Seen, seen
 from tests.states.replay import FOLDER, SAYS, replayed, watched

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from katod.lifecycle import State, after
+from katod.lifecycle import after
+from katod.states import State
 from tests.states.cases import FILE, Row, read, time_of
 from tests.states.replay import FOLDER, SAYS, replayed, watched
 

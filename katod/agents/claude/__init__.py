@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Final
 
+from katod.agents.answers import Answers
 from katod.agents.base import AgentSpec, Instructions, Nature, from_environment, session_id
 from katod.agents.claude.adapter import ClaudeAdapter
 from katod.agents.claude.cleanup import retention
@@ -45,6 +46,7 @@ SPEC: Final = AgentSpec(
     identity_of=_identity,
     spills=SPILLED.encode(),
     retention=retention,
+    answers=Answers(usage_is_last=False),
     reported=reported,
     reports=REPORTS,
     instructions=lambda: Instructions(_roots()[0] / "CLAUDE.md"),

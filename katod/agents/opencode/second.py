@@ -18,7 +18,8 @@ from katod.agents.fields import dict_of, dicts_of, list_of, text_of
 from katod.agents.opencode.readonly import decoded, reading, row_time
 from katod.agents.opencode.tree import packed
 from katod.errors import SourceError
-from katod.lifecycle import Report, State
+from katod.metadata import SessionStart
+from katod.states import Report, State
 
 _TABLES: Final = "SELECT name FROM sqlite_master WHERE type = 'table' AND name IN ('session', 'session_v2')"
 _SESSION: Final = "SELECT * FROM session_v2 WHERE id = ?"
@@ -47,7 +48,7 @@ _RUNNING: Final = frozenset({"pending", "running", "streaming"})
 Row = dict[str, Any]
 
 
-def reported(path: Path, session: str) -> Report | None:
+def reported(path: Path, session: str, _start: SessionStart) -> Report | None:
     """Return whether a session is idle or not, as its row says; None if it is not in the tables of OpenCode 2.
 
     It is idle if it has been since its last message changed. How the turn ended is not taken from there: which words

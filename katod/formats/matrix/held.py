@@ -6,6 +6,7 @@ from katod import events as ev
 from katod.agents.answers import Parts
 from katod.formats.matrix.agents import finished, record_of
 from katod.formats.matrix.lines import Line, Wait
+from katod.formats.matrix.names import STATES
 from katod.formats.matrix.session import Told
 from katod.formats.matrix.sums import counts_of
 from katod.formats.matrix.values import Content, canonical, cleaned
@@ -39,6 +40,11 @@ class Held(NamedTuple):
         """Whether all of it may be held back."""
         has_pictures = any(line.pictures for line in self.lines)
         return not has_pictures and sum(len(canonical(line.content)) for line in self.lines) <= _LARGEST
+
+    @property
+    def answers(self) -> list[Line]:
+        """The lines, without the state of the room."""
+        return [line for line in self.lines if line.name not in STATES]
 
     def goes_on(self, told: Told, kind: str) -> bool:
         """Return whether an event is a part of the answer that waits for its usage."""

@@ -31,7 +31,7 @@ ROWS: Final = (
     Row("session.interrupted", "none", "a crash or a kill leaves no record"),
     Row("session.exported", "recorded", "katod's own export of a session, as its last line; never in a recording"),
     Row("session.replayed", "none", "katod replays no session"),
-    Row("session.active", "derived", "`running` with a prompt, `idle` at the end of a turn; state"),
+    Row("session.active", "derived", "`running` while the agent works or waits for its person, else `idle`; state"),
     Row("prompt", "recorded", "what a person, or who runs the agent, sent; no commands of the client"),
     Row("response", "recorded", "one for each text; tokens if its usage comes before the results of its tools"),
     Row("response.chunk", "none", "session files have whole texts only"),

@@ -26,7 +26,7 @@ from katod.formats.matrix.lines import (
     printed,
     timestamp_of,
 )
-from katod.formats.matrix.names import PREFIX
+from katod.formats.matrix.names import PREFIX, STATES
 from katod.formats.matrix.session import Session, Told, Turns, state_of
 from katod.formats.matrix.sums import Sums, counts_of
 from katod.formats.rows import row_of
@@ -92,6 +92,7 @@ class Matrix:
         self._session.last = event.id
         added = self._held.addition(told, kind)
         drafts = [] if added and kind != ev.USAGE else self._drafts(told, kind)
+        drafts = [*drafts, *session_.doing(told, self._session)]
         if drafts and not self._session.root:
             drafts = [*session_.begun(told, self._session), *drafts]
         lines = [line_of(draft, event, self._session.root) for draft in drafts]
@@ -109,15 +110,16 @@ class Matrix:
             longer = self._held.longer(lines)
             self._held = longer if longer.is_small else self._held
             return self._held is longer
-        self._session.late = self._session.late or len(self._held.lines) > 1
+        self._session.late = self._session.late or len(self._held.answers) > 1
         return False
 
     def _written(self, lines: list[Line], drafts: list[Draft]) -> str:
-        """Return lines as text, but for the last one if it is held back."""
-        waits = drafts[-1].waits if drafts else None
-        if waits and (held := Held((lines[-1],), *waits)).is_small:
+        """Return lines as text, but for the last one if it is held back, with the state of the room after it."""
+        place = len(drafts) - 1 - (bool(drafts) and drafts[-1].name in STATES)
+        waits = drafts[place].waits if place >= 0 else None
+        if waits and (held := Held(tuple(lines[place:]), *waits)).is_small:
             self._held = held
-            del lines[-1]
+            del lines[place:]
         return "".join(printed(line, self._prefix) for line in lines)
 
     def _drafts(self, told: Told, kind: str) -> list[Draft]:
@@ -177,16 +179,13 @@ class Matrix:
             return files.told_read(dict_of(told.payload.get("data")), told.metadata.cwd, told.ids())
         return []
 
-    def _turn_started(self, told: Told) -> list[Draft]:
-        return session_.active(told, self._session, "running")
-
     def _turn_ended(self, told: Told) -> list[Draft]:
         if not told.is_own:
             return []
         aborted = told.text("reason") == "aborted"
         drafts = session_.interrupted(told, self._turns) if aborted else []
         self._turns.text = ""
-        return [*drafts, *self._checkpoint(told), *session_.active(told, self._session, "idle")]
+        return [*drafts, *self._checkpoint(told)]
 
     def _used(self, told: Told) -> list[Draft]:
         self._sums.add(told.payload, told.answers)
@@ -222,7 +221,7 @@ class Matrix:
     _HANDLERS: ClassVar[dict[str, Callable[["Matrix", Told], list[Draft]]]] = {
         ev.SESSION_START: _started, ev.SESSION_END: _ended, ev.USER_MESSAGE: _prompt, ev.ASSISTANT_MESSAGE: _response,
         ev.ASSISTANT_THINKING: _thought, ev.TOOL_CALL: _call, ev.TOOL_RESULT: _result, ev.SYSTEM_MESSAGE: _system,
-        ev.PROVIDER_INFO: _info, ev.TURN_START: _turn_started, ev.TURN_END: _turn_ended, ev.USAGE: _used,
+        ev.PROVIDER_INFO: _info, ev.TURN_END: _turn_ended, ev.USAGE: _used,
         ev.COMPACTION: _compacted, ev.CONFIG_CHANGE: _changed, ev.ERROR: _failed, ev.AGENT_START: _agent_started,
         ev.AGENT_END: _agent_ended,
     }  # fmt: skip

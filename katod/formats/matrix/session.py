@@ -1,7 +1,7 @@
 """What the format `matrix` knows of a session so far: its thread, its turns and its settings. Pure."""
 
 from base64 import b64encode
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, Final, NamedTuple
 
 from katod import events as ev
@@ -12,8 +12,10 @@ from katod.formats.matrix.lines import REFERENCE, Draft, Line, Picture, timestam
 from katod.formats.matrix.sums import Sums
 from katod.formats.matrix.values import Content, Path, clean, cleaned
 from katod.formats.redact.redactor import redact_json
+from katod.lifecycle import NO_PROMPTS, Lifecycle
 from katod.metadata import SessionMetadata
 from katod.model import Options, SessionKey
+from katod.states import AT_WORK
 
 _ENVIRONMENT: Final = (("client_version", "cliVersion"),)
 _ABOUT: Final = (
@@ -48,6 +50,7 @@ class Session:
     started: int = 0
     whole: bool = False  # whether everything since the beginning was seen: otherwise, nothing can be counted
     status: str = ""
+    lifecycle: Lifecycle | dict[str, Any] = field(default_factory=dict)  # what was kept of it, until it is needed
     model: str = ""
     announced: bool = False  # whether the agent itself said that the model changes
     usage: list[Any] = field(default_factory=list)  # the last one that was of no response yet, and what it is of
@@ -98,7 +101,10 @@ def ids_of(told: Told, prompt_id: str = "") -> Content:
 
 def state_of(part: Turns | Session) -> dict[str, Any]:
     """Return a part of the state as JSON, without what is empty."""
-    return {name: value for name, value in asdict(part).items() if value}
+    row = {one.name: getattr(part, one.name) for one in fields(part)}
+    if isinstance(row.get("lifecycle"), Lifecycle):
+        row["lifecycle"] = row["lifecycle"].kept()
+    return {name: value for name, value in row.items() if value}
 
 
 # -- the start, and the state of the room ------------------------------------------------------------
@@ -141,6 +147,18 @@ def _named(given: Content, names: tuple[tuple[str, str], ...]) -> Content:
     return {name: given[key] for name, key in names if isinstance(given.get(key), str) and given[key]}
 
 
+def doing(told: Told, session: Session) -> list[Draft]:
+    """Return the state of the room after an event; nothing is said of it before anything happens."""
+    if not isinstance(session.lifecycle, Lifecycle):
+        subagent, usage_ends = told.metadata.key.subagent, told.answers.usage_is_last
+        session.lifecycle = Lifecycle(subagent, session.lifecycle, usage_ends=usage_ends)
+    is_new = bool(session.lifecycle.take(told.event))
+    is_working = session.lifecycle.state in AT_WORK
+    return (
+        active(told, session, "running" if is_working else "idle") if is_new and (session.status or is_working) else []
+    )
+
+
 def active(told: Told, session: Session, status: str) -> list[Draft]:
     """Return the state of the room, if it changes with this; that of a sub-agent would replace its parent's."""
     if session.status == status or not told.is_own or told.metadata.key.subagent:
@@ -157,9 +175,9 @@ def active(told: Told, session: Session, status: str) -> list[Draft]:
 def prompted(told: Told, session: Session, turns: Turns) -> list[Draft]:
     """Return a prompt with what is attached to it; commands of the client are none."""
     subtype = told.text("subtype")
-    if not told.is_own:
+    if not told.is_own or subtype == "context":
         return []
-    if subtype in ("slash-command", "shell"):
+    if subtype in NO_PROMPTS:
         turns.prompt = turns.prompt_id = turns.response = turns.text = ""
         return _mcp_prompt(told)
     _turn(told, turns)
@@ -168,7 +186,7 @@ def prompted(told: Told, session: Session, turns: Turns) -> list[Draft]:
     content |= {"role": "user", "text": told.text("text")} | _listed(files) | _kind(subtype)
     reply = turns.prompt = transaction_of(told.event)
     attached = [_attached(told, turns, reply, n, row) for n, row in enumerate(files)]
-    return [Draft("prompt", content, at=("text",)), *attached, *active(told, session, "running")]
+    return [Draft("prompt", content, at=("text",)), *attached]
 
 
 def _turn(told: Told, turns: Turns) -> None:

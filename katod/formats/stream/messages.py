@@ -6,15 +6,16 @@ from typing import Any, ClassVar, Final
 import orjson
 
 from katod import events as ev
-from katod.agents import AGENTS
+from katod.agents import AGENTS, lifecycle_of
 from katod.events import Event
 from katod.formats.redact.redactor import redact
 from katod.formats.rows import row_of
 from katod.formats.stream import bridge
-from katod.formats.stream.activity import PERMISSION, Activity
+from katod.formats.stream.activity import IDLE, activity
 from katod.formats.stream.bridge import Fields
 from katod.formats.transcript import SPOKEN_SUBTYPES, UNSPOKEN_SUBTYPES, compacted
 from katod.formats.usage import completion_tokens, cost, count, prompt_tokens
+from katod.lifecycle import PERMISSION_COMPLETED, PERMISSION_REQUESTED, Lifecycle
 from katod.metadata import SessionMetadata
 from katod.model import SessionKey
 
@@ -26,6 +27,7 @@ _STREAMED: Final = frozenset({
 _MODES: Final = frozenset({"default", "acceptEdits", "bypassPermissions"})
 _SPOKEN: Final = frozenset({*SPOKEN_SUBTYPES, "shell-output"})
 _ANSWERS: Final = frozenset({ev.ASSISTANT_MESSAGE, ev.ASSISTANT_THINKING, ev.TOOL_CALL})
+_SHOWN: Final = frozenset({PERMISSION_REQUESTED, PERMISSION_COMPLETED})
 _COMPLETED: Final = "completed"  # how a sub-agent ends, unless it says otherwise
 _PLACES: Final = 10  # decimals of a cost: more are traces of binary arithmetic
 Made = list[Fields]
@@ -37,7 +39,9 @@ class Messages:
     def __init__(self, *, redact: bool, state: Fields | None = None) -> None:
         state = state or {}
         self._redact = redact
-        self._activity = Activity(state.get("activity"))
+        self._kept: Fields = state.get("lifecycle", {})
+        self._lifecycle: Lifecycle | None = None  # begun by the first event, which says whose it is
+        self._doing: list[str] = state.get("doing", [])  # as it was said last
         self._time: str = state.get("time", "")
         self._model: str = state.get("model", "")
         self._used: Fields = state.get("used", {})  # the sums of all usage so far
@@ -46,8 +50,8 @@ class Messages:
     def state(self) -> Fields:
         """Return what has to be remembered, as JSON."""
         row = {
-            "activity": self._activity.state(), "time": self._time, "model": self._model, "used": self._used,
-            "begun": self._begun,
+            "lifecycle": self._lifecycle.kept() if self._lifecycle else self._kept, "doing": self._doing,
+            "time": self._time, "model": self._model, "used": self._used, "begun": self._begun,
         }  # fmt: skip
         return {name: value for name, value in row.items() if value}
 
@@ -58,11 +62,11 @@ class Messages:
         """
         self._time = bridge.moment(event.time) or self._time or bridge.moment(metadata.time)
         if event.session.subagent != metadata.key.subagent:
-            return []
+            return [self._sent(event, message) for message in self._now(event, metadata)]
         row, _ = row_of(event, redact=self._redact)
         payload, handler = row["payload"], self._HANDLERS.get(row["kind"])
         made = self._answering(event) + (handler(self, payload, event, metadata) if handler else [])
-        made += self._now(row["kind"], payload)
+        made += self._now(event, metadata)
         self._begun = self._begun or bool(made)
         return [self._sent(event, message) for message in made]
 
@@ -73,9 +77,15 @@ class Messages:
         part = "state" if message["type"] == "state" else ""
         return bridge.stream(bridge.event_uuid(event.id, part), self._time, message)
 
-    def _now(self, kind: str, payload: Fields) -> Made:
-        said = self._activity.after(kind, payload)
-        return [{"type": "state"} | dict(zip(("state", "tool"), said, strict=False))] if said else []
+    def _now(self, event: Event, metadata: SessionMetadata) -> Made:
+        """Return what the session is doing after an event, if that is something else than before."""
+        if self._lifecycle is None:
+            self._lifecycle = lifecycle_of(metadata.key, self._kept)
+        before = self._doing
+        if self._lifecycle.take(event):
+            self._doing = [self._say(word) for word in activity(self._lifecycle)]
+        is_new = self._doing != before and (before or self._doing != [IDLE])
+        return [{"type": "state"} | dict(zip(("state", "tool"), self._doing, strict=False))] if is_new else []
 
     def _answering(self, event: Event) -> Made:
         """Return that another model answers than before."""
@@ -116,7 +126,7 @@ class Messages:
     def _result(self, payload: Fields, event: Event, metadata: SessionMetadata) -> Made:
         call, failed = payload["toolCallId"], bool(payload.get("isError"))
         declined = payload.get("denied") or payload.get("status") == "interrupted"
-        name = self._activity.called(call) or self._say(metadata.called(event.payload["toolCallId"])) or "tool"
+        name = self._say(metadata.called(event.payload["toolCallId"])) or "tool"
         message = {
             "type": "tool_result", "id": call or bridge.event_uuid(event.id), "tool": name,
             "output": _with_notes(payload), "success": not (failed or declined),
@@ -133,7 +143,7 @@ class Messages:
         return _system(payload["text"], hidden=payload.get("subtype") not in _SPOKEN)
 
     def _info(self, payload: Fields, _event: Event, _metadata: SessionMetadata) -> Made:
-        return _system(payload["text"], hidden=not (payload.get("subtype") or "").startswith(PERMISSION))
+        return _system(payload["text"], hidden=payload.get("subtype") not in _SHOWN)
 
     def _error(self, payload: Fields, _event: Event, _metadata: SessionMetadata) -> Made:
         return _system(f"Error: {payload['message']}", hidden="retry" in payload)

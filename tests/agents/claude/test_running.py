@@ -2,15 +2,20 @@
 
 import json
 import os
+import time
 from pathlib import Path
 
 import pytest
 
 from katod.agents.claude import running
 from katod.agents.claude.running import reported
-from katod.lifecycle import Report, State
+from katod.metadata import SessionStart
+from katod.states import Report, State
 
 SESSION = "6f1c2c1e-8a53-4c3e-9b5e-0a1d5f8f2c11"
+START = SessionStart(cwd="/home/me/app", version="2.1.330", origin="cli")
+NEEDS = {"permission prompt": "permission", "input needed": "question"}
+GONE = Report(State.IDLE, is_gone=True)
 NAME = "(a) b"  # a name of a process that its own line has to be told from
 
 
@@ -21,6 +26,8 @@ class Machine:
         self.folder, self.proc = folder / "config", folder / "proc"
         self.path = self.folder / "projects" / "-home-me-app" / f"{SESSION}.jsonl"
         (self.folder / "sessions").mkdir(parents=True)
+        (self.proc / "self" / "ns").mkdir(parents=True)
+        (self.proc / "self" / "ns" / "pid").symlink_to("pid:[4026532249]")
 
     def runs(self, pid: int, began: str) -> None:
         """Have a process that began then."""
@@ -30,12 +37,19 @@ class Machine:
 
     def writes(self, pid: int, text: str | None = None, **fields: object) -> None:
         """Write the file of a process."""
-        row = {"pid": pid, "sessionId": SESSION, "procStart": "372431", "statusUpdatedAt": 1_795_306_172_420} | fields
+        row = {"pid": pid, "sessionId": SESSION, "procStart": "372431", "statusUpdatedAt": 1_795_306_172_420}
+        row |= {"cwd": "/home/me/app", "pidDomain": "linux:3d12:pid:[4026532249]"} | fields
         (self.folder / "sessions" / f"{pid}.json").write_text(json.dumps(row) if text is None else text)
 
-    def says(self) -> Report | None:
+    def says(self, start: SessionStart = START) -> Report | None:
         """Return what the client says of the session."""
-        return reported(self.path, SESSION)
+        return reported(self.path, SESSION, start)
+
+    def rests(self, seconds: float = 61.0) -> None:
+        """Have the session's file, to which nothing was written for so long."""
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        self.path.touch()
+        os.utime(self.path, (time.time() - seconds,) * 2)
 
 
 @pytest.fixture
@@ -60,7 +74,56 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
 def test_its_words_are_states(machine, status, waits, state):
     """With the time of the last change."""
     machine.writes(28, status=status, **({"waitingFor": waits} if waits else {}))
-    assert machine.says() == Report(state, 1_795_306_172.42)
+    assert machine.says() == Report(state, 1_795_306_172.42, NEEDS.get(waits, ""))
+
+
+def test_a_file_without_a_time_has_its_own(machine):
+    """The time at which it was written."""
+    machine.writes(28, status="waiting", waitingFor="permission prompt", statusUpdatedAt=None)
+    os.utime(machine.folder / "sessions" / "28.json", (1000.0, 1000.0))
+    assert machine.says() == Report(State.BLOCKED, 1000.0, "permission")
+
+
+def test_files_that_were_left_behind_hide_none(machine):
+    """However many, and whatever their numbers are."""
+    for pid in range(1000, 1300):
+        machine.writes(pid, status="busy", sessionId="x")
+    machine.runs(9, "400000")
+    machine.writes(9, status="busy", procStart="400000")
+    assert machine.says() == Report(State.WORKING, 1_795_306_172.42)
+
+
+def test_a_client_that_was_killed_does_not_work(machine):
+    """Once nothing was written for a minute; but another that runs the same session does."""
+    machine.writes(29, status="busy")
+    machine.rests(0)
+    assert machine.says() is None
+    machine.rests()
+    assert machine.says() == GONE
+    machine.writes(28, status="busy")
+    assert machine.says() == Report(State.WORKING, 1_795_306_172.42)
+
+
+def test_a_client_in_a_container_may_run(machine):
+    """Its number says nothing here, nor does one without the place where it counts."""
+    machine.rests()
+    for domain in ("linux:3d12:pid:[4026532777]", None):
+        machine.writes(29, status="busy", pidDomain=domain)
+        assert machine.says() is None
+
+
+def test_a_session_without_a_client_is_over(machine):
+    """If its version always has a file; unless one runs at the same place, which may have gone on with it."""
+    machine.rests()
+    assert machine.says() == GONE
+    for other in ({"version": "2.1.101"}, {"version": ""}, {"origin": "sdk-cli"}):
+        assert machine.says(START._replace(**other)) is None
+    machine.writes(28, status="idle", sessionId="x")
+    assert machine.says() is None
+    machine.writes(28, status="idle", sessionId="x", cwd="/home/me/other")
+    assert machine.says() == GONE
+    machine.writes(28, "")
+    assert machine.says() is None
 
 
 def test_what_says_nothing_of_the_session_does_not_count(machine):
@@ -111,7 +174,7 @@ def test_a_folder_that_is_not_there_says_nothing(machine):
     (machine.folder / "sessions" / "28.json").unlink()
     (machine.folder / "sessions").rmdir()
     assert machine.says() is None
-    assert reported(Path("/elsewhere/s.jsonl"), SESSION) is None
+    assert reported(Path("/elsewhere/s.jsonl"), SESSION, START) is None
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="there is no /proc")

@@ -16,8 +16,9 @@ from katod.agents.opencode import SPEC
 from katod.agents.opencode.second import SecondRows
 from katod.agents.opencode.sweep import sessions_in
 from katod.errors import SourceError, SourceGone
-from katod.lifecycle import Report, State
+from katod.metadata import SessionStart
 from katod.model import Cursor, Record
+from katod.states import Report, State
 from tests.agents.test_compliance import events, words
 from tests.examples import examples
 from tests.support.records import OTHER, OpenCode, OpenCode2, calls, milliseconds, result, says, user
@@ -362,13 +363,13 @@ def test_status_says_that_a_database_is_not_understood(world: World) -> None:
 
 def test_a_session_is_idle_since_its_last_message(store: OpenCode2) -> None:
     """A message that changes later says that it works again; the older generation says nothing."""
-    path, now = Path(f"{store.path}#{store.id}"), milliseconds()
-    assert SPEC.reported(path, store.id) is None
+    path, now, start = Path(f"{store.path}#{store.id}"), milliseconds(), SessionStart()
+    assert SPEC.reported(path, store.id, start) is None
     store.run(("ALTER TABLE session_v2 ADD COLUMN time_idle INTEGER", ()))
-    assert SPEC.reported(path, store.id) is None
+    assert SPEC.reported(path, store.id, start) is None
     store.run(("UPDATE session_v2 SET time_idle = ?", (now,)))
-    assert SPEC.reported(path, store.id) == Report(State.IDLE, now / 1000)
+    assert SPEC.reported(path, store.id, start) == Report(State.IDLE, now / 1000)
     store.run(("UPDATE session_message SET time_updated = ?", (now + 1,)))
-    assert SPEC.reported(path, store.id) == Report(State.WORKING, now / 1000)
-    assert SPEC.reported(path, "ses_of_nobody") is None
-    assert SPEC.reported(Path("/nowhere/opencode.db#ses_1"), "ses_1") is None
+    assert SPEC.reported(path, store.id, start) == Report(State.WORKING, now / 1000)
+    assert SPEC.reported(path, "ses_of_nobody", start) is None
+    assert SPEC.reported(Path("/nowhere/opencode.db#ses_1"), "ses_1", start) is None

@@ -283,6 +283,25 @@ def test_the_state_of_the_room_follows_prompts_and_turns():
     assert all(row["katod_derived"] and row["started_at"] == MS for row in rows)
 
 
+@each("agent", ["claude", "pi"])
+def test_the_state_of_the_room_is_that_of_the_session(agent):
+    """Also where no turn ends by a record of its own; the usage of the last answer is not lost by that."""
+    said, used = Talk(agent).user().says(stopReason="end_turn"), {"scope": "message", "output": 5}
+    said = said if agent == "claude" else Talk(agent).user().says()
+    talk = said.add(ev.USAGE, source={"messageId": "m1"}, **used).user("More")
+    assert [row["status"] for row in talk.rows("session.active")] == ["running", "idle", "running"]
+    assert talk.one("response")["output_tokens"] == 5
+    blocked = Talk(agent).user().calls().add(ev.DECISION_PROMPT, decisionId="c1:0", decisionKey="k", prompt="Which?")
+    assert [row["status"] for row in blocked.rows("session.active")] == ["running"], "it waits, but is not over"
+
+
+def test_context_is_no_prompt():
+    """It is not sent at all, and what comes after it answers the prompt before."""
+    talk = Talk().user().user("Rules of this project", subtype="context").says()
+    assert [row["text"] for row in talk.rows("prompt")] == ["Hello"]
+    assert replies_to(talk.one("response")) == REFERENCE + transaction("claude:s:1:0")
+
+
 @evidence("prompt", "input.image", "input.document")
 def test_a_prompt_has_its_attachments():
     """Each image and document is an event that answers the prompt, with its content to be uploaded."""

@@ -3,7 +3,9 @@
 import json
 
 from katod import events as ev
-from katod.formats.stream.activity import Activity
+from katod.formats.stream.messages import Messages
+from katod.metadata import SessionMetadata
+from katod.model import SessionKey
 from tests.formats.stream.bridging import said, states
 from tests.formats.test_agentrecord import call, event, says, user
 from tests.looping import each
@@ -59,12 +61,13 @@ def test_an_answer_that_ends_the_turn_makes_idle(reason):
     assert states(user(1), event(2, ev.ASSISTANT_MESSAGE, {"text": "Wait.", "stopReason": "tool_use"})) == ["thinking"]
 
 
-def test_a_turn_does_not_end_before_the_last_result_is_answered():
-    """Some agents end one with each round of calls; an interrupted one has ended."""
-    assert states(user(1), call(2), result(3), ends(4), says(5), ends(6)) == [
-        "thinking", "executing Bash", "thinking", "idle",
-    ]  # fmt: skip
-    assert states(user(1), call(2), result(3), ends(4, "aborted"))[-1] == "idle"
+def test_a_round_of_calls_does_not_end_the_turn():
+    """Some agents end a step with each round; an interrupted one has ended."""
+    begun = event(2, ev.TURN_START, {"number": 0})
+    ended = (user(1), begun, call(3), result(4), ends(5))
+    again = (event(6, ev.TURN_START, {"number": 1}), says(7), ends(8))
+    assert states(*ended, *again) == ["thinking", "executing Bash", "thinking", "idle"]
+    assert states(user(1), begun, call(3), result(4), ends(5, "aborted"))[-1] == "idle"
 
 
 def test_an_open_question_waits_for_the_person():
@@ -73,7 +76,7 @@ def test_an_open_question_waits_for_the_person():
     assert states(*asked) == ["thinking", "executing Bash", "waiting_input"]
     assert states(*asked, answers(4))[3:] == ["executing Bash"]
     assert states(*asked, result(4))[3:] == ["thinking"]
-    assert states(*asked, user(4, "never mind"))[3:] == ["thinking"]
+    assert states(*asked, user(4, "never mind"))[3:] == ["executing Bash"]
     assert states(*asked, answers(4, "t9:0"))[3:] == []
 
 
@@ -106,15 +109,25 @@ def test_nothing_is_said_before_anything_is_known():
     assert states(event(1, ev.CONFIG_CHANGE, {"what": "title", "after": "x"})) == []
 
 
+def test_a_permission_that_a_sub_agent_asks_for_is_waited_for():
+    """Though nothing that it says is a part of the session."""
+    asked = permission(3, "requested", name="of-the-sub-agent")
+    asked = asked._replace(session=asked.session._replace(subagent="a"))
+    assert states(user(1), call(2), asked)[2:] == ["waiting_permission"]
+
+
+def test_an_agent_that_records_no_ends_is_done_with_its_answer():
+    """Pi, by what the answer used; nothing else says that the turn is over."""
+    used = event(3, ev.USAGE, {"scope": "message", "output": 1, "input": 1})
+    turn = [one._replace(session=one.session._replace(agent="pi")) for one in (user(1), says(2), used)]
+    assert states(*turn) == ["thinking", "idle"]
+
+
 def test_what_is_remembered_is_small():
-    """Of calls, questions and requests that nobody answers, only the last are kept."""
-    activity = Activity()
+    """Of calls, questions and requests that nobody answers, only some are kept."""
+    messages, metadata = Messages(redact=False), SessionMetadata(SessionKey("claude", "s"))
     for n in range(2000):
-        activity.after(ev.TOOL_CALL, {"toolCallId": f"t{n}", "name": "x" * 9999})
-        activity.after(ev.DECISION_PROMPT, {"decisionId": f"t{n}:0"})
-        activity.after(
-            ev.PROVIDER_INFO, {"subtype": "permission-requested", "data": {"requestId": f"r{n}", "toolCallId": f"t{n}"}}
-        )
-    assert len(json.dumps(activity.state())) < 600_000
-    assert activity.called("t1999")
-    assert activity.called("t1") == ""
+        called = event(n, ev.TOOL_CALL, {"toolCallId": f"t{n}", "name": "x" * 9999, "family": "other"})
+        for one in (called, asks(n, f"t{n}:0"), permission(n, "requested", f"r{n}", f"t{n}")):
+            messages.take(one, metadata)
+    assert len(json.dumps(messages.state())) < 600_000

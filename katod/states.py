@@ -1,0 +1,133 @@
+"""What a session is doing, as everything that katod shows says it: from its events, from what its agent says, and from
+how long nothing was recorded. Pure.
+"""
+
+from datetime import datetime
+from enum import StrEnum
+from typing import Final, Literal, NamedTuple
+
+QUIET_AFTER: Final = 60.0  # seconds
+_STALLED_AFTER: Final = 4 * 3600
+_OVER_AFTER: Final = 24 * 3600
+_LONGEST: Final = 60  # characters of a tool's name
+
+
+class State(StrEnum):
+    """What a session is doing."""
+
+    IDLE = "idle"
+    WORKING = "working"
+    BLOCKED = "blocked"  # on a permission or an answer of its person
+    DONE = "done"
+    ERROR = "error"
+
+
+AT_WORK: Final = (State.WORKING, State.BLOCKED)
+
+
+def is_stalled(state: State, last: float, now: float) -> bool:
+    """Return whether a session says that it works, but has said nothing for four hours (seconds since 1970)."""
+    return state is State.WORKING and now - last >= _STALLED_AFTER
+
+
+def is_over(last: float, now: float) -> bool:
+    """Return whether a session changed so long ago that what it was doing then is over, whatever it was."""
+    return now - last >= _OVER_AFTER
+
+
+class Need(NamedTuple):
+    """What a blocked session waits for, and the tool that it is about, as far as that is recorded."""
+
+    what: Literal["permission", "question", ""] = ""
+    tool: str = ""
+
+    @property
+    def words(self) -> str:
+        """What people read of it: `waits for your permission to use Bash`."""
+        tool = " ".join(self.tool.split())[:_LONGEST]
+        if self.what == "permission":
+            return f"waits for your permission{f' to use {tool}' if tool else ''}"
+        return "waits for your answer" if self.what else "waits for you"
+
+    def row(self) -> dict[str, str]:
+        """Return it as it is printed in JSON."""
+        named = {"waitsFor": self.what, "toolName": self.tool}
+        return {name: said for name, said in named.items() if said}
+
+
+class Report(NamedTuple):
+    """What an agent itself says of a session at this moment, beside the session's file."""
+
+    state: State
+    since: float = 0.0  # seconds since 1970; 0: not known
+    waits_for: Literal["permission", "question", ""] = ""
+    is_gone: bool = False  # the program that ran the session ended without a word
+
+
+class Seen(NamedTuple):
+    """What a session is doing by its events alone, and what a judgement of it depends on."""
+
+    state: State = State.IDLE
+    need: Need = Need()
+    tools: tuple[str, ...] = ()  # the tools of the open calls
+    may_be_over: bool = False  # the last answer called nothing, but the agent does not record that a turn ends
+    prompted: float = 0.0  # when the person wrote, in seconds since 1970; 0: not known
+
+
+class Doing(NamedTuple):
+    """What a session is doing, as everything that katod shows says it.
+
+    `stalled`: it says that it works, but has said nothing for hours. `is_quiet`: it is called done only because nothing
+    was recorded for a while after its answer.
+    """
+
+    state: State
+    need: Need = Need()
+    stalled: bool = False
+    is_quiet: bool = False
+
+    def row(self) -> dict[str, str | bool]:
+        """Return it as commands print it in JSON."""
+        row: dict[str, str | bool] = {"state": self.state.value}
+        return row | self.need.row() | ({"stalled": True} if self.stalled else {})
+
+
+def judged(seen: Seen, report: Report | None, last: float, now: float) -> Doing:
+    """Return what a session is doing, given when something was last recorded of it (seconds since 1970)."""
+    if report is None:
+        if seen.state is State.WORKING and seen.may_be_over and now - last >= QUIET_AFTER:
+            return Doing(State.DONE, is_quiet=True)
+        return Doing(seen.state, seen.need, stalled=is_stalled(seen.state, last, now))
+    if report.state is State.BLOCKED:
+        return Doing(State.BLOCKED, _need(seen, report))
+    if report.state is not State.IDLE:
+        return Doing(report.state)
+    return _at_rest(seen, report)
+
+
+def _need(seen: Seen, report: Report) -> Need:
+    """Return what is waited for: a permission is about the call that is open, if it is the only one."""
+    what = report.waits_for or seen.need.what
+    if seen.need.what == what and seen.need.tool:
+        return seen.need
+    return Need(what, seen.tools[0] if what == "permission" and len(seen.tools) == 1 else "")
+
+
+def _at_rest(seen: Seen, report: Report) -> Doing:
+    """Return what a session is doing whose agent says that it is idle, but not how its last turn ended.
+
+    The end of a turn may be in the file a moment later. What was said before the prompt is about the turn before.
+    """
+    if seen.state in (State.IDLE, State.DONE, State.ERROR):
+        return Doing(seen.state)
+    if report.is_gone:
+        return Doing(State.IDLE)
+    return Doing(seen.state, seen.need) if 0.0 < report.since < seen.prompted else Doing(State.DONE)
+
+
+def seconds(time: str) -> float:
+    """Return a time in seconds since 1970, 0 if it is not one."""
+    try:
+        return max(0.0, datetime.fromisoformat(time).timestamp()) if time else 0.0
+    except (ValueError, OverflowError):
+        return 0.0

@@ -1,0 +1,81 @@
+"""What a session is doing: by its events, by what its agent says, and by how long nothing was recorded."""
+
+import pytest
+
+from katod.states import QUIET_AFTER, Doing, Need, Report, Seen, State, is_stalled, judged, seconds
+
+WORKING, ASKED = Seen(State.WORKING), Seen(State.BLOCKED, Need("question", "AskUserQuestion"))
+NOW = 1_770_763_000.0
+
+
+def test_a_session_is_stalled_that_says_nothing_for_four_hours_while_it_works():
+    """No other state is."""
+    assert is_stalled(State.WORKING, 1000.0, 1000.0 + 4 * 3600)
+    assert not is_stalled(State.WORKING, 1000.0, 999.0 + 4 * 3600)
+    assert not any(is_stalled(state, 0.0, 1e9) for state in State if state is not State.WORKING)
+    assert judged(WORKING, None, NOW - 5 * 3600, NOW) == Doing(State.WORKING, stalled=True)
+
+
+def test_what_an_agent_says_of_itself_counts():
+    """It works, or waits, whatever its file says."""
+    assert judged(WORKING, Report(State.BLOCKED), NOW, NOW) == Doing(State.BLOCKED)
+    assert judged(Seen(State.DONE), Report(State.WORKING), NOW, NOW) == Doing(State.WORKING)
+
+
+@pytest.mark.parametrize("state", [State.IDLE, State.DONE, State.ERROR])
+def test_an_agent_that_is_idle_does_not_say_how_its_turn_ended(state):
+    """Its file does."""
+    assert judged(Seen(state), Report(State.IDLE, NOW), NOW, NOW) == Doing(state)
+
+
+def test_a_turn_ends_when_its_agent_says_so():
+    """Also before its end is in the file, so that it is not idle in between; not by what was said before the prompt."""
+    prompted = Seen(State.WORKING, prompted=NOW)
+    assert judged(prompted, Report(State.IDLE, NOW + 9), NOW, NOW) == Doing(State.DONE)
+    assert judged(prompted, Report(State.IDLE, NOW - 9), NOW, NOW) == Doing(State.WORKING)
+    assert judged(ASKED, Report(State.IDLE, NOW), NOW, NOW) == Doing(State.DONE)
+
+
+def test_nobody_works_at_a_session_whose_program_has_ended():
+    """But a turn that had ended is done."""
+    gone = Report(State.IDLE, is_gone=True)
+    assert judged(WORKING, gone, NOW, NOW) == Doing(State.IDLE)
+    assert judged(Seen(State.DONE), gone, NOW, NOW) == Doing(State.DONE)
+
+
+def test_an_answer_that_may_be_the_last_is_done_once_it_is_quiet():
+    """Where the end of a turn is not recorded; a call that is open runs as long as it takes."""
+    answered = Seen(State.WORKING, may_be_over=True)
+    assert judged(answered, None, NOW, NOW + QUIET_AFTER - 1) == Doing(State.WORKING)
+    assert judged(answered, None, NOW, NOW + QUIET_AFTER) == Doing(State.DONE, is_quiet=True)
+    assert judged(WORKING, None, NOW, NOW + QUIET_AFTER) == Doing(State.WORKING)
+
+
+@pytest.mark.parametrize(
+    ("seen", "report", "words"),
+    [
+        (Seen(State.BLOCKED, Need("permission", "Bash")), None, "waits for your permission to use Bash"),
+        (ASKED, None, "waits for your answer"),
+        (Seen(State.WORKING, tools=("Bash",)), Report(State.BLOCKED, NOW, "permission"), "waits for your permission to use Bash"),
+        (Seen(State.WORKING, tools=("Bash", "Read")), Report(State.BLOCKED, NOW, "permission"), "waits for your permission"),
+        (Seen(State.WORKING, tools=("Bash",)), Report(State.BLOCKED, NOW, "question"), "waits for your answer"),
+        (WORKING, Report(State.BLOCKED, NOW), "waits for you"),
+    ],
+)  # fmt: skip
+def test_what_is_waited_for_is_named(seen, report, words):
+    """As far as that is recorded: a permission is for the call that is open, if there is only one."""
+    doing = judged(seen, report, NOW, NOW)
+    assert (doing.state, doing.need.words) == (State.BLOCKED, words)
+
+
+def test_states_in_json():
+    """What is not known is left out."""
+    assert Doing(State.WORKING, stalled=True).row() == {"state": "working", "stalled": True}
+    row = Doing(State.BLOCKED, Need("permission", "Bash")).row()
+    assert row == {"state": "blocked", "waitsFor": "permission", "toolName": "Bash"}
+
+
+def test_a_time_that_is_none_is_not_known():
+    """Whatever stands in its place."""
+    assert seconds("2026-02-10T22:36:40Z") == NOW
+    assert [seconds(time) for time in ("", "soon", "0001-01-01T00:00:00+23:59")] == [0.0, 0.0, 0.0]
