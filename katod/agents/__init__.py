@@ -12,7 +12,7 @@ from katod.agents.base import AgentSpec
 from katod.lifecycle import Lifecycle
 from katod.metadata import SessionStart
 from katod.model import Cursor, SessionKey
-from katod.states import Report
+from katod.states import Report, State
 from katod.tail.decode import decode
 
 # In the order in which `sniff` tries them: those with the strictest test come first.
@@ -40,6 +40,12 @@ def lifecycle_of(key: SessionKey, kept: Mapping[str, Any] | None = None) -> Life
 def reported(path: str, key: SessionKey, start: SessionStart) -> Report | None:
     """Return what an agent says of a session beside the file at this path; of a sub-agent, it says nothing."""
     return None if key.subagent else AGENTS[key.agent].reported(Path(path), key.id, start)
+
+
+def is_said_to_go_on(path: str, key: SessionKey) -> bool:
+    """Return whether an agent says of a session that it works, or waits for its person."""
+    report = reported(path, key, SessionStart())
+    return report is not None and report.state is not State.IDLE
 
 
 def sniff(path: Path) -> AgentSpec | None:

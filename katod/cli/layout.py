@@ -3,7 +3,7 @@
 import os
 import shutil
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 import click
@@ -13,6 +13,8 @@ from katod.cli.printing import cleaned
 
 _GAP: Final = "  "
 _LEAST: Final = 8  # cells of a column that is cut
+# The top left corner, the end of a line of which the rest is erased, and the end of all lines.
+_HOME, _NEXT, _REST = "\x1b[H", "\x1b[K\n", "\x1b[K\x1b[J"
 _STYLES: Final[dict[str, dict[str, Any]]] = {
     "": {},
     "bold": {"bold": True},
@@ -55,6 +57,17 @@ def show(lines: Iterable[Line], *, err: bool = False) -> None:
         click.echo("".join(styled), err=err)
 
 
+def draw(lines: Sequence[Line], width: int, height: int) -> None:
+    """Show lines in place of those on the screen, cut to its size, in one write: nothing flickers."""
+    left_out = len(lines) - height
+    if left_out > 0:
+        lines = [*lines[: max(0, height - 1)], line(f"… {left_out + 1} more lines", "dim")]
+    has_colour = click.get_current_context().color is not False
+    shown = (cropped(spans, width - 1) for spans in lines)  # a last cell that is full would be erased with the rest
+    texts = ("".join(click.style(text, **_STYLES[style if has_colour else ""]) for text, style in row) for row in shown)
+    click.echo(f"{_HOME}{_NEXT.join(texts)}{_REST}", nl=False, color=True)
+
+
 def _cleaned(spans: Line) -> list[Span]:
     return [Span(one_text(text), style) for text, style in spans]
 
@@ -80,21 +93,42 @@ def cut(text: str, width: int) -> str:
     return text if cell_len(text) <= width else f"{set_cell_size(text, max(0, width - 1)).rstrip()}…"
 
 
-def table(rows: Sequence[Sequence[Span]], *, width: int | None, flexible: Sequence[int] = ()) -> list[Line]:
+def table(
+    rows: Sequence[Sequence[Span]], *, width: int | None, flexible: Sequence[int] = (), optional: Sequence[int] = ()
+) -> list[Line]:
     """Return rows as lines with aligned columns; the first row is the header.
 
-    If they do not fit, the columns with these numbers are cut, the widest first.
+    If they do not fit, the columns with the numbers in `flexible` are cut, the widest first. If that is not enough,
+    those in `optional` are left out, in this order; so are those of them that are empty.
     """
     cells = [_cleaned(row) for row in rows]
-    widths = [max(cell_len(cell.text) for cell in column) for column in zip(*cells, strict=True)]
+    columns = [[cell_len(cell.text) for cell in column] for column in zip(*cells, strict=True)]
+    widths = {number: max(sizes) for number, sizes in enumerate(columns) if number not in optional or any(sizes[1:])}
     if width is not None:
-        _shrink(widths, flexible, sum(widths) + len(_GAP) * (len(widths) - 1) - width)
-    return [_row(row, widths) for row in cells]
+        _leave_out(widths, flexible, optional, width)
+        _shrink(widths, [number for number in flexible if number in widths], _total(widths) - width)
+    return [_row([row[number] for number in widths], list(widths.values())) for row in cells]
 
 
-def _shrink(widths: list[int], flexible: Sequence[int], excess: int) -> None:
+def _leave_out(widths: dict[int, int], flexible: Sequence[int], optional: Sequence[int], width: int) -> None:
+    """Leave out columns, in this order, until the others can be cut so that they fit."""
+    for number in optional:
+        if _least(widths, flexible) > width:
+            widths.pop(number, None)
+
+
+def _total(widths: Mapping[int, int]) -> int:
+    return sum(widths.values()) + len(_GAP) * (len(widths) - 1)
+
+
+def _least(widths: Mapping[int, int], flexible: Sequence[int]) -> int:
+    """Return how wide a table is whose flexible columns are cut as far as they may be."""
+    return _total({number: min(size, _LEAST) if number in flexible else size for number, size in widths.items()})
+
+
+def _shrink(widths: dict[int, int], flexible: Sequence[int], excess: int) -> None:
     """Take what is too much from the widest of the flexible columns, cell by cell."""
-    for _ in range(max(0, excess)):
+    for _ in range(max(0, excess) if flexible else 0):
         widest = max(flexible, key=lambda number: widths[number])
         if widths[widest] <= _LEAST:
             return

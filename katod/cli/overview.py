@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from katod.agents import AGENTS
-from katod.cli.layout import Line, Span, in_home, line, table
+from katod.cli.layout import Line, Span, cut, in_home, line, one_text, table
 from katod.formats.when import When
 from katod.model import NearMiss
+from katod.states import Need, State
 from katod.store.rows import UNNAMED
 
 Row = Mapping[str, Any]
@@ -16,10 +17,12 @@ SHORTEST: Final = 8  # characters of an id
 _LAST: Final = 5  # ended recordings
 _ASLEEP: Final = 14 * 86_400  # seconds without a word, after which a recording is only counted
 _HEADER: Final = ("", "#", "recording", "project", "agent", "state", "since", "size", "last write")
-_STATE: Final = 5  # the column that is left out where no state is known
 _STATES: Final = {"working": "green", "blocked": "yellow", "stalled": "yellow", "error": "red"}
 _FLEXIBLE: Final = (2, 3)  # columns that are cut where the terminal is narrow
+_OPTIONAL: Final = (8, 7, 6, 4, 3, 1, 2, 5)  # those that are left out where it is narrower still, in this order
+_WIDEST: Final = 60  # cells of a title, however wide the terminal is, or without one
 _INDENT: Final = "       "
+_BLOCKED: Final = State.BLOCKED.value
 _NO_TITLE: Final = "no name yet"
 _CLEAR: Final = "  `katod status --clear` hides these"
 
@@ -43,6 +46,7 @@ def overview(row: Row, around: Surroundings, *, everything: bool = False) -> lis
     lines = [*_daemon(row, around), *_recordings(awake, around, running=row["daemon"]["running"])]
     if asleep := len(row["recordings"]) - len(awake):
         lines += [line(f"{_count(asleep, 'more recording')} without a word for two weeks (--all shows them)", "dim")]
+    lines += _section("waiting for you, not recorded", row["blocked"], _blocked)
     lines += _ended(row["ended"], around)
     lines += _delivery(row["delivery"], around)
     lines += _section("parked, retried until it works", row["parked"], lambda one: _problem(one, "output", around))
@@ -80,13 +84,13 @@ def _sleeps(one: Row, now: float) -> bool:
 def _recordings(rows: list[Row], around: Surroundings, *, running: bool) -> list[Line]:
     if not rows:
         return [line(""), line("nothing is being recorded: type ::start in a chat")]
+    rows = sorted(rows, key=lambda one: one.get("state") != _BLOCKED)
     cells = [[Span(name, "dim") for name in _HEADER], *(_cells(one, around, running=running) for one in rows)]
-    if not any("state" in one for one in rows):
-        cells = [one[:_STATE] + one[_STATE + 1 :] for one in cells]
-    header, *lines = table(cells, width=around.width, flexible=_FLEXIBLE)
+    header, *lines = table(cells, width=around.width, flexible=_FLEXIBLE, optional=_OPTIONAL)
     shown: list[Line] = [line(""), header]
     for one, shown_cells in zip(rows, lines, strict=True):
         shown.append(shown_cells)
+        shown += [line(f"{_INDENT}{words}", "yellow") for words in waiting(one)]
         shown.append(line(f"{_INDENT}{_file(one, around)}", "dim"))
     return shown
 
@@ -97,7 +101,7 @@ def _cells(one: Row, around: Surroundings, *, running: bool) -> list[Span]:
     return [
         _sign(one, running=running),
         Span(str(one["id"])),
-        Span(_NO_TITLE if one["waiting"] else one.get("title", "") or Path(one["output"]).stem, "bold"),
+        Span(cut(_NO_TITLE if one["waiting"] else one.get("title", "") or Path(one["output"]).stem, _WIDEST), "bold"),
         Span(Path(one["project"]).name),
         Span(one["agent"]),
         state_span(one),
@@ -111,6 +115,23 @@ def state_span(one: Row) -> Span:
     """Return what a session is doing; one that is stalled is called that."""
     word = "stalled" if one.get("stalled") else one.get("state", "")
     return Span(word, _STATES.get(word, "dim"))
+
+
+def waiting(one: Row) -> list[str]:
+    """Return what a session waits for, nothing if it does not, or that is not recorded."""
+    return [_need(one).words] if one.get("waitsFor") else []
+
+
+def _need(one: Row) -> Need:
+    return Need(one.get("waitsFor", ""), one.get("toolName", ""))
+
+
+def _blocked(one: Row) -> list[Line]:
+    """Return which session waits for its person, and what for."""
+    title = f' · "{cut(one_text(one["title"]), _WIDEST)}"' if one.get("title") else ""
+    where = f" in {Path(one['project']).name}" if one.get("project") else ""
+    named = _short(f"{one['agent']}:{one['session']}")
+    return [line(f"  {AGENTS[one['agent']].product}{where} {_need(one).words}{title} ({named})")]
 
 
 def _sign(one: Row, *, running: bool) -> Span:
@@ -200,11 +221,12 @@ def _seconds(time: str) -> float:
 
 def recent(time: str, now: float, zone: When) -> str:
     """Return the clock time of a time today, and the date of an earlier one."""
-    day = zone.day(_iso(now))
+    day = zone.day(utc(now))
     return zone.stamp(time, day) if zone.day(time) == day else zone.day(time)
 
 
-def _iso(seconds: float) -> str:
+def utc(seconds: float) -> str:
+    """Return a time in seconds since 1970 as katod prints it in JSON: in UTC, like `2026-02-10T22:36:40.000Z`."""
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 

@@ -25,6 +25,8 @@ _SAID: Final = {
     "watch.lost": "a directory cannot be watched, its changes are found within a minute",
 }
 _TOLD: Final = frozenset({"command.refused", "output.parked"})
+# What is only in the log: agents rewrite what they wrote, as when a prompt is withdrawn, and katod reads it again.
+_ORDINARY: Final = frozenset({"source.changed"})
 
 
 @click.command()
@@ -56,8 +58,8 @@ def _tell(news: News) -> None:
 
 
 def _to_people(level: str, event: str, fields: dict[str, Any]) -> None:
-    """Print a problem from the log as a line for people, unless it is shown as news."""
-    if LEVELS.index(level) < LEVELS.index("warning") or event in _TOLD:
+    """Print a problem from the log as a line for people, unless it is shown as news, or is none for them."""
+    if LEVELS.index(level) < LEVELS.index("warning") or event in _TOLD | _ORDINARY:
         return
     output = f"recording {fields['output']}" if "output" in fields else ""
     where, problem = fields.get("path") or fields.get("session") or output, str(fields.get("problem", ""))

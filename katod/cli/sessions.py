@@ -4,7 +4,7 @@ import re
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from itertools import islice, pairwise, takewhile
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -18,7 +18,7 @@ from katod.agents.toolcalls import one_line
 from katod.cli.context import Context
 from katod.cli.groups import Choice
 from katod.cli.layout import Line, Span, cut, in_home, line, one_text, show, table, terminal_width
-from katod.cli.overview import SHORTEST, recent, state_span
+from katod.cli.overview import SHORTEST, recent, state_span, utc, waiting
 from katod.cli.printing import say
 from katod.config import local_zone
 from katod.discover.found import Found
@@ -30,14 +30,14 @@ from katod.model import Cursor, SessionKey
 from katod.record.doing import doing
 from katod.record.export import Stretch, replay
 from katod.record.stream import NeverSeen, SessionStream
+from katod.store.rows import UNNAMED
 
 _SPOKEN: Final = frozenset({ev.USER_MESSAGE, ev.ASSISTANT_MESSAGE, ev.USER_COMMAND})
 _LOOK_AHEAD: Final = 400  # events
 _LOOK_BACK: Final = 16 * 1024  # bytes
 _MOST: Final = 50
 _HEADER: Final = ("", "last", "state", "agent", "session", "project", "title")
-_STATE: Final = 2  # the column that is left out where no state is known, or the terminal is narrow
-_WIDE: Final = 64  # cells
+_OPTIONAL: Final = (1, 5, 6, 2)  # those that are left out where the terminal is narrow, in this order
 _LONGEST_PROJECT: Final = 16  # cells
 _INDENT: Final = "   "
 _WORDS: Final = {"today": timedelta(0), "yesterday": timedelta(1)}
@@ -65,7 +65,9 @@ def sessions(
     """List the sessions on this machine, newest first.
 
     ● is being recorded, ○ was recorded; the path of the transcript follows. What a session is doing (working,
-    blocked on an answer of yours, done) is shown if it changed within a day.
+    blocked, done) is shown if it changed within a day: one that is blocked waits for your answer, or a permission.
+
+    In a pipe, the columns are separated by tabs: last, state, agent, session, project, title, transcript.
     """
     known = context.found()
     wanted = Wanted(agent, project or "", since_seconds(since), everything)
@@ -85,10 +87,11 @@ def sessions(
 
 
 class Recorded(NamedTuple):
-    """The outputs of one session, and whether one is being written."""
+    """The outputs of one session, whether one is being written, and whether it waits for the words that name it."""
 
-    now: bool
-    outputs: tuple[str, ...]
+    now: bool = False
+    outputs: tuple[str, ...] = ()
+    waits: bool = False
 
 
 class Wanted(NamedTuple):
@@ -129,19 +132,20 @@ def _state(found: Found) -> dict[str, Any]:
 def recorded_by_session(context: Context) -> dict[SessionKey, Recorded]:
     """Return the sessions that were recorded, none if the ledger cannot be read."""
     with suppress(LedgerError), context.reading() as ledger:
-        rows = [row for row in ledger.outputs() if row.held is None] if ledger else []
+        rows = ledger.outputs() if ledger else []
         keys = {number: ledger.session(number).key for number in {row.session for row in rows}} if ledger else {}
         found: dict[SessionKey, Recorded] = {}
         for row in rows:
-            now, outputs = found.get(keys[row.session], Recorded(now=False, outputs=()))
-            found[keys[row.session]] = Recorded(now or row.open, (*outputs, str(row.path)))
+            now, outputs, waits = found.get(keys[row.session], Recorded())
+            made = () if row.held is not None else (str(row.path),)
+            found[keys[row.session]] = Recorded(now or row.open, (*outputs, *made), waits or row.held is not None)
         return found
     return {}
 
 
 def describe_session(found: Found, recorded: Recorded | None = None, *, empty: bool = True) -> dict[str, Any] | None:
     """Return what is shown of a session, None for one in which nothing was said unless `empty`; times are in UTC."""
-    metadata, spoken = peek(found)
+    recorded, (metadata, spoken) = recorded or Recorded(), peek(found)
     if not spoken and not empty:
         return None
     row: dict[str, Any] = {
@@ -151,17 +155,14 @@ def describe_session(found: Found, recorded: Recorded | None = None, *, empty: b
         "title": one_line(metadata.best_title, 80),
         "project": metadata.cwd,
         "bytes": found.size or None,
-        "last": last_time(found) or _utc(found.changed_ns),
-        "changed": _utc(found.changed_ns),
-        "recording": recorded is not None and recorded.now,
-        "outputs": list(recorded.outputs) if recorded else [],
+        "last": last_time(found) or utc(found.changed_ns / 1e9),
+        "changed": utc(found.changed_ns / 1e9),
+        "recording": recorded.now,
+        "waiting": recorded.waits or None,
+        "outputs": list(recorded.outputs),
         "files": [path for path, _, _ in found.files],
     }
     return {name: value for name, value in row.items() if value not in ("", None)}
-
-
-def _utc(time_ns: int) -> str:
-    return datetime.fromtimestamp(time_ns / 1e9, UTC).isoformat(timespec="seconds")
 
 
 def peek(found: Found) -> tuple[SessionMetadata, bool]:
@@ -186,7 +187,7 @@ def last_time(found: Found) -> str:
         lines = file.read(Cursor(begin), file.size - begin).lines
         times = [event.time for event in stream.events(Stretch(path, identity), lines) if event.time]
         with suppress(ValueError):
-            return datetime.fromisoformat(times[-1]).astimezone(UTC).isoformat(timespec="seconds") if times else ""
+            return utc(datetime.fromisoformat(times[-1]).timestamp()) if times else ""
     return ""
 
 
@@ -245,27 +246,28 @@ def _print(rows: list[dict[str, Any]], short: dict[str, str]) -> None:
     zone, width = When(local_zone()), terminal_width()
     if width is None:
         for row in rows:
-            say("\t".join([zone.stamp(row["last"], ""), *_cells(row, short), *row["outputs"][-1:]]))
+            cells = [zone.stamp(row["last"], ""), state_span(row).text, *_cells(row, short)]
+            say("\t".join([*cells, *row["outputs"][-1:]]))
         return
     lines = session_table(rows, short, zone, width)
     home = str(Path.home())
     show([lines[0]])
     for row, shown in zip(rows, lines[1:], strict=True):
-        show([shown, *(line(f"{_INDENT}{in_home(path, home)}", "dim") for path in row["outputs"][-1:])])
+        needs = [line(f"{_INDENT}{words}", "yellow") for words in waiting(row)]
+        paths = [UNNAMED] if row.get("waiting") else [in_home(path, home) for path in row["outputs"][-1:]]
+        show([shown, *needs, *(line(f"{_INDENT}{path}", "dim") for path in paths)])
 
 
 def session_table(rows: Sequence[Mapping[str, Any]], short: dict[str, str], zone: When, width: int) -> list[Line]:
     """Return the header, and a line for each session."""
     now, cells = time.time(), [[Span(name, "dim") for name in _HEADER]]
-    has_states = width >= _WIDE and any("state" in row for row in rows)
     for row in rows:
         agent, name, project, title = _cells(row, short)
         sign = Span("●", "red") if row["recording"] else Span("○" if row["outputs"] else "")
         last = Span(recent(row["last"], now, zone), "dim")
         named = [Span(agent), Span(name), Span(cut(project, _LONGEST_PROJECT)), Span(title, "bold")]
         cells.append([sign, last, state_span(row), *named])
-    shown = cells if has_states else [one[:_STATE] + one[_STATE + 1 :] for one in cells]
-    return table(shown, width=width, flexible=(len(shown[0]) - 1,))  # the title is cut where the terminal is narrow
+    return table(cells, width=width, flexible=(len(_HEADER) - 1,), optional=_OPTIONAL)
 
 
 def _cells(row: Mapping[str, Any], short: dict[str, str]) -> tuple[str, ...]:

@@ -4,40 +4,44 @@ import os
 import shutil
 import sys
 import time
+from collections.abc import Mapping
 from contextlib import suppress
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
 import click
 import orjson
 
-from katod.agents import AGENTS
+from katod.agents import AGENTS, is_said_to_go_on
 from katod.cli.context import Context
-from katod.cli.layout import Line, cropped, show, terminal_width
-from katod.cli.overview import Surroundings, overview
+from katod.cli.layout import Line, draw, show, terminal_width
+from katod.cli.overview import Surroundings, overview, utc
 from katod.cli.seen import Seen
 from katod.config import local_zone
+from katod.discover.found import Found
 from katod.discover.sweep import stat_source
 from katod.errors import ConfigError
 from katod.log import EventLog
+from katod.model import SessionKey
 from katod.project.allowed import Allowed, look_around
 from katod.record.placed import is_reverted
 from katod.record.strange import not_understood
 from katod.service.lock import holder
 from katod.service.manager import how_to_start
 from katod.service.pause import paused_since
-from katod.states import is_over
+from katod.states import State, is_over
+from katod.states import seconds as seconds_of
 from katod.store.integrity import quarantined
 from katod.store.ledger import LEDGER_NAME, MOST_REFUSALS, Ledger
 from katod.store.rows import OutputRow, SessionRow
 
 _LAST: Final = 10  # refused commands, and near misses
 _OPTIONAL: Final = frozenset({"title", "since", "changed"})  # left out where they are not known
+_OF_BLOCKED: Final = ("agent", "session", "project", "title", "last", "changed")
 _PERIOD: Final = 2.0  # seconds
 _QUARANTINED: Final = "quarantined; a new one was created. Type ::start to record again, then delete this file"
-# A screen of its own, its top left corner, and back: what was there is there again.
-_ENTER, _HOME, _LEAVE = "\x1b[?1049h\x1b[?25l", "\x1b[H\x1b[J", "\x1b[?25h\x1b[?1049l"
+# A screen of its own, and back: what was there is there again.
+_ENTER, _LEAVE = "\x1b[?1049h\x1b[?25l", "\x1b[?25h\x1b[?1049l"
 
 
 @click.command()
@@ -76,17 +80,16 @@ def _shown(row: dict[str, Any], *, everything: bool) -> list[Line]:
 
 def _watch(context: Context, *, everything: bool) -> None:
     """Show the status on a screen of its own, cut to its size, until Ctrl-C; the last one stays on the terminal."""
-    click.echo(_ENTER, nl=False)
+    click.echo(_ENTER, nl=False, color=True)
     try:
         while True:
             lines, (width, height) = _shown(collect(context), everything=everything), shutil.get_terminal_size()
-            click.echo(_HOME, nl=False)
-            show(cropped(spans, width) for spans in lines[: max(1, height - 1)])
+            draw(lines, width, height)
             time.sleep(_PERIOD)
     except KeyboardInterrupt:
         pass
     finally:
-        click.echo(_LEAVE, nl=False)
+        click.echo(_LEAVE, nl=False, color=True)
 
 
 def _clear(context: Context) -> None:
@@ -103,7 +106,7 @@ def collect(context: Context) -> dict[str, Any]:
     paused = paused_since(context.state)
     daemon = {"running": pid is not None} | ({"pid": pid} if pid else {}) | ({"paused": paused} if paused else {})
     row: dict[str, Any] = {"daemon": daemon}
-    row |= {"sources": 0, "recordings": [], "ended": [], "parked": [], "missing": []}
+    row |= {"sources": 0, "recordings": [], "blocked": [], "ended": [], "parked": [], "missing": []}
     row |= {"refused": [], "problems": [], "nearMisses": [], "projects": [], "delivery": {"on": False}}
     row["problems"] += [_quarantined(path) for path in quarantined(context.state, LEDGER_NAME)]
     ledger = context.ledger()
@@ -115,6 +118,7 @@ def collect(context: Context) -> dict[str, Any]:
             ledger.close()
     with suppress(ConfigError):
         row["delivery"] = _delivery(context)
+        row["blocked"] = [] if row["recordings"] else _blocked(context.found())
         context.look()
     with suppress(OSError):
         row["projects"] = Seen(context.state).unseen(_projects(context.state, row["recordings"]))
@@ -136,6 +140,24 @@ def _delivery(context: Context) -> dict[str, Any]:
     row |= {"sent": found.sent, "refused": found.refused, "unfinished": found.unfinished, "incomplete": problems}
     state = {"since": found.room.since, "problem": found.room.problem}
     return row | {name: said for name, said in state.items() if said} | {"stopped": found.room.stopped}
+
+
+def _blocked(found: Mapping[SessionKey, Found]) -> list[dict[str, Any]]:
+    """Return the sessions that wait for their person, of those that changed within a day."""
+    now = time.time()
+    recent = [one for key, one in found.items() if not key.subagent and not is_over(one.changed_ns / 1e9, now)]
+    if not recent:
+        return []
+    from katod.cli.sessions import describe_session  # noqa: PLC0415 - it loads the translation
+    from katod.record.doing import doing  # noqa: PLC0415
+
+    rows = []
+    for one in recent:
+        state = doing(((path, identity, stat.mtime_ns) for path, identity, stat in one.files), now)
+        if state is not None and state.state is State.BLOCKED:
+            row = describe_session(one) or {}
+            rows.append({name: row[name] for name in _OF_BLOCKED if name in row} | state.row())
+    return rows
 
 
 def _quarantined(path: Path) -> dict[str, str]:
@@ -176,7 +198,10 @@ def _state(session: int, ledger: Ledger, now: float) -> dict[str, Any]:
         (source, stat_source(AGENTS[source.identity.key.agent], source.path)) for source in ledger.sources_of(session)
     ]
     sources = [(source.path, source.identity, stat[1].mtime_ns) for source, stat in found if stat is not None]
-    if all(is_over(changed / 1e9, now) for _, _, changed in sources):
+    if not sources:
+        return {}
+    path, identity, changed = max(sources, key=lambda source: source[2])
+    if is_over(changed / 1e9, now) and not is_said_to_go_on(path, identity.key):
         return {}
     from katod.record.doing import doing  # noqa: PLC0415 - it loads the translation
 
@@ -240,7 +265,7 @@ def _recording(output: OutputRow, sessions: dict[int, SessionRow]) -> dict[str, 
         "agent": session.key.agent,
         "project": session.cwd,
         "title": head.get("title", ""),
-        "since": head.get("time", ""),
+        "since": _utc(output.head.get("since") or head.get("time", "")),
         "changed": _changed(output),
         "output": str(output.path),
         "waiting": output.held is not None,
@@ -259,7 +284,13 @@ def _changed(output: OutputRow) -> str:
         seconds = os.stat(output.path).st_mtime
     except OSError:
         return ""
-    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
+    return utc(seconds)
+
+
+def _utc(time: str) -> str:
+    """Return a recorded time as it is printed, empty if it is not known."""
+    moment = seconds_of(time)
+    return utc(moment) if moment else ""
 
 
 def _parked(output: OutputRow) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from katod.config import written_directories
 from katod.doctor.case import Case
 from katod.doctor.findings import Finding, ok, problem, warning
 from katod.errors import ServiceError
+from katod.service.desktop import failure
 from katod.service.lock import holder
 from katod.service.manager import Manager, State, lingers, manager
 from katod.service.pause import paused_since
@@ -24,6 +25,9 @@ _CHANGE: Final = "to have it started when you log in, end it, and run `katod ser
 def examine(case: Case) -> Iterator[Finding]:
     """Yield what is found about the daemon, and about the service if one is installed."""
     pid = holder(case.state)
+    if case.settings.recording.notify is True and (reason := failure()):
+        advice = "start a notification server, or set `recording.notify` to false"
+        yield warning("daemon.notifications", f"no desktop notification can be shown: {reason}", advice)
     if paused_since(case.state):
         yield warning("daemon.paused", "katod is paused: it records nothing", "run `katod resume`")
     try:

@@ -134,7 +134,7 @@ class Controller:
         row.auto = "no" if output is None else "yes"
         if output is not None:
             row.output = output.id
-            self.begin_at_start(session, output, Range(start=""))
+            self.begin_at_start(session, output, Range(start=""), metadata.time)
 
     def _auto_output(self, session: ActiveSession, naming: OutputNaming) -> OutputRow | None:
         """Return a new output to auto-record a session to, None if it is not to be. Raises TargetRefused."""
@@ -171,7 +171,7 @@ class Controller:
         if self.policy.in_project(cwd).excludes(cwd):
             self.end_paused(session, output, begun, time=time, mark="excluded")
         else:
-            self.begin(session, output, begun)
+            self.begin(session, output, begun, time)
         settle(session, output)
 
     def end_paused(
@@ -185,17 +185,19 @@ class Controller:
             session.live.append(LiveOutput(output))
         self.end(session, output, begun.start, time=time, mark=mark)
 
-    def begin(self, session: ActiveSession, output: OutputRow, begun: Range) -> None:
+    def begin(self, session: ActiveSession, output: OutputRow, begun: Range, since: str) -> None:
         """Open a range at this point of the session."""
         output.ranges.append(begun)
+        output.head = output.head | {"since": since}
         session.keep(output)
         if output.behind is None and session.live_output(output) is None:
             session.live.append(LiveOutput(output))
         self._announce(session, output)
 
-    def begin_at_start(self, session: ActiveSession, output: OutputRow, begun: Range) -> None:
+    def begin_at_start(self, session: ActiveSession, output: OutputRow, begun: Range, since: str) -> None:
         """Open a range at the beginning of the session: the output catches up with its own stream."""
         output.ranges.append(begun)
+        output.head = output.head | {"since": since}
         output.behind = {}
         session.keep(output)
         self._follow(output)
@@ -377,21 +379,19 @@ class _Act:
     def _begin(self, action: Action, output: OutputRow, command: Command) -> None:
         session, controller = self._session, self._controller
         if action.copy:
-            controller.begin_at_start(
-                session, output, Range("", marked=False, end=self._at, end_mark="", refused=self._refused)
-            )
+            begun = Range("", marked=False, end=self._at, end_mark="", refused=self._refused)
+            controller.begin_at_start(session, output, begun, self._time)
             return
         session.row.output = output.id
         if action.begin == "beginning":
             mark_at = self._at if self._typed else ""
-            controller.begin_at_start(
-                session, output, Range("", mark_at=mark_at, switches=command.switches, refused=self._refused)
-            )
+            begun = Range("", mark_at=mark_at, switches=command.switches, refused=self._refused)
+            controller.begin_at_start(session, output, begun, self._time)
             return
         start = Range(
             self._at, inclusive=self._typed, start_time=self._asked, switches=command.switches, refused=self._refused
         )
-        controller.begin(session, output, start)
+        controller.begin(session, output, start, self._time)
         if not self._typed:
             settle(session, output)
 

@@ -4,13 +4,13 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from katod.agents import AGENTS, lifecycle_of, reported
+from katod.agents import AGENTS, is_said_to_go_on, lifecycle_of, reported
 from katod.log import EventLog
 from katod.metadata import SessionStart
 from katod.model import Cursor, Identity, Line
 from katod.record.export import Stretch
 from katod.record.stream import NeverSeen, SessionStream
-from katod.states import Doing, Seen, State, is_over, judged
+from katod.states import Doing, Seen, is_over, judged
 from katod.tail.reader import SourceFile
 
 _LOOK_BACK: Final = 256 * 1024  # bytes
@@ -32,19 +32,13 @@ def doing(sources: Iterable[tuple[str, Identity, int]], now: float) -> Doing | N
     """
     path, identity, changed_ns = max(sources, key=lambda source: source[2])
     changed = changed_ns / 1e9
-    if is_over(changed, now) and not is_said(path, identity):
+    if is_over(changed, now) and not is_said_to_go_on(path, identity.key):
         return None
     end = _end(path, identity, changed_ns)
     report = reported(path, identity.key, end.start)
     if end.seen is None and (report is None or report.is_gone):
         return None
     return judged(end.seen or Seen(), report, changed, now)
-
-
-def is_said(path: str, identity: Identity) -> bool:
-    """Return whether the agent says of a session that it works, or waits for its person."""
-    report = reported(path, identity.key, SessionStart())
-    return report is not None and report.state is not State.IDLE
 
 
 @lru_cache(maxsize=256)  # a command that shows it again and again reads only what has changed

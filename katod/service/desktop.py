@@ -10,10 +10,12 @@ from html import escape
 from queue import SimpleQueue
 from typing import Any, Final, Literal
 
-from katod.errors import safe_message
+from katod.errors import ServiceError, safe_message
 
 Mode = Literal["auto"] | bool  # `auto`: where a desktop is there
 _SERVER: Final = "org.freedesktop.Notifications"
+_REFUSED: Final = "the desktop did not take it"
+_NO_PROGRAM: Final = "the program that shows them is missing"
 _PATIENCE: Final = 2.0  # seconds
 _SCRIPT: Final = "on run {t, x}\ndisplay notification x with title t\nend run"
 
@@ -45,8 +47,24 @@ class Desktop:
                 _show(title, text)
             except Exception as error:  # noqa: BLE001 - libraries raise anything; notifications must not end katod
                 if mode is True and self._failed is not None:
-                    self._failed(safe_message(error))  # any other may repeat what should have been shown
+                    self._failed(_reason(error))
                     self._failed = None
+
+
+def failure() -> str:
+    """Return why no notification could be shown now, empty if one could; none is shown."""
+    try:
+        if sys.platform == "darwin":
+            return "" if shutil.which("osascript") else f"{_NO_PROGRAM}: osascript"
+        _call("GetServerInformation", "", ())
+    except Exception as error:  # noqa: BLE001 - libraries raise anything
+        return _reason(error)
+    return ""
+
+
+def _reason(error: Exception) -> str:
+    """Return what is safe to say of a failure: the words of any other may repeat what should have been shown."""
+    return error.what if isinstance(error, ServiceError) else f"{_REFUSED} ({safe_message(error)})"
 
 
 def _show(title: str, text: str) -> None:
@@ -65,7 +83,12 @@ def _call(method: str, signature: str, body: tuple[Any, ...]) -> None:
     from jeepney.wrappers import unwrap_msg  # noqa: PLC0415
 
     server = DBusAddress("/org/freedesktop/Notifications", bus_name=_SERVER, interface=_SERVER)
-    with open_dbus_connection(_bus()) as connection:
+    bus = _bus()
+    try:
+        opened = open_dbus_connection(bus)
+    except (OSError, RuntimeError, ValueError) as error:
+        raise ServiceError(f"D-Bus is missing: no session bus answers at {bus} ({safe_message(error)})") from error
+    with opened as connection:
         unwrap_msg(connection.send_and_get_reply(new_method_call(server, method, signature, body), timeout=_PATIENCE))
 
 

@@ -27,6 +27,10 @@ PATH = Path("/home/me/katod/shop/login-page.md")
             "23:18 ! parked shop → ~/katod/shop/login-page.md: No space left",
         ),
         (News("refused", "shop", what="::start: outside"), "23:18 ! refused shop: ::start: outside"),
+        (
+            News("blocked", "shop", "login", PATH, says="Codex waits for your answer"),
+            '23:18 ? Codex waits for your answer: shop · "login" → ~/katod/shop/login-page.md',
+        ),
         (News("near miss", what="a misspelt ::start"), "23:18 ? not a command: a misspelt ::start"),
     ],
 )

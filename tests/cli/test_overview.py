@@ -13,7 +13,7 @@ ONE = {
     "waiting": False, "parked": False, "format": "markdown", "bytes": 12_345, "redactions": 0,
 }  # fmt: skip
 EMPTY = {
-    "daemon": {"running": True, "pid": 7}, "delivery": {"on": False}, "sources": 1203, "recordings": [], "ended": [], "parked": [], "missing": [],
+    "daemon": {"running": True, "pid": 7}, "delivery": {"on": False}, "sources": 1203, "recordings": [], "blocked": [], "ended": [], "parked": [], "missing": [],
     "refused": [], "problems": [], "nearMisses": [], "projects": [],
 }  # fmt: skip
 
@@ -131,6 +131,35 @@ def test_the_state_of_a_session_is_a_column():
     ]
     assert " state " in text
     assert " state " not in shown(recordings=[ONE])
+
+
+def test_what_is_waited_for_is_said_below():
+    """The recordings that wait come first."""
+    blocked = ONE | {"id": 2, "state": "blocked", "waitsFor": "permission", "toolName": "Bash"}
+    lines = shown(recordings=[ONE | {"state": "working"}, blocked]).splitlines()
+    assert lines[3].startswith("●  2")
+    assert lines[4].strip() == "waits for your permission to use Bash"
+
+
+def test_sessions_that_wait_are_named_where_nothing_is_recorded():
+    """With their agent, and what they wait for."""
+    one = {"agent": "claude", "session": KEY.partition(":")[2], "project": "/home/me/shop", "title": "Add a login page"}
+    text = shown(blocked=[one | {"state": "blocked", "waitsFor": "question"}])
+    assert 'Claude Code in shop waits for your answer · "Add a login page" (claude:6f1c2c1e)' in text
+
+
+@pytest.mark.parametrize("width", [20, 30, 40, 60, 80])
+def test_the_state_is_the_last_column_to_go(width):
+    """However narrow the terminal is."""
+    text = shown(width, recordings=[ONE | {"state": "blocked"}, ONE | {"id": 2, "state": "working"}])
+    rows = [line for line in text.splitlines() if line.startswith("●")]
+    assert all(len(row) <= width for row in rows)
+    assert ["blocked" in rows[0], "working" in rows[1]] == [True, True]
+
+
+def test_a_long_title_is_cut_without_a_terminal_too():
+    """The rows of the table are as long as the longest."""
+    assert max(map(len, shown(recordings=[ONE | {"title": "word " * 70}]).splitlines())) < 140
 
 
 ROOM = {

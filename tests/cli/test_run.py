@@ -11,6 +11,7 @@ import pytest
 from katod import daemon
 from katod.cli import app
 from katod.cli.context import Context
+from katod.cli.run import _to_people
 from tests.support.pane import Pane
 from tests.support.records import SESSION, Claude
 from tests.support.world import in_new_process
@@ -86,5 +87,13 @@ def test_a_recorded_session_that_waits_for_its_person_says_so(recorded):
     with Pane(recorded, "run") as terminal:
         terminal.until('recording app · "notes"')
         (reports / f"{os.getpid()}.json").write_text(json.dumps(report))
-        terminal.until('? waits for you app · "notes"')
-        assert recorded.status()["recordings"][0]["state"] == "blocked"
+        terminal.until('? Claude Code waits for your permission: app · "notes"')
+        [shown] = recorded.status()["recordings"]
+        assert (shown["state"], shown["waitsFor"]) == ("blocked", "permission")
+
+
+def test_what_agents_do_all_the_time_is_no_problem(capsys):
+    """Copilot rewrites its file when a prompt is withdrawn: that is only in the log."""
+    _to_people("warning", "source.changed", {"session": "copilot:s", "problem": "it is shorter"})
+    _to_people("warning", "source.unreadable", {"session": "copilot:s", "problem": "gone"})
+    assert capsys.readouterr().err.count("!") == 1

@@ -16,12 +16,12 @@ from tests.support.records import Claude, Codex
 
 @pytest.mark.parametrize("width", [50, 80, 200])
 def test_a_terminal_shows_every_column(world, monkeypatch, width):
-    """However narrow it is, agent and session id are shown below a header: the title is cut."""
+    """However narrow it is, state, agent and session id are shown below a header: the title is cut."""
     monkeypatch.setattr(sessions, "terminal_width", lambda: width)
     world.claude().append(Claude().user("words " * 30))
     header, row = world.cli("sessions").splitlines()
-    state = ["state"] if width > 50 else []
-    assert header.split() == ["last", *state, "agent", "session", "project", "title"]
+    last = ["last"] if width > 50 else []
+    assert header.split() == [*last, "state", "agent", "session", "project", "title"]
     assert "claude" in row
     assert "6f1c2c1e" in row
     assert row.endswith("…")
@@ -29,9 +29,11 @@ def test_a_terminal_shows_every_column(world, monkeypatch, width):
 
 
 def test_a_pipe_gets_one_line_a_session(world):
-    """Fields are separated by tabs, and nothing is cut."""
-    world.claude().append(Claude().user("What is this?"))
-    assert world.cli("sessions").split("\t")[1:] == ["claude", "6f1c2c1e", "app", "What is this?\n"]
+    """Fields are separated by tabs, and nothing is cut; the state is empty where it is not known."""
+    source = world.claude().append(Claude().user("What is this?"))
+    assert world.cli("sessions").split("\t")[1:] == ["working", "claude", "6f1c2c1e", "app", "What is this?\n"]
+    os.utime(source.path, (time.time() - 2 * 86_400,) * 2)
+    assert world.cli("sessions").split("\t")[1:3] == ["", "claude"]
 
 
 def test_a_recorded_session_has_its_transcript(world, monkeypatch):
@@ -64,7 +66,7 @@ def test_the_time_of_a_session_is_that_of_its_last_event(world):
     source = world.claude().append(make.user("one"), make.says("two"))
     os.utime(source.path, (4e9, 4e9))
     row = orjson.loads(world.cli("sessions", "--json"))
-    assert row["changed"] == "2096-10-02T07:06:40+00:00"
+    assert row["changed"] == "2096-10-02T07:06:40.000Z"
     assert row["last"].startswith("2026-02-10T22:")
 
 
@@ -108,7 +110,7 @@ def test_each_id_selects_its_session(world):
     first, second = "01a1f89e-eea5-7302-86e3-f8e0f705330a", "01a1f89e-eea6-7302-86e3-f8e0f705330b"
     for thread in (first, second):
         world.codex(thread).append(Codex(session=thread).meta(), Codex(session=thread).user(f"words of {thread}"))
-    shown = [line.split("\t")[2] for line in world.cli("sessions").splitlines()]
+    shown = [line.split("\t")[3] for line in world.cli("sessions").splitlines()]
     assert sorted(shown) == ["01a1f89e-eea5", "01a1f89e-eea6"]
     for short in shown:
         assert f"words of {short}" in world.cli("export", short)
@@ -118,7 +120,7 @@ def test_an_id_that_could_be_a_number_selects_its_session(world):
     """Seven digits are the number of a recording: its agent tells it apart."""
     make = Claude(world, "1234567")
     make.append(make.user("words of digits"))
-    [shown] = [line.split("\t")[2] for line in world.cli("sessions").splitlines()]
+    [shown] = [line.split("\t")[3] for line in world.cli("sessions").splitlines()]
     assert "words of digits" in world.cli("show", shown)
 
 
@@ -166,7 +168,7 @@ def test_without_sessions_it_says_so(world):
 
 
 def test_the_state_of_a_session_is_known_for_a_day(world, monkeypatch):
-    """On a terminal and with `--json`; a pipe stays as it was."""
+    """On a terminal, with `--json`, and in a pipe."""
     monkeypatch.setattr(sessions, "terminal_width", lambda: 100)
     source = world.claude().append(Claude().user("Look."), Claude().runs("t1", "make"))
     assert "working" in world.cli("sessions")
@@ -180,4 +182,24 @@ def test_the_state_of_a_session_is_known_for_a_day(world, monkeypatch):
     assert "state" not in orjson.loads(world.cli("sessions", "--json"))
     monkeypatch.setattr(sessions, "terminal_width", lambda: None)
     os.utime(source.path)
-    assert "working" not in world.cli("sessions")
+    assert "working" in world.cli("sessions")
+
+
+def test_what_a_session_waits_for_is_said(world, monkeypatch):
+    """Below it on a terminal, and in JSON."""
+    monkeypatch.setattr(sessions, "terminal_width", lambda: 100)
+    asked = Claude().calls("t1", "AskUserQuestion", questions=[{"question": "Which?", "options": []}])
+    world.claude().append(Claude().user("Look."), asked)
+    assert "waits for your answer" in world.cli("sessions")
+    row = orjson.loads(world.cli("sessions", "--json"))
+    assert (row["state"], row["waitsFor"], row["toolName"]) == ("blocked", "question", "AskUserQuestion")
+
+
+def test_a_recording_that_waits_for_its_name_is_one(world, monkeypatch):
+    """It has no file yet, and says so."""
+    monkeypatch.setattr(sessions, "terminal_width", lambda: 100)
+    world.claude().append(Claude().user("::start"))
+    world.once()
+    row = orjson.loads(world.cli("sessions", "--json", "--all"))
+    assert (row["recording"], row["waiting"], row["outputs"]) == (True, True, [])
+    assert "the file gets its name" in world.cli("sessions", "--all")

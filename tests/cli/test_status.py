@@ -1,5 +1,8 @@
 """`katod status`: what went wrong is visible."""
 
+import os
+import time
+
 import orjson
 import pytest
 
@@ -85,8 +88,10 @@ def test_watching_shows_one_screen_of_any_height(world, rows):
     world.once()
     with Pane(world, "status", "--watch", rows=rows, columns=60) as pane:
         pane.until("katod is not running")
-        screen = pane.raw.rpartition("\x1b[H\x1b[J")[2]
+        screen = pane.raw.rpartition("\x1b[H")[2]
         assert screen.count("\n") < rows
+        assert "\x1b[2J" not in pane.raw, "nothing is erased before it is drawn again"
+        assert ("more lines" in screen) is (rows == 5)
         assert "\x1b[31m" in screen
         assert pane.interrupt() == 0
         left = pane.raw.rpartition("\x1b[?1049l")[2]
@@ -109,3 +114,31 @@ def test_what_a_recorded_session_is_doing_is_shown(world):
     assert orjson.loads(world.cli("status", "--json"))["recordings"][0]["state"] == "working"
     source.append(Claude(start=9).calls("t2", "AskUserQuestion", questions=[{"question": "Which?", "options": []}]))
     assert "blocked" in world.cli("status")
+
+
+def test_sessions_that_wait_are_named_without_recordings(world):
+    """Of those that changed within a day; once something is recorded, it is what is shown."""
+    asked = Claude().calls("t1", "AskUserQuestion", questions=[{"question": "Which?", "options": []}])
+    source = world.claude().append(Claude().user("Look."), asked)
+    [row] = world.status()["blocked"]
+    assert (row["agent"], row["state"], row["waitsFor"]) == ("claude", "blocked", "question")
+    assert "Claude Code in app waits for your answer" in world.cli("status")
+    os.utime(source.path, (time.time() - 2 * 86_400,) * 2)
+    assert world.status()["blocked"] == []
+    os.utime(source.path)
+    world.codex().append(Codex().meta(), Codex().user("::start notes\nhello"))
+    world.once()
+    assert world.status()["blocked"] == []
+
+
+def test_a_recording_begins_when_it_is_asked_for(world):
+    """Not with the last event before it; all times have one form."""
+    make = Claude()
+    world.claude().append(make.user("hello"), make.says("hi"))
+    world.once()
+    source = world.claude().append(make.user("::capture all\nmore"))
+    world.once()
+    [row] = world.status()["recordings"]
+    said = [event for event in map(orjson.loads, source.path.read_bytes().splitlines()) if "timestamp" in event]
+    assert row["since"] == said[-1]["timestamp"]
+    assert all(row[name].endswith("Z") and len(row[name]) == 24 for name in ("since", "changed"))

@@ -194,3 +194,13 @@ def test_a_unit_that_forbids_connections_is_a_problem(home, service):
     assert home.examined(examine)["daemon.network"].level == "problem"
     service.network = True
     assert "daemon.network" not in home.examined(examine)
+
+
+@pytest.mark.parametrize("notify", ["true", '"auto"'])
+def test_a_desktop_that_is_missing_is_a_warning_where_one_is_wanted(home, monkeypatch, notify):
+    """With "auto", none may be there."""
+    monkeypatch.setattr(daemon, "failure", lambda: "D-Bus is missing")
+    home.config.write_text(f"[recording]\nnotify = {notify}\n")
+    found = home.examined(examine).get("daemon.notifications")
+    assert (found is not None) is (notify == "true")
+    assert found is None or "D-Bus is missing" in found.text

@@ -295,7 +295,7 @@ def test_a_command_from_the_shell_acts_after_the_last_event(chat):
 def test_a_stop_of_what_can_no_longer_be_read_ends_the_range_all_the_same(chat):
     """The range ends after an unknown event."""
     output = chat.parts.output(chat.session, "a")
-    chat.controller.begin(chat.session, output, Range("gone"))
+    chat.controller.begin(chat.session, output, Range("gone"), "")
     assert chat.ask("stop") == ""
     assert (output.open, output.ranges[0].end) == (False, "?")
 

@@ -5,6 +5,7 @@ import time
 
 import pytest
 
+from katod import agents
 from katod.agents import AGENTS
 from katod.lifecycle import Lifecycle
 from katod.record import doing as module
@@ -62,7 +63,8 @@ def test_what_waits_since_yesterday_waits_still(world, monkeypatch):
     claude = world.claude().append(Claude().user("Look."), Claude().calls("t1", "Bash", command="ls"))
     os.utime(claude.path, (time.time() - 30 * 3600,) * 2)
     said = Report(State.BLOCKED, waits_for="permission")
-    monkeypatch.setattr(module, "reported", lambda *_: said)
+    for place in (module, agents):
+        monkeypatch.setattr(place, "reported", lambda *_: said)
     assert now_of(claude) == Doing(State.BLOCKED, Need("permission", "Bash"))
     said = Report(State.IDLE)
     assert now_of(claude) is None

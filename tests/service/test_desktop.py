@@ -93,6 +93,16 @@ def test_without_a_desktop_auto_is_silent(bus, monkeypatch, broken):
     until(shown._waiting.empty, "the last notification")
     until(lambda: said, "the reason")
     assert len(said) == 1
+    assert desktop.failure() == said[0]
+    if broken == "no bus":
+        assert said[0].startswith("D-Bus is missing: no session bus answers at unix:path=/nowhere")
+
+
+def test_a_desktop_that_is_there_is_recognised(bus):
+    """Without showing anything."""
+    server = bus()
+    assert desktop.failure() == ""
+    assert server.shown.get(timeout=5)[0] == "GetServerInformation"
 
 
 def test_where_nothing_is_wanted_nothing_is_started():
@@ -128,4 +138,4 @@ def test_a_failure_does_not_repeat_what_should_have_been_shown(monkeypatch):
     said = []
     monkeypatch.setattr(desktop, "_show", fail)
     Desktop(said.append).show(True, "katod: recording", "shop, quagga.md")
-    assert until(lambda: said, "the failure") == ["CalledProcessError"]
+    assert until(lambda: said, "the failure") == ["the desktop did not take it (CalledProcessError)"]
