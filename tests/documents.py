@@ -5,6 +5,7 @@ texts, the default configuration, the registry of agents, the redaction rules an
 """
 
 import inspect
+import json
 import re
 import runpy
 import sys
@@ -18,6 +19,8 @@ from click.testing import CliRunner
 from katod import events as ev
 from katod.agents import AGENTS
 from katod.cli import app
+from katod.events import Event, SessionRef
+from katod.formats.lifecycle import LifecycleLines
 from katod.formats.matrix.names import ROWS as MATRIX
 from katod.formats.redact.forms import FORMS
 from katod.formats.redact.names import FACTS
@@ -25,8 +28,10 @@ from katod.formats.redact.rules import RULES
 from katod.formats.stream.bridge import ROWS
 from katod.formatspec import FORMATS as KNOWN_FORMATS
 from katod.formatspec import recorded_formats
-from katod.lifecycle import AFTER, Lifecycle
+from katod.lifecycle import AFTER, PERMISSION_COMPLETED, PERMISSION_REQUESTED, Lifecycle
 from katod.log import EventLog
+from katod.metadata import SessionMetadata
+from katod.model import Options, SessionKey
 from katod.states import State
 from tests.formats.native import table as native
 
@@ -137,7 +142,7 @@ def keys() -> str:
             continue
         name = f"agents.<name>.{leaf}" if agent else key
         shown = "Where it keeps its sessions. Empty: the defaults below." if leaf == "roots" else meaning
-        lines.append(f"| `{name}` | `{default}` | {shown} |")
+        lines.append(f"| `{name}` | `{default}` | {shown.replace(' - ', '<br>• ')} |")
     return "\n".join(lines) + "\n"
 
 
@@ -208,7 +213,6 @@ def states() -> str:
 
 # The kinds of events that give no lifecycle line, and why.
 _SILENT: Final = {
-    "it is for katod alone": (ev.USER_COMMAND,),
     "the client says it, and nothing follows from it": (ev.SYSTEM_MESSAGE,),
     "the head says it": (ev.SESSION_START,),
     "nobody knows what it means": (ev.PROVIDER_RAW,),
@@ -224,6 +228,38 @@ def silent() -> str:
     return "\n".join(["| events without a line |", "|---|", *rows]) + "\n"
 
 
+def _happened() -> Iterator[Event]:
+    """Yield events that give every line once."""
+    call = {"toolCallId": "toolu_1"}
+    asked = {"text": "", "subtype": PERMISSION_REQUESTED, "data": call | {"requestId": "r1"}}
+    answered = asked | {"subtype": PERMISSION_COMPLETED}
+    for kind, payload, model in (
+        (ev.USER_MESSAGE, {"text": ""}, ""),
+        (ev.ASSISTANT_MESSAGE, {"text": "", "stopReason": "tool_use"}, "claude-opus-4-6"),
+        (ev.TOOL_CALL, call | {"name": "Bash"}, ""),
+        (ev.PROVIDER_INFO, asked, ""),
+        (ev.PROVIDER_INFO, answered, ""),
+        (ev.TOOL_RESULT, call, ""),
+        (ev.ASSISTANT_MESSAGE, {"text": "", "stopReason": "end_turn"}, "claude-opus-4-6"),
+        (ev.COMPACTION, {"trigger": "auto"}, ""),
+        (ev.CONFIG_CHANGE, {"what": "model", "after": "claude-sonnet-4-5"}, ""),
+        (ev.ERROR, {"message": "overloaded", "code": "529"}, ""),
+    ):
+        yield Event("e", kind, SessionRef("claude", "s"), payload, {}, "2026-02-10T22:36:40.000Z", model=model)
+
+
+def lines() -> str:
+    """Return an example of each lifecycle line."""
+    key = SessionKey("claude", "6f1c2c1e-8a53-4c3e-9b5e-0a1d5f8f2c11")
+    metadata, printer = SessionMetadata(key, {"cwd": "/home/me/shop"}), LifecycleLines(Options())
+    said = printer.head(metadata, "2026-02-10T22:36:40.000Z")
+    said += "".join(printer.event(event, metadata) for event in _happened())
+    found: dict[str, str] = {}
+    for text in said.splitlines():
+        found.setdefault(json.loads(text)["type"], text)
+    return "\n".join(["```json", *found.values(), "```"]) + "\n"
+
+
 BLOCKS: Final[dict[tuple[str, str], Callable[[], str]]] = {
     (README, "agents"): agents,
     (CLI, "reference"): reference,
@@ -236,6 +272,7 @@ BLOCKS: Final[dict[tuple[str, str], Callable[[], str]]] = {
     (FORMATS, "native"): native.text,
     (FORMATS, "states"): states,
     (FORMATS, "silent"): silent,
+    (FORMATS, "lines"): lines,
     (FORMATS, "rules"): rules,
     (PACKAGING, "log"): log_events,
 }

@@ -1,6 +1,7 @@
 """`katod run`: the daemon in the foreground."""
 
 import sys
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
@@ -54,7 +55,8 @@ def run(context: Context, once: bool) -> None:
 
 
 def _tell(news: News) -> None:
-    show([news_line(news, _clock(), str(Path.home()))], err=True)
+    with suppress(OSError):  # the window was closed: katod goes on recording
+        show([news_line(news, _clock(), str(Path.home()))], err=True)
 
 
 def _to_people(level: str, event: str, fields: dict[str, Any]) -> None:

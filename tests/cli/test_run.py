@@ -1,8 +1,10 @@
 """`katod run`: the daemon in the foreground."""
 
+import errno
 import json
 import os
 import signal
+import sys
 import time
 from pathlib import Path
 
@@ -11,7 +13,8 @@ import pytest
 from katod import daemon
 from katod.cli import app
 from katod.cli.context import Context
-from katod.cli.run import _to_people
+from katod.cli.run import _tell, _to_people
+from katod.record.news import News
 from tests.support.pane import Pane
 from tests.support.records import SESSION, Claude
 from tests.support.world import in_new_process
@@ -97,3 +100,13 @@ def test_what_agents_do_all_the_time_is_no_problem(capsys):
     _to_people("warning", "source.changed", {"session": "copilot:s", "problem": "it is shorter"})
     _to_people("warning", "source.unreadable", {"session": "copilot:s", "problem": "gone"})
     assert capsys.readouterr().err.count("!") == 1
+
+
+def test_a_window_that_was_closed_stops_no_recording(monkeypatch):
+    """Whoever reads the news is gone, and katod goes on."""
+
+    def fail(*_arguments, **_named):
+        raise OSError(errno.EIO, "Input/output error")
+
+    monkeypatch.setattr(sys.modules["katod.cli.run"], "show", fail)
+    _tell(News("recording", "shop"))
