@@ -58,12 +58,15 @@ def show(lines: Iterable[Line], *, err: bool = False) -> None:
 
 
 def draw(lines: Sequence[Line], width: int, height: int) -> None:
-    """Show lines in place of those on the screen, cut to its size, in one write: nothing flickers."""
+    """Show lines in place of those on the screen, cut to this size, in one write: nothing flickers.
+
+    `width` is less than that of the screen: of a line that reaches its end, the last cell would be erased.
+    """
     left_out = len(lines) - height
     if left_out > 0:
         lines = [*lines[: max(0, height - 1)], line(f"… {left_out + 1} more lines", "dim")]
     has_colour = click.get_current_context().color is not False
-    shown = (cropped(spans, width - 1) for spans in lines)  # a last cell that is full would be erased with the rest
+    shown = (cropped(spans, width) for spans in lines)
     texts = ("".join(click.style(text, **_STYLES[style if has_colour else ""]) for text, style in row) for row in shown)
     click.echo(f"{_HOME}{_NEXT.join(texts)}{_REST}", nl=False, color=True)
 

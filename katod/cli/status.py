@@ -69,12 +69,12 @@ def _print(context: Context, *, as_json: bool, everything: bool) -> None:
     if as_json:
         click.echo(orjson.dumps(row))
     else:
-        show(_shown(row, everything=everything))
+        show(_shown(row, terminal_width(), everything=everything))
 
 
-def _shown(row: dict[str, Any], *, everything: bool) -> list[Line]:
+def _shown(row: dict[str, Any], width: int | None, *, everything: bool) -> list[Line]:
     now = time.time()
-    around = Surroundings(now, local_zone(), str(Path.home()), terminal_width(), how_to_start())
+    around = Surroundings(now, local_zone(), str(Path.home()), width, how_to_start())
     return overview(row, around, everything=everything)
 
 
@@ -83,8 +83,8 @@ def _watch(context: Context, *, everything: bool) -> None:
     click.echo(_ENTER, nl=False, color=True)
     try:
         while True:
-            lines, (width, height) = _shown(collect(context), everything=everything), shutil.get_terminal_size()
-            draw(lines, width, height)
+            width, height = shutil.get_terminal_size()
+            draw(_shown(collect(context), width - 1, everything=everything), width - 1, height)
             time.sleep(_PERIOD)
     except KeyboardInterrupt:
         pass

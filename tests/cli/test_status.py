@@ -99,6 +99,22 @@ def test_watching_shows_one_screen_of_any_height(world, rows):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("columns", [20, 30, 40, 41, 60])
+def test_watching_shows_every_state(world, columns):
+    """However narrow the window is; what waits comes first."""
+    asked = Claude().calls("t1", "AskUserQuestion", questions=[{"question": "Which?", "options": []}])
+    for number in (10, 11):
+        source = world.session(number)
+        source.append(source.user('::start "quite a long name"\nhello'), *([asked] if number == 11 else []))
+    world.once()
+    with Pane(world, "status", "--watch", rows=20, columns=columns) as pane:
+        pane.until("working")
+        screen = pane.raw.rpartition("\x1b[H")[2]
+        assert -1 < screen.find("blocked") < screen.find("working")
+        pane.interrupt()
+
+
+@pytest.mark.slow
 def test_colours_can_be_switched_off(world, monkeypatch):
     """`NO_COLOR` is obeyed on a terminal."""
     world.variables["NO_COLOR"] = "1"
