@@ -55,6 +55,29 @@ def test_a_recording_arrives_as_it_is_recorded(world: World, server: Homeserver,
     }  # fmt: skip
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("switches", "shown"), [("", {"make"}), (" -tools", set()), (" +tools +thinking", {"make", "made", "Hm"})]
+)
+def test_the_room_gets_what_the_recording_shows(
+    world: World, server: Homeserver, switches: str, shown: set[str]
+) -> None:
+    """The options of a recording hold for its delivery, and for its export as well."""
+    server.configure(world)
+    katod = Delivering(world)
+    session = Claude(world)
+    session.say(user(f"::start notes{switches}\nhello"), says("yes"), calls("call-1", "make"))
+    session.append(session.thinks("Hm"))
+    session.say(result("call-1", "made"), says("ok"), user("::stop"))
+    katod.deliver()
+    katod.stop()
+    assert_complete(world, server)
+    given = ["--tools", "full", "--thinking"] if "+" in switches else ["--tools", "none"] if switches else []
+    for text in (json.dumps(server.events), world.cli("export", "latest", "-f", "matrix", *given)):
+        assert {word for word in ("make", "made", "Hm") if f'"{word}"' in text} == shown
+        assert "hello" in text
+
+
 FAULTS = ("cut", "half", "nonsense", "broken", "limit", "proxy")
 
 
