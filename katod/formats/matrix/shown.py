@@ -25,7 +25,7 @@ _SUMMARY: Final = "summary_text"  # of a compaction: it retells what tools retur
 
 
 def shows(told: Told, name: str) -> bool:
-    """Return whether lines of this name are shown; those of a sub-agent in its parent's session need all of the tools."""
+    """Return whether lines of this name are shown; those of a sub-agent in its parent's file need all of the tools."""
     tools, needs = told.options.tools, NEEDS[name]
     if not told.is_own and tools != "full":
         return False
