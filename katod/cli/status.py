@@ -28,6 +28,7 @@ from katod.record.strange import not_understood
 from katod.service.lock import holder
 from katod.service.manager import how_to_start
 from katod.service.pause import paused_since
+from katod.store.deliveries import Summary
 from katod.store.integrity import quarantined
 from katod.store.ledger import LEDGER_NAME, MOST_REFUSALS, Ledger
 from katod.store.rows import OutputRow, SessionRow
@@ -135,10 +136,12 @@ def _delivery(context: Context, *, is_running: bool) -> dict[str, Any]:
         found = ledger.deliveries.summary(settings.room)
     if is_running and (now or ()) != settings.parts:
         row["running"] = now.room if now is not None else ""
-    if not settings.is_on:
-        return row
+    return row | _summary(found) if settings.is_on else row
+
+
+def _summary(found: Summary) -> dict[str, Any]:
     problems = [{"id": output, "problem": problem} for output, problem in found.problems]
-    row |= {"sent": found.sent, "refused": found.refused, "unfinished": found.unfinished, "incomplete": problems}
+    row = {"sent": found.sent, "refused": found.refused, "unfinished": found.unfinished, "incomplete": problems}
     state = {"since": found.room.since, "problem": found.room.problem}
     return row | {name: said for name, said in state.items() if said} | {"stopped": found.room.stopped}
 

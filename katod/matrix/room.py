@@ -23,7 +23,7 @@ _MOST_UPLOADS: Final = 24  # of one upload, before its event is sent without it
 
 
 class _Failing(NamedTuple):
-    """An event or an upload of a recording that is not taken: how often, and what had been sent to the room before."""
+    """An event or an upload that is not taken: how often, and how many others had been when that was tried last."""
 
     name: str
     tries: int
@@ -87,6 +87,7 @@ class Room:
     def _send_next(self, reader: Reader) -> None:
         """Send the next event, or skip it if it is the one that is not taken. Raises DeliveryError, Stopping."""
         line, recording = reader.lines[0], reader.recording
+        self._prepare(line, recording)
         try:
             self._send(line, recording)
         except (DeliveryRefused, DeliveryStopped):
@@ -94,9 +95,18 @@ class Room:
         except DeliveryError as error:
             if error.wait is not None or not self._is_to_blame(reader):
                 raise
+            self._send_last(line, recording)
+        self._failing.pop(recording.row.id, None)
+
+    def _send_last(self, line: Line, recording: Recording) -> None:
+        """Send an event for the last time. Raises DeliveryStopped, Stopping."""
+        try:
+            self._send(line, recording)
+        except DeliveryStopped:
+            raise
+        except DeliveryError as error:
             self._log.delivery_refused(recording.row.id, line.txn, error.what)
             self._sent(line, recording, "")
-        self._failing.pop(recording.row.id, None)
 
     def _is_to_blame(self, reader: Reader) -> bool:
         """Return whether the next event is the only one that is not taken, after many tries.
@@ -104,16 +114,17 @@ class Room:
         Raises DeliveryError, Stopping.
         """
         line, recording = reader.lines[0], reader.recording
-        failing = self._count(recording, line.txn)
-        if failing.tries < _MOST_TRIES:
+        before = self._failing.get(recording.row.id)
+        if self._count(recording, line.txn) < _MOST_TRIES:
             return False
         self.check()
-        if self._taken.count > failing.accepted:
+        if before is not None and self._taken.count > before.accepted:
             return True
         self._ask(reader)
         after = next((one for one in self._after(reader) if one.txn not in self._known.sent), None)
         if after is None:
             return False
+        self._prepare(after, recording)
         self._send(after, recording)
         return True
 
@@ -121,21 +132,23 @@ class Room:
         """Yield the lines after the next one of which it is known whether they were sent."""
         return islice(reader.lines, 1, _TURN)
 
-    def _count(self, recording: Recording, name: str) -> _Failing:
-        """Count a failure of an event or an upload."""
+    def _count(self, recording: Recording, name: str) -> int:
+        """Count a failure of an event or an upload; return how many there were in a row."""
         before = self._failing.get(recording.row.id)
-        if before is None or before.name != name:
-            before = _Failing(name, 0, self._taken.count)
-        found = self._failing[recording.row.id] = before._replace(tries=before.tries + 1)
-        return found
+        tries = before.tries + 1 if before is not None and before.name == name else 1
+        self._failing[recording.row.id] = _Failing(name, tries, self._taken.count)
+        return tries
 
-    def _send(self, line: Line, recording: Recording) -> None:
-        """Send one event, or skip it if it is refused for good. Raises DeliveryError, Stopping."""
+    def _prepare(self, line: Line, recording: Recording) -> None:
+        """Upload what belongs to an event, to a room that was looked at lately. Raises DeliveryError, Stopping."""
         if monotonic() - self._checked > _CHECK_EVERY:
             self.check()
         for large in line.large:
             if large.sha256 not in self._known.uploaded:
                 self._upload(large, recording)
+
+    def _send(self, line: Line, recording: Recording) -> None:
+        """Send one event, or skip it if it is refused for good. Raises DeliveryError, Stopping."""
         content = sendable(line, self._known.sent, self._known.uploaded)
         if line.state_key is not None:
             self._commit(recording)
@@ -175,7 +188,7 @@ class Room:
         except DeliveryStopped:
             raise
         except DeliveryError as error:
-            if error.wait is not None or self._count(recording, large.sha256).tries < _MOST_UPLOADS:
+            if error.wait is not None or self._count(recording, large.sha256) < _MOST_UPLOADS:
                 raise
             self.check()
             address = ""

@@ -8,11 +8,14 @@ from typing import Any
 
 import pytest
 
+from katod.matrix import reader as reader_
+from katod.matrix.reader import Reader
 from katod.service.control import Request
 from katod.store.ledger import Ledger
+from katod.store.rows import PositionRow
 from tests.examples import mostly
 from tests.matrix.delivering import Delivering, assert_complete, expected
-from tests.matrix.homeserver import ROOM, TOKEN, Homeserver, in_order
+from tests.matrix.homeserver import _ERRORS, ROOM, TOKEN, Homeserver, in_order
 from tests.support.live import PATIENCE, Live, until
 from tests.support.records import MAKERS, OF_EACH_NATURE, SESSION, Claude, Maker, calls, result, says, user
 from tests.support.world import World
@@ -478,7 +481,6 @@ def test_a_reload_begins_and_ends_the_delivery(world: World, server: Homeserver)
 
 
 @pytest.mark.slow
-@pytest.mark.slow
 def test_many_recordings_that_waited_are_all_sent(world: World, server: Homeserver) -> None:
     """More than katod keeps positions of at once, each of several turns, after an outage."""
     server.configure(world)
@@ -497,3 +499,280 @@ def test_many_recordings_that_waited_are_all_sent(world: World, server: Homeserv
         f"answer {number} {n}" for number in range(40) for n in range(40)
     )
     server.assert_each_once()
+
+
+# -- one that fails ------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Try again at once."""
+    for name in ("readers._FIRST_RETRY", "readers._LONGEST_RETRY", "progress._FIRST_RETRY", "progress._LONGEST_RETRY"):
+        monkeypatch.setattr(f"katod.matrix.{name}", 0.01)
+
+
+def poisoned(world: World, server: Homeserver, word: str, fault: str = "broken") -> list[str]:
+    """Let the homeserver fail whenever it is sent the event with a text; return its transaction."""
+    ledger = Ledger.read(world.state)
+    assert ledger is not None
+    with closing(ledger.db):
+        txns = [line.txn for line in expected(world) if line.content.get("text") == word]
+    server.fault = lambda method, path: fault if method == "PUT" and path.endswith(tuple(txns)) else ""
+    return txns
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("fault", mostly(("broken",), ("broken", "cut", "proxy", "forbidden")))
+def test_an_event_that_is_never_taken_stops_neither_its_recording_nor_the_others(
+    world: World, server: Homeserver, monkeypatch: pytest.MonkeyPatch, hurried: None, fault: str
+) -> None:
+    """It is given up once others are taken, whatever the server says of it, and counted as refused."""
+    monkeypatch.setattr("tests.matrix.homeserver._ERRORS", _ERRORS | {"forbidden": (403, "")})
+    server.configure(world)
+    server.fault = lambda method, _: "broken" if method == "PUT" else ""
+    katod = Delivering(world)
+    one, other = world.session(1), world.session(2)
+    one.say(user("::start one\nhello"), says("poison"), user("more"), says("done"), user("::stop"))
+    katod.turn()
+    other.say(user("::start two\nhello"), says("yes"), user("::stop"))
+    katod.turn()
+    txns = poisoned(world, server, "poison", fault)
+    katod.deliver()
+    katod.stop()
+    assert len(txns) == 1
+    assert sorted(server.texts()) == sorted(["hello", "more", "done", "hello", "yes"] + ["poison"] * (fault == "cut"))
+    found = world.status()["delivery"]
+    assert (found["refused"], found["unfinished"], found["incomplete"]) == (1, [], [])
+    assert len(katod.said("delivery.postponed")) >= 7
+    assert [said["txn"] for said in katod.said("delivery.refused")] == txns
+    server.assert_each_once()
+
+
+@pytest.mark.slow
+def test_nothing_is_given_up_while_the_homeserver_takes_no_event_at_all(
+    world: World, server: Homeserver, hurried: None
+) -> None:
+    """It may only be unable to write; the status says what each recording waits for, and when it can, all is sent."""
+    server.configure(world)
+    server.fault = lambda method, _: "broken" if method == "PUT" else ""
+    katod = Delivering(world)
+    talk(Claude(world))
+    katod.step_until(lambda: len(katod.said("delivery.postponed")) > 20, "many failures")
+    [found] = world.status()["delivery"]["incomplete"]
+    assert found == {
+        "id": 1,
+        "problem": "the next event is not taken, and tried again: the homeserver answers 500 M_UNKNOWN",
+    }
+    server.fault = in_order([])
+    katod.deliver()
+    katod.stop()
+    assert sorted(server.texts()) == sorted(line.content["text"] for line in expected(world) if "text" in line.content)
+    server.assert_each_once()
+    assert world.status()["delivery"]["refused"] == 0
+    assert world.status()["delivery"]["incomplete"] == []
+
+
+@pytest.mark.slow
+def test_an_upload_that_is_never_taken_does_not_stop_its_recording(
+    world: World, server: Homeserver, hurried: None
+) -> None:
+    """Its event is sent without it."""
+    server.configure(world)
+    server.fault = lambda method, _: "broken" if method == "POST" else ""
+    katod = Delivering(world)
+    Claude(world).say(user("::start notes\nhello"), says("x" * 80_000), user("more"), user("::stop"))
+    katod.deliver()
+    katod.stop()
+    assert server.texts()[0] == "hello"
+    assert server.texts()[2] == "more"
+    assert server.uploads == {}
+
+
+@pytest.mark.slow
+def test_a_session_that_cannot_be_translated_stops_no_other(
+    world: World, server: Homeserver, monkeypatch: pytest.MonkeyPatch, hurried: None
+) -> None:
+    """It is tried again; what went wrong is in the log and the status with its number, without a word of it."""
+    server.configure(world)
+    katod = Delivering(world)
+    reads = Reader.read
+
+    def read(reader: Reader) -> bool:
+        if reader.recording.row.id == 1:
+            raise KeyError("secret words")
+        return reads(reader)
+
+    monkeypatch.setattr(Reader, "read", read)
+    for number in (1, 2):
+        world.session(number).say(user(f"::start notes-{number}\nhello {number}"), says("yes"), user("::stop"))
+        katod.turn()
+    katod.step_until(lambda: len(katod.said("delivery.postponed")) > 3 and "yes" in server.texts(), "the other one")
+    assert server.texts() == ["hello 2", "yes"]
+    [found] = world.status()["delivery"]["incomplete"]
+    assert found == {"id": 1, "problem": "internal error: KeyError"}
+    assert "secret" not in str(katod.logged)
+    monkeypatch.setattr(Reader, "read", reads)
+    katod.deliver()
+    katod.stop()
+    assert sorted(server.texts()) == ["hello 1", "hello 2", "yes", "yes"]
+
+
+# -- what was sent before ------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+def test_another_version_sends_nothing_of_what_is_before_the_last_event(
+    world: World, server: Homeserver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It would come after what followed it; from the last event on, all of it is sent."""
+    server.configure(world)
+    reads = reader_.lines_of
+    monkeypatch.setattr(
+        reader_, "lines_of", lambda text: (one for one in reads(text) if not one.type.endswith("response"))
+    )
+    katod = Delivering(world)
+    maker = Claude(world).say(user("::start notes\nhello"), says("one"), user("more"), says("two"), user("and"))
+    katod.deliver()
+    katod.stop()
+    assert server.texts() == ["hello", "more", "and"]
+    monkeypatch.setattr(reader_, "lines_of", reads)
+    katod = Delivering(world)
+    maker.say(says("three"), user("last"))
+    katod.deliver()
+    katod.stop()
+    assert server.texts() == ["hello", "more", "and", "three", "last"]
+
+
+@pytest.mark.slow
+def test_a_last_event_that_is_nowhere_any_more_does_not_stop_the_delivery(world: World, server: Homeserver) -> None:
+    """What is known to be in the room is not sent again."""
+    server.configure(world)
+    katod = Delivering(world)
+    maker = Claude(world).say(user("::start notes\nhello"), says("one"), user("more"))
+    katod.deliver()
+    katod.stop()
+    with closing(Ledger.open(world.state, None)) as ledger, ledger.transaction():
+        ledger.deliveries.move(PositionRow(1, ROOM, "another"))
+    katod = Delivering(world)
+    maker.say(says("two"), user("::stop"))
+    katod.deliver()
+    katod.stop()
+    assert_complete(world, server)
+
+
+@pytest.mark.slow
+def test_the_states_of_the_room_are_not_doubled_by_a_kill(world: World, server: Homeserver) -> None:
+    """A state has no transaction: the ledger has one before the next is sent, and the server knows the last one."""
+    server.configure(world)
+    session = Claude(world).say(user("::start notes\nhello"))
+    for number in range(6):
+        session.append(session.record("system", subtype="turn_duration", durationMs=5), session.user(f"{number}"))
+    session.say(user("::stop"))
+    kills = 0
+    while kills < 30:
+        katod = Delivering(world)
+        before = len(server.events)
+        writes = katod._room._write
+
+        def write(reports: list[Any], writes: Any = writes, katod: Delivering = katod) -> None:
+            """Write what is asked for, and nothing in between."""
+            thread = katod._room._thread
+            if thread is not None and thread[1]._asked is not None:
+                writes(reports)
+
+        katod._room._write = write  # type: ignore[method-assign]
+        katod.step_until(lambda: katod.is_idle or len(server.events) > before + 2, "some events")  # noqa: B023
+        is_idle = katod.is_idle
+        katod.vanish()
+        kills += 1
+        if is_idle:
+            break
+    katod = Delivering(world)
+    katod.deliver()
+    katod.stop()
+    assert kills > 2
+    assert server.types().count("session.active") > 10
+    server.assert_each_once()
+
+
+@pytest.mark.slow
+def test_the_last_answer_is_sent_after_a_while(
+    world: World, server: Homeserver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Although what it used is not known yet; it is not sent again when it is, nor after a restart."""
+    monkeypatch.setattr("katod.matrix.readers._QUIET", 0.05)
+    server.configure(world)
+    katod = Delivering(world)
+    maker = Claude(world).say(user("::start notes\nhello"))
+    maker.append(maker.says("the answer", message={"stop_reason": None}))
+    katod.step_until(lambda: "the answer" in server.texts(), "the answer")
+    katod.stop()
+    katod = Delivering(world)
+    katod.deliver()
+    maker.say(user("more"), user("::stop"))
+    katod.deliver()
+    katod.stop()
+    assert server.texts() == ["hello", "the answer", "more"]
+
+
+@pytest.mark.slow
+def test_what_rests_is_not_read_again(world: World, server: Homeserver, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many recordings go on: each is read once, and again only where it has more."""
+    made: list[int] = []
+    begin = Reader.__init__
+
+    def init(reader: Reader, recording: Any, *more: Any) -> None:
+        made.append(recording.row.id)
+        begin(reader, recording, *more)
+
+    monkeypatch.setattr(Reader, "__init__", init)
+    monkeypatch.setattr("katod.matrix.readers._LOOK_EVERY", 0.0)
+    monkeypatch.setattr("katod.matrix.readers._QUIET", 0.0)
+    server.configure(world)
+    katod = Delivering(world)
+    makers = [world.session(number) for number in range(1, 31)]
+    for number, maker in enumerate(makers):
+        maker.say(user(f"::start notes-{number}\nhello"), says("yes"), user("more"))
+    katod.deliver(3 * PATIENCE)
+    for maker in makers:
+        maker.say(says("again"))
+        katod.deliver()
+    katod.stop()
+    assert sorted(made) == sorted(set(made))
+    assert len(made) == 30
+
+
+def test_what_katod_delivers_to_is_known_while_it_runs(world: World, server: Homeserver) -> None:
+    """So that others can tell it from what the configuration says."""
+    server.configure(world)
+    katod = Delivering(world, delivering=False)
+    assert rows(world, "delivering") == []
+    katod.configured()
+    assert rows(world, "delivering") == [(ROOM, server.url, str(world.home / "token"))]
+    world.configure()
+    katod.configured()
+    assert rows(world, "delivering") == []
+    server.configure(world)
+    katod.configured()
+    katod.stop()
+    assert rows(world, "delivering") == []
+
+
+def test_the_ledger_is_not_asked_all_the_time(
+    world: World, server: Homeserver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is new waits for a moment, and the loop knows until when."""
+    monkeypatch.setattr("katod.matrix.delivery._OFFER_EVERY", 1000.0)
+    server.configure(world)
+    katod = Delivering(world)
+    assert katod._room.deadline() is None
+    Claude(world).say(user("::start notes\nhello"))
+    katod.turn()
+    katod._room.look()
+    deadline = katod._room.deadline()
+    assert deadline is not None
+    assert 900 < deadline - time.monotonic() <= 1000
+    assert katod._room._offers.found == {}
+    katod._room.look(at_once=True)
+    assert list(katod._room._offers.found) == [1]
+    katod.stop()
