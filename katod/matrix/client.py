@@ -17,7 +17,7 @@ from katod.config import Matrix, is_loopback
 from katod.errors import DeliveryError, DeliveryRefused, DeliveryStopped, safe_message
 from katod.smallfile import read_small
 
-_HINT: Final = "pip install 'katod[matrix]'"
+_HINT: Final = "install it again with '.[fast,matrix]' in place of '.[fast]'"
 _CLIENT: Final = "/_matrix/client/v3"
 _UPLOAD: Final = "/_matrix/media/v3/upload"
 _TIMEOUT: Final = 20.0  # seconds for a connection, and for each part of an answer

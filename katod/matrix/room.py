@@ -100,12 +100,13 @@ class Room:
 
     def _send_last(self, line: Line, recording: Recording) -> None:
         """Send an event for the last time. Raises DeliveryStopped, Stopping."""
+        txn = line.txn
         try:
             self._send(line, recording)
         except DeliveryStopped:
             raise
         except DeliveryError as error:
-            self._log.delivery_refused(recording.row.id, line.txn, error.what)
+            self._log.delivery_refused(recording.row.id, txn, error.what)
             self._sent(line, recording, "")
 
     def _is_to_blame(self, reader: Reader) -> bool:
@@ -175,9 +176,10 @@ class Room:
     def _refuse(self, refusal: DeliveryRefused, line: Line, recording: Recording) -> None:
         """Raise DeliveryStopped if this refusal is one of all events, and not of this one."""
         self.check()
+        txn = line.txn
         if refusal.status == _FORBIDDEN and line.state_key is None and not self._taken.is_allowed:
             raise DeliveryStopped("the account may not send to the room", hint="see its power level")
-        self._log.delivery_refused(recording.row.id, line.txn, refusal.what)
+        self._log.delivery_refused(recording.row.id, txn, refusal.what)
 
     def _upload(self, large: Large, recording: Recording) -> None:
         """Upload content; one that is refused is not: its event says what it is, and has the beginning of a text."""
