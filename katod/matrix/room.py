@@ -99,13 +99,15 @@ class Room:
         self._failing.pop(recording.row.id, None)
 
     def _send_last(self, line: Line, recording: Recording) -> None:
-        """Send an event for the last time. Raises DeliveryStopped, Stopping."""
+        """Send an event for the last time. Raises DeliveryStopped, Stopping, DeliveryError if it only has to wait."""
         txn = line.txn
         try:
             self._send(line, recording)
         except DeliveryStopped:
             raise
         except DeliveryError as error:
+            if error.wait is not None:
+                raise
             self._log.delivery_refused(recording.row.id, txn, error.what)
             self._sent(line, recording, "")
 

@@ -57,6 +57,7 @@ def test_what_the_room_lacks_is_named(home, server):
     assert found["matrix.incomplete"].text == "recording 7 is not complete in the room: gone"
 
 
+@pytest.mark.slow
 def test_settings_that_are_not_in_effect_are_named(home, server):
     """A katod that runs knows only those that it began with, until it reloads them."""
     Claude(home).say(user("hello"))

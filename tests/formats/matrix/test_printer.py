@@ -986,6 +986,7 @@ DETAILS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("agent", sorted(AGENTS))
 def test_every_fixture_is_shown_as_its_recording_shows_it(agent):
     """What is left refers only to what is left, too."""
