@@ -12,6 +12,7 @@ from katod.agents import AGENTS
 from katod.agents.answers import Parts
 from katod.agents.fields import dict_of
 from katod.events import Event
+from katod.formats.lines import Lines
 from katod.formats.matrix import calls as calls_
 from katod.formats.matrix import files, notes
 from katod.formats.matrix import session as session_
@@ -36,7 +37,7 @@ from katod.metadata import SessionMetadata
 from katod.model import Mark, Options
 
 
-class Matrix:
+class Matrix(Lines):
     """Writes what the protocol has a name for, in the order in which it was recorded.
 
     A line is held back only until the next event, if that may add to it: the usage of an answer, the summary of a
@@ -69,10 +70,6 @@ class Matrix:
             "calls": self._calls.state(), "agents": self._agents.state(), "held": self._held.state(),
         }  # fmt: skip
         return {name: part for name, part in parts.items() if part}
-
-    def head(self, _metadata: SessionMetadata, _time: str) -> str:
-        """Return nothing: the first line is that of the first event."""
-        return ""
 
     def mark(self, mark: Mark) -> str:
         """Return nothing, but count nothing any more: a part of the session may be missing.
