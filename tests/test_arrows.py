@@ -49,7 +49,7 @@ ARROWS = {
     # what katod adds to the agents' own files
     "setup": "agents command errors service write",
     # recordings that are delivered elsewhere
-    "matrix": "backoff config errors formats log model record smallfile store",
+    "matrix": "backoff config discover errors formats log model record smallfile store",
     "daemon": "agents config discover errors log matrix model pipeline record schedule service store",
     "doctor": "agents config discover errors log matrix model project record service shell store write",
     "cli": (
@@ -124,7 +124,7 @@ IMPURE = {
     "service": ".control .desktop .lock .manager .pause .program .sandbox .sd_notify .signals .signs",
     "setup": ".files .hook .plan",
     "search": ".outputs .sessions",
-    "matrix": ".client .exchange .worker",
+    "matrix": ".client .delivery .exchange .progress .reader .readers .room .worker",
     "seal": ".keys",
 }
 # What determines the bytes of an output: pure, and using only pure modules.

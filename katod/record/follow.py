@@ -61,6 +61,11 @@ class Follower:
         """What is known about the session so far."""
         return self._stream.metadata
 
+    @property
+    def count(self) -> int:
+        """How many events were yielded."""
+        return self._seen.count
+
     def look(self, files: Iterable[tuple[str, Identity]]) -> Replay:
         """Yield the events that are new in these files and those of earlier looks, with the metadata at that point.
 

@@ -226,6 +226,11 @@ class SeenByFollower:
         self._count = 0
         self._again: dict[Any, _Again] = {}
 
+    @property
+    def count(self) -> int:
+        """How many events were admitted."""
+        return self._count
+
     def admit(self, event: Event, source: Any) -> bool:
         """Return whether the event is new."""
         hashed = hash(event.id if self._native_ids else fingerprint(event))

@@ -164,7 +164,7 @@ def test_a_long_title_is_cut_without_a_terminal_too():
 
 ROOM = {
     "on": True, "room": "!r:example.org", "homeserver": "https://example.org", "sent": 1203, "refused": 0,
-    "unfinished": 1, "incomplete": [], "stopped": False,
+    "unfinished": [1], "incomplete": [], "stopped": False,
 }  # fmt: skip
 
 
