@@ -1,0 +1,96 @@
+"""`katod serve`: sessions for clients and browsers."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from katod.cli.context import Context
+from katod.cli.printing import say
+from katod.errors import ServeError
+
+_EXTRA = "install katod with the extra `serve`: pip install 'katod[serve]'"
+_EVERYWHERE = frozenset({"0.0.0.0", "::", ""})  # noqa: S104 - they are refused
+
+
+@click.command()
+@click.option("--port", type=click.IntRange(0, 65535), help="Listen at this port. Default: 3100; 0: any free one.")
+@click.option("--host", help="Listen at this address. Default: 127.0.0.1. Another machine's needs --token-file, too.")
+@click.option(
+    "--socket", "path", type=click.Path(path_type=Path, dir_okay=False), help="Listen at this UNIX socket instead."
+)
+@click.option(
+    "--token-file",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="The token is in this file, which nobody else may have access to. Default: katod makes one.",
+)
+@click.pass_obj
+def serve(context: Context, /, port: int | None, host: str | None, path: Path | None, token_file: Path | None) -> None:
+    """Show sessions to browsers, and to clients of CodingBridge.
+
+    Prints the address, and serves until Ctrl-C what you record or recorded (`serve.sessions`), as it happens. Nothing
+    is written, and katod need not run. Only programs of this machine that know the token are let in.
+    """
+    _require_extra()
+    from katod.serve.access import Policy, is_loopback, names_of  # noqa: PLC0415 - an extra, as all of these
+    from katod.serve.server import listening, listening_at, run  # noqa: PLC0415
+    from katod.serve.token import own_token, read_token  # noqa: PLC0415
+
+    given = context.settings.serve
+    host, port = host or given.host, given.port if port is None else port
+    named = token_file or (Path(given.token_path).expanduser() if given.token_path else None)
+    is_here = path is not None or is_loopback(host)
+    _check(host, is_here=is_here, has_token=named is not None)
+    token = own_token(context.state) if named is None else read_token(named)
+    listener = listening(host, port) if path is None else listening_at(path)
+    if path is None:
+        port = listener.getsockname()[1]
+    hosts = names_of(host, port) if path is None else frozenset({"localhost"})
+    policy = Policy(hosts, token, is_open=given.bridge_open and is_here)
+    shown = f"[{host}]" if ":" in host else host
+    if path is None:
+        say(f"katod serves your sessions at http://{shown}:{port}/#token={token}")
+    else:
+        say(f"katod serves your sessions at the socket {path}; the token is in {named or context.state}")
+    run(_application(context, policy), listener)
+
+
+def _application(context: Context, policy: Any) -> Any:
+    """Return the application with everything that it needs."""
+    from katod.cli.exporting import options_of  # noqa: PLC0415 - loads all formats
+    from katod.log import EventLog, stderr_sink  # noqa: PLC0415 - structlog
+    from katod.serve.app import application  # noqa: PLC0415 - an extra
+    from katod.serve.changes import Changes  # noqa: PLC0415
+    from katod.serve.hub import Hub  # noqa: PLC0415
+    from katod.serve.shelf import Places, Shelf  # noqa: PLC0415
+
+    settings, roots = context.settings, tuple(context.roots())
+    log = EventLog(stderr_sink(), settings.log.level)
+    places = Places(context.state, roots, settings.serve.sessions == "all")
+    shelf = Shelf(places, redact=settings.content.redact)
+    options = options_of(context, redact=settings.content.redact)
+    return application(Hub(shelf, Changes(roots, log, watch=settings.watch.use_events), log), options, policy)
+
+
+def _check(host: str, *, is_here: bool, has_token: bool) -> None:
+    """Raise ServeError for an address that others reach, unless it is one, and comes with a token of its own."""
+    if is_here:
+        return
+    if host in _EVERYWHERE:
+        raise ServeError(f"{host} is every address of this machine", hint="name the one that is meant with --host")
+    if not has_token:
+        raise ServeError(
+            f"{host} can be reached from other machines",
+            hint="choose a token for that, and name its file: --token-file",
+        )
+
+
+def _require_extra() -> None:
+    """Raise ServeError if the libraries are not installed."""
+    try:
+        import starlette  # noqa: F401, PLC0415 - an extra
+        import uvicorn  # noqa: F401, PLC0415
+        import websockets  # noqa: F401, PLC0415
+    except ImportError:
+        told = "serving needs starlette, uvicorn and websockets, which are not installed"
+        raise ServeError(told, hint=_EXTRA) from None
