@@ -1,7 +1,7 @@
 """`katod serve`: sessions for clients and browsers."""
 
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 
@@ -32,27 +32,49 @@ def serve(context: Context, /, port: int | None, host: str | None, path: Path | 
     is written, and katod need not run. Only programs of this machine that know the token are let in.
     """
     _require_extra()
-    from katod.serve.access import Policy, is_loopback, names_of  # noqa: PLC0415 - an extra, as all of these
-    from katod.serve.server import listening, listening_at, run  # noqa: PLC0415
-    from katod.serve.token import own_token, read_token  # noqa: PLC0415
+    from katod.serve.server import run  # noqa: PLC0415 - an extra
 
     given = context.settings.serve
-    host, port = host or given.host, given.port if port is None else port
     named = token_file or (Path(given.token_path).expanduser() if given.token_path else None)
-    is_here = path is not None or is_loopback(host)
-    _check(host, is_here=is_here, has_token=named is not None)
-    token = own_token(context.state) if named is None else read_token(named)
-    listener = listening(host, port) if path is None else listening_at(path)
-    if path is None:
-        port = listener.getsockname()[1]
-    hosts = names_of(host, port) if path is None else frozenset({"localhost"})
-    policy = Policy(hosts, token, is_open=given.bridge_open and is_here)
-    shown = f"[{host}]" if ":" in host else host
-    if path is None:
-        say(f"katod serves your sessions at http://{shown}:{port}/#token={token}")
-    else:
-        say(f"katod serves your sessions at the socket {path}; the token is in {named or context.state}")
+    place = _Place(host or given.host, given.port if port is None else port, path, named)
+    listener, policy = _opened(context, place)
     run(_application(context, policy), listener)
+
+
+class _Place(NamedTuple):
+    """Where to serve, and which token lets somebody in: that in a file, or katod's own."""
+
+    host: str
+    port: int
+    socket: Path | None
+    token_file: Path | None
+
+
+def _opened(context: Context, place: _Place) -> tuple[Any, Any]:
+    """Return a socket that listens, and who is let in; say where that is. Raises ServeError."""
+    from katod.serve.access import Policy, is_loopback, names_of  # noqa: PLC0415 - an extra, as all of these
+    from katod.serve.server import listening, listening_at  # noqa: PLC0415
+
+    is_open = context.settings.serve.bridge_open
+    if place.socket is not None:
+        token = _token(context, place.token_file)
+        listener = listening_at(place.socket)
+        say(f"katod serves your sessions at the socket {place.socket}")
+        return listener, Policy(frozenset({"localhost"}), token, is_open)
+    is_here = is_loopback(place.host)
+    _check(place.host, is_here=is_here, has_token=place.token_file is not None)
+    token = _token(context, place.token_file)
+    listener = listening(place.host, place.port)
+    port = listener.getsockname()[1]
+    shown = f"[{place.host}]" if ":" in place.host else place.host
+    say(f"katod serves your sessions at http://{shown}:{port}/#token={token}")
+    return listener, Policy(names_of(place.host, port), token, is_open and is_here)
+
+
+def _token(context: Context, named: Path | None) -> str:
+    from katod.serve.token import own_token, read_token  # noqa: PLC0415 - an extra
+
+    return own_token(context.state) if named is None else read_token(named)
 
 
 def _application(context: Context, policy: Any) -> Any:
@@ -88,9 +110,7 @@ def _check(host: str, *, is_here: bool, has_token: bool) -> None:
 def _require_extra() -> None:
     """Raise ServeError if the libraries are not installed."""
     try:
-        import starlette  # noqa: F401, PLC0415 - an extra
-        import uvicorn  # noqa: F401, PLC0415
-        import websockets  # noqa: F401, PLC0415
+        import katod.serve.server  # noqa: F401, PLC0415 - an extra
     except ImportError:
         told = "serving needs starlette, uvicorn and websockets, which are not installed"
         raise ServeError(told, hint=_EXTRA) from None

@@ -78,14 +78,21 @@ def refusal(policy: Policy, method: str, headers: Headers, *, is_socket: bool = 
     hosts = _all(headers, b"host")
     if len(hosts) != 1 or hosts[0].lower() not in policy.hosts:
         return _HOST
+    is_changing = method not in _SAFE and not _bearer(headers)  # pages cannot send that header to other servers
+    return None if _is_own(policy, headers, must_say=is_changing, may_hide=not is_socket) else _ORIGIN
+
+
+def _is_own(policy: Policy, headers: Headers, *, must_say: bool, may_hide: bool) -> bool:
+    """Return whether a request comes from no other page, by what the browser says.
+
+    Forms of a page that has no referrer sent have a hidden origin, but browsers say that it is the same site.
+    """
     origins, sites = _all(headers, b"origin"), _all(headers, b"sec-fetch-site")
     if not _FROM_HERE.issuperset(sites):
-        return _ORIGIN
-    if origins == [_HIDDEN] and sites == [_OWN] and not is_socket:  # a form of a page that sends no referrer
-        return None
-    if len(origins) > 1 or not policy.origins.issuperset(origins):
-        return _ORIGIN
-    return _ORIGIN if method not in _SAFE and not origins and not _bearer(headers) else None
+        return False
+    if may_hide and origins == [_HIDDEN] and sites == [_OWN]:
+        return True
+    return policy.origins.issuperset(origins) and len(origins) == 1 if origins else not must_say
 
 
 def stranger(policy: Policy, headers: Headers, *, is_bridge: bool) -> Refusal | None:

@@ -20,15 +20,14 @@ class Lost(Exception):
 class Channel:
     """Follows the files of one session while somebody looks. Of what was read, only the end is kept.
 
-    `content` returns where the session is now. Not thread-safe: for the event loop, which has the worker read.
+    `content` returns where the session is now. For the event loop, which has the worker read.
     """
 
     def __init__(self, content: Callable[[], Content], worker: Worker) -> None:
         self.tail = Tail()
         self.viewers = 0
-        self._content = content
         self._worker = worker
-        self._feed = Feed(content())
+        self._feed = Feed(content)
         self._asked = False
         self._reading = asyncio.Lock()
         self._news = asyncio.Event()
@@ -62,7 +61,7 @@ class Channel:
         self._ready.set()
 
     def _next(self) -> tuple[list[Sent], bool]:
-        made, more = self._feed.read(self._content())
+        made, more = self._feed.read()
         return [Sent.of(message) for message in made], more
 
     def _tell(self) -> None:
@@ -81,7 +80,7 @@ class Channel:
         if (number := self.tail.last_named(name)) is not None:
             kept = self.tail.since(number) or []
             return Place(kept[0].id), number + 1
-        content = self._content()
+        content = self._feed.content()
         found = await self._worker.run(lambda: named(content, name))
         if not found:
             raise Lost
@@ -92,7 +91,7 @@ class Channel:
 
         Raises Lost if the place is no longer in the session, because its files were rewritten.
         """
-        async with aclosing(self._worker.stream(after(self._content(), place))) as found:
+        async with aclosing(self._worker.stream(after(self._feed.content(), place))) as found:
             async for some in found:
                 for sent in filter(None, some):
                     number = self.tail.number_of(sent.id)

@@ -1,6 +1,6 @@
 """The messages of one session from its files: as it grows, and again from any place in it. For the reading thread."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, Final, NamedTuple
 
 from katod.formats.stream import bridge
@@ -24,20 +24,24 @@ class Content(NamedTuple):
 
 
 class Feed:
-    """A position in a session that moves to its end, and the messages on the way, each once."""
+    """A position in a session that moves to its end, and the messages on the way, each once.
 
-    def __init__(self, content: Content) -> None:
-        self._follower = Follower(content.key, EventLog())
-        self._messages = Messages(redact=content.redact)
+    `content` returns where the session is now.
+    """
+
+    def __init__(self, content: Callable[[], Content]) -> None:
+        self.content = content
+        self._follower = Follower(content().key, EventLog())
+        self._messages = Messages(redact=content().redact)
 
     @property
     def metadata(self) -> SessionMetadata:
         """What is known of the session so far."""
         return self._follower.metadata
 
-    def read(self, content: Content) -> tuple[list[Fields], bool]:
+    def read(self) -> tuple[list[Fields], bool]:
         """Return the messages of the next bytes of the session's files, and whether there may be more."""
-        limited = [Limited(path, identity, None) for path, identity in content.files]
+        limited = [Limited(path, identity, None) for path, identity in self.content().files]
         events = self._follower.advance(limited, _READ_BYTES)
         made = [message for event, now in events for message in self._messages.take(event, now)]
         return made, self._follower.moved
@@ -45,9 +49,9 @@ class Feed:
 
 def messages(content: Content) -> Iterator[Fields]:
     """Yield all messages of a session, from its first one to where its files end now."""
-    feed, more = Feed(content), True
+    feed, more = Feed(lambda: content), True
     while more:
-        made, more = feed.read(content)
+        made, more = feed.read()
         yield from made
 
 
