@@ -22,6 +22,7 @@ class Hub:
 
     def __init__(self, shelf: Shelf, changes: Changes, log: EventLog) -> None:
         self.reading = Worker("katod-reading")
+        self.searching = Worker("katod-searching")
         self.shelf = shelf
         self._changes = changes
         self._log = log
@@ -36,6 +37,8 @@ class Hub:
     def close(self) -> None:
         """Stop reading and hearing of changes."""
         self._changes.close()
+        self.reading.close()
+        self.searching.close()
         for task in self._tasks:
             task.cancel()
 
