@@ -6,7 +6,7 @@ from contextlib import aclosing
 from typing import Any
 
 from katod.metadata import SessionMetadata
-from katod.serve.feed import Content, Feed, after, named
+from katod.serve.feed import Content, Feed, Read, after, named
 from katod.serve.tail import Place, Sent, Tail
 from katod.serve.worker import Worker
 
@@ -54,15 +54,17 @@ class Channel:
         async with self._reading:
             self._asked, more = False, True
             while more:
-                made, more = await self._worker.run(self._next)
+                read, made = await self._worker.run(self._next)
+                self.tail.skip(read.hidden)
                 self.tail.extend(made)
+                more = read.more
                 if made and self._ready.is_set():
                     self._tell()
         self._ready.set()
 
-    def _next(self) -> tuple[list[Sent], bool]:
-        made, more = self._feed.read()
-        return [Sent.of(message) for message in made], more
+    def _next(self) -> tuple[Read, list[Sent]]:
+        read = self._feed.read()
+        return read, [Sent.of(message) for message in read.shown]
 
     def _tell(self) -> None:
         self._news.set()

@@ -127,7 +127,7 @@ class Rest:
         if (known := await self._known(request)) is None:
             return _not_found()
         content = self._hub.shelf.content(known.name)
-        steps = paging.page(streamed(content._replace(redact=False)), streamed(content), want)
+        steps = paging.page(lambda hidden: streamed(content, hidden), want)
         return json_response(await self._hub.reading.last(steps))
 
     async def _export(self, request: Request) -> Response:

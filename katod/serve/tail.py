@@ -58,6 +58,12 @@ class Tail:
         """The number of the first message that is kept."""
         return self.end - len(self._kept)
 
+    def skip(self, messages: Iterable[Fields]) -> None:
+        """Count messages before the first one that is kept."""
+        for message in messages:
+            self.end += 1
+            self.streamed += message["type"] == "stream"
+
     def extend(self, messages: Iterable[Sent]) -> None:
         """Add messages, and drop those that are no longer kept."""
         for sent in messages:
