@@ -13,7 +13,8 @@ from katod.serve.news import News, Subscription
 from katod.serve.shelf import Known, Shelf
 from katod.serve.worker import Busy, Worker
 
-_LINGER: Final = 10.0  # seconds that a session stays open for somebody who comes back
+_LINGER: Final = 10.0  # seconds that a session stays open for somebody who comes back,
+_MOST_LINGERING: Final = 2  # and how many do
 Fields = dict[str, Any]
 
 
@@ -68,8 +69,8 @@ class Hub:
             yield channel
         finally:
             channel.viewers -= 1
-            if not channel.viewers:
-                asyncio.get_running_loop().call_later(_LINGER, self._leave, name)
+            self._rest()
+            asyncio.get_running_loop().call_later(_LINGER, self._leave, name)
 
     @asynccontextmanager
     async def subscribed(self) -> AsyncGenerator[Subscription, None]:
@@ -82,6 +83,12 @@ class Hub:
             self._news.leave(subscription)
 
     # -- changes ----------------------------------------------------------------------------------------
+
+    def _rest(self) -> None:
+        """Close all but the last sessions that nobody looks at."""
+        resting = [name for name, channel in self._channels.items() if not channel.viewers]
+        for name in resting[:-_MOST_LINGERING]:
+            del self._channels[name]
 
     def _leave(self, name: str) -> None:
         if (channel := self._channels.get(name)) is not None and not channel.viewers:

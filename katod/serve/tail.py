@@ -10,7 +10,7 @@ import orjson
 from katod.formats.stream import bridge
 
 MOST: Final = 512  # messages
-_MOST_TEXT: Final = 512 * 1024  # characters
+_MOST_TEXT: Final = 256 * 1024  # characters
 Fields = dict[str, Any]
 
 
