@@ -43,7 +43,7 @@ async def serving(world, *, everything=True, policy=POLICY):
     hub = Hub(shelf, Changes(roots, EventLog(), watch=False), EventLog())
     hub.start()
     try:
-        yield App(application(hub, Options(), policy))
+        yield App(application(hub, Options(), policy), hub)
     finally:
         hub.close()
 
@@ -51,8 +51,8 @@ async def serving(world, *, everything=True, policy=POLICY):
 class App:
     """Asks an application as a server does, with exactly these headers."""
 
-    def __init__(self, app):
-        self._app = app
+    def __init__(self, app, hub):
+        self._app, self.hub = app, hub
 
     def _scope(self, kind, path, headers):
         raw, _, query = path.partition("?")
