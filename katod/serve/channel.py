@@ -54,17 +54,30 @@ class Channel:
         async with self._reading:
             self._asked, more = False, True
             while more:
-                read, made = await self._worker.run(self._next)
+                try:
+                    read, made = await self._worker.run(self._next)
+                except KeyError:  # it is no longer served
+                    break
                 self.tail.skip(read.hidden)
                 self.tail.extend(made)
                 more = read.more
                 if made and self._ready.is_set():
                     self._tell()
         self._ready.set()
+        if self._is_gone():
+            self._tell()
 
     def _next(self) -> tuple[Read, list[Sent]]:
         read = self._feed.read()
         return read, [Sent.of(message) for message in read.shown]
+
+    def _is_gone(self) -> bool:
+        """Return whether the session is no longer served."""
+        try:
+            self._feed.content()
+        except KeyError:
+            return True
+        return False
 
     def _tell(self) -> None:
         self._news.set()
@@ -125,3 +138,5 @@ class Channel:
             if number == self.tail.end:
                 yield None
                 await news.wait()
+                if self._is_gone():
+                    raise Lost

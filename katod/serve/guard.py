@@ -71,9 +71,13 @@ class Guard:
             refused = stranger(self._policy, headers, is_bridge=path.startswith(BRIDGE) and method in ("GET", "HEAD"))
         if (self._all if refused is None else self._strangers).wait(time.monotonic()):
             return _TOO_FAST
-        if refused is None and sum(len(name) + len(value) for name, value in headers) > HEAD:
-            return _TOO_LONG
-        return refused or (_TOO_LARGE if _length(headers) > BODY else None)
+        return refused or _too_much(headers)
+
+
+def _too_much(headers: list[tuple[bytes, bytes]]) -> Refusal | None:
+    if sum(len(name) + len(value) for name, value in headers) > HEAD:
+        return _TOO_LONG
+    return _TOO_LARGE if _length(headers) > BODY else None
 
 
 def _length(headers: list[tuple[bytes, bytes]]) -> int:

@@ -73,7 +73,7 @@ class Visit:
     async def _guarded(self, work: Awaitable[None]) -> None:
         try:
             await work
-        except (Busy, LedgerError):
+        except (Busy, LedgerError, KeyError):  # or the session was found, but is gone now
             await self._say(protocol.failed())
 
     # -- what a client may ask for ------------------------------------------------------------------------
