@@ -83,24 +83,25 @@ def uninstall(context: Context) -> None:
 @service.command()
 def start() -> None:
     """Start katod."""
-    found = _installed()
-    found.start()
-    _say_state(found.state())
+    for found in [_installed(), *_server()]:
+        found.start()
+    _say_state(manager().state())
 
 
 @service.command()
 def stop() -> None:
     """Stop katod until you log in again. What is said meanwhile is recorded at the next start."""
-    _installed().stop()
+    for found in [_installed(), *_server()]:
+        found.stop()
     say("katod is stopped until you log in again, or run `katod service start`")
 
 
 @service.command()
 def restart() -> None:
     """Stop katod after its present step, and start it."""
-    found = _installed()
-    found.restart()
-    _say_state(found.state())
+    for found in [_installed(), *_server()]:
+        found.restart()
+    _say_state(manager().state())
 
 
 @service.command()
@@ -113,6 +114,8 @@ def status() -> None:
     if command:
         say(f"  {found.path}: {' '.join(command)}")
         _compare(version_of(command[0]))
+    for server in _server():
+        say(f"katod serve is {'running' if server.state().running else 'not running'}: {server.path}")
     if not now.running:
         sys.exit(_NOT_RUNNING)
 
@@ -136,6 +139,11 @@ def _installed() -> Manager:
     if not found.path.exists():
         raise ServiceError("katod is not installed as a service", hint="run `katod service install`")
     return found
+
+
+def _server() -> list[Manager]:
+    """Return the service of `katod serve`, if it is installed."""
+    return [found] if (found := manager(SERVER)).path.exists() else []
 
 
 def _say_state(now: State) -> None:
