@@ -87,17 +87,23 @@ def _length(headers: list[tuple[bytes, bytes]]) -> int:
 
 
 def _bounded(scope: Scope, receive: Receive) -> Receive:
-    """Return what receives a body, up to a limit; beyond it, the connection is ended."""
-    got = 0
+    """Return what receives a body, up to a limit and within a time; beyond these, the connection is ended."""
+    got, is_whole = 0, scope["type"] != "http"
 
     async def bounded() -> Message:
-        nonlocal got
-        message = await receive()
+        nonlocal got, is_whole
+        try:
+            async with timeout(None if is_whole else PATIENCE):
+                message = await receive()
+        except TimeoutError:
+            _abort(scope)
+            raise Gone from None
         if message["type"] == "http.request":
             got += len(message.get("body", b""))
-            if got > BODY:
-                _abort(scope)
-                raise Gone
+            is_whole = not message.get("more_body", False)
+        if got > BODY:
+            _abort(scope)
+            raise Gone
         return message
 
     return bounded

@@ -5,10 +5,11 @@ import random
 import signal
 import socket
 import time
+from contextlib import suppress
 
 import httpx
 import pytest
-from websockets.exceptions import ConnectionClosed
+from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from katod.serve import limits
 from tests.serve.serving import Served, all_messages, big_session, ids
@@ -250,6 +251,34 @@ def test_what_is_too_large_ends_a_connection(everything):
             ).raise_for_status()
         assert httpx.get(f"{server.base}/login", headers={"X": "x" * 100_000}).status_code == 431
         assert server.get("/health").status_code == 200
+
+
+def test_who_is_refused_is_told_so_in_the_handshake(everything):
+    """By the status of its answer: no token, another page, another name."""
+
+    async def status(server, **headers):
+        with pytest.raises(InvalidStatus) as refused:
+            async with server.client(**headers):
+                pass
+        return refused.value.response.status_code
+
+    with Served(everything) as server:
+        assert asyncio.run(status(server, Authorization="Bearer wrong")) == 401
+        assert asyncio.run(status(server, Origin="http://evil.example")) == 403
+        assert httpx.get(f"{server.base}/login", headers={"Host": "evil.example"}).status_code == 421
+
+
+def test_a_body_that_never_ends_is_not_waited_for(everything, monkeypatch):
+    """Nor are headers; the connection is ended."""
+    monkeypatch.setattr("katod.serve.guard.PATIENCE", 0.5)  # the server is a fork of this process
+    monkeypatch.setattr("katod.serve.limits.FIRST", 0.5)
+    with Served(everything) as server:
+        head = f"POST /login HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\nOrigin: {server.base}\r\n"
+        for begin in (f"{head}Content-Length: 100\r\n\r\ntoken=", head, ""):
+            with socket.create_connection(("127.0.0.1", server.port), timeout=10) as one:
+                one.sendall(begin.encode())
+                with suppress(ConnectionResetError):
+                    assert one.recv(1) == b""
 
 
 def test_too_many_connections_are_refused(everything):
