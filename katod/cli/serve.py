@@ -39,7 +39,7 @@ def serve(
     require_extra()
     from katod.serve.server import keep_small, run  # noqa: PLC0415 - an extra
 
-    given = context.settings.serve
+    given = context.usable_settings().serve
     named = token_file or (Path(given.token_path).expanduser() if given.token_path else None)
     place = _Place(host or given.host, given.port if port is None else port, path, named)
     place.check()

@@ -66,9 +66,10 @@ class Guard:
     def _refused(self, scope: Scope, path: str) -> Refusal | None:
         is_socket = scope["type"] == "websocket"
         method, headers = scope.get("method", "GET"), scope["headers"]
-        refused = refusal(self._policy, method, headers, is_socket=is_socket)
+        is_bridge = path.startswith(BRIDGE)  # nothing there changes anything, whatever the method
+        refused = refusal(self._policy, method, headers, is_socket=is_socket, may_change=not is_bridge)
         if refused is None and path not in OPEN:
-            refused = stranger(self._policy, headers, is_bridge=path.startswith(BRIDGE) and method in ("GET", "HEAD"))
+            refused = stranger(self._policy, headers, is_bridge=is_bridge)
         if (self._all if refused is None else self._strangers).wait(time.monotonic()):
             return _TOO_FAST
         return refused or _too_much(headers)

@@ -80,7 +80,7 @@ class Visit:
 
     async def _start(self, message: Fields) -> None:
         """Send what was said last in a session, then all that follows."""
-        wanted, project = message.get("sessionId", ""), message["projectPath"]
+        wanted, project = message.get("sessionId", ""), message["projectPath"].rstrip("/") or "/"
         known = await self._hub.find(wanted) if wanted else await self._hub.newest(project)
         if known is None:
             await self._say(protocol.no_session())

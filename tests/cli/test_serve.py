@@ -40,6 +40,13 @@ def test_other_machines_are_not_let_in_by_accident(world):
     assert world.cli("serve", "--url").strip() == f"http://192.168.1.5:80/#token={'x' * 32}"
 
 
+def test_a_wrong_configuration_is_wrong_usage(world):
+    """A service manager does not try again."""
+    world.config.write_text("[serve]\nports = 1\n")
+    world.cli("serve", code=2)
+    assert "unknown key `serve.ports`" in world.said
+
+
 @each(
     "content, mode",
     [(b"short", 0o600), (b"x" * 32, 0o644), (b"two words " * 9, 0o600), (b"\xff" * 40, 0o600), (b"x" * 9999, 0o600)],

@@ -171,7 +171,7 @@ def test_start_takes_the_newest_session_of_a_project(world):
 
     async def work(app):
         async with app.socket() as client:
-            await client.say(type="start", projectPath="/home/me/app")
+            await client.say(type="start", projectPath="/home/me/app/")
             first = (await client.until("history"))[0]
             await client.say(type="start", projectPath="/home/me/other")
             second = await client.hear()
@@ -325,11 +325,12 @@ def test_a_bridge_that_is_open_needs_no_token(world):
         async with app.socket({}) as client:
             connected, _ = await client.start(SESSION)
         async with app.socket(ORIGIN) as refused:
-            return connected, refused.status, (await app.ask("/projects", headers={})).status
+            asked = [await app.ask("/projects", method, headers={}) for method in ("GET", "POST")]
+            return connected, refused.status, *(one.status for one in asked)
 
     connected, *statuses = run(world, work, policy=POLICY._replace(is_open=True))
     assert connected["sessionId"] == SESSION
-    assert statuses == [401, 200]
+    assert statuses == [401, 200, 405]
 
 
 def test_a_browser_is_given_a_cookie_for_the_token(world):
