@@ -13,7 +13,7 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from katod.serve import limits
 from tests.serve.serving import Served, all_messages, big_session, ids
-from tests.support.live import until
+from tests.support.live import Live, until
 from tests.support.records import calls, result, says, user
 
 pytestmark = pytest.mark.slow
@@ -190,6 +190,28 @@ def test_memory_stays_small_however_much_was_recorded(everything):
         assert server.get("/search", q="with pleasure").json()["total"] == 25
         figures["search"] = server.memory()
         assert server.memory() < MEMORY, figures
+
+
+def test_a_recording_that_begins_is_told_at_once(world):
+    """By the daemon's ledger: the session is served from then on, also when the daemon is killed."""
+    maker = session_of(world)
+
+    async def look(server, daemon):
+        async with server.client() as client:
+            await client.say(type="subscribe_sessions")
+            await client.say(type="ping")
+            await client.until("pong")
+            maker.say(user("::start\nrecord this"))
+            event = (await client.until("session_event"))[-1]
+            assert (event["action"], event["sessionId"]) == ("created", maker.session)
+            await client.start(maker.session)
+            await asyncio.to_thread(daemon.kill)
+            maker.say(user("the daemon is gone"))
+            return await heard(client, "the daemon is gone")
+
+    with Live(world) as daemon, Served(world) as server:
+        assert server.get("/sessions/recent").json() == {"sessions": []}
+        assert len(ids(asyncio.run(look(server, daemon)))) >= 1
 
 
 # -- attacks ----------------------------------------------------------------------------------------
