@@ -48,7 +48,7 @@ ARROWS = {
     # what katod adds to the agents' own files
     "setup": "agents command errors service write",
     # recordings that are delivered elsewhere
-    "matrix": "backoff config errors formats log model record smallfile store",
+    "matrix": "backoff config discover errors formats log model record smallfile store",
     # sessions for clients and browsers
     "serve": "agents discover errors formats log metadata model record search smallfile store",
     "daemon": "agents config discover errors log matrix model pipeline record schedule service store",
@@ -127,7 +127,7 @@ IMPURE = {
     "service": ".control .desktop .lock .manager .pause .program .sandbox .sd_notify .signals .signs",
     "setup": ".files .hook .plan",
     "search": ".outputs .sessions",
-    "matrix": ".client .exchange .worker",
+    "matrix": ".client .delivery .exchange .progress .reader .readers .room .worker",
     "seal": ".keys",
     "serve": ".changes .guard .rest .server .shelf .socket .token .visit .worker",
 }
