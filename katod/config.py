@@ -28,6 +28,8 @@ LARGEST: Final = 1024 * 1024  # bytes of a configuration file
 _UTC: Final = dict.fromkeys(("Etc/UTC", "Etc/UCT", "Etc/Universal", "Etc/Zulu", "UCT", "Universal", "Zulu"), "UTC")
 _URL: Final = re.compile(r"https?://(?P<host>[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?/?")
 _LOOPBACK: Final = re.compile(r"localhost|127(?:\.[0-9]{1,3}){3}|\[::1\]")
+_HOST: Final = re.compile(r"[A-Za-z0-9._-]+|[0-9A-Fa-f:.]+")
+_LAST_PORT: Final = 65535
 _ROOM: Final = re.compile(r"![!-~]{1,254}")
 TEMPLATE_FIELDS: Final = ("project", "date", "title", "session8", "session", "agent")
 
@@ -113,6 +115,17 @@ class Matrix:
 
 
 @dataclass(frozen=True, slots=True)
+class Serve:
+    """`[serve]`: what `katod serve` serves, and where."""
+
+    host: str = "127.0.0.1"
+    port: int = 3100
+    token_path: str = ""
+    sessions: Literal["recorded", "all"] = "recorded"
+    bridge_open: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """All settings; every key is optional."""
 
@@ -122,6 +135,7 @@ class Settings:
     watch: Watch = field(default_factory=Watch)
     agents: dict[str, Agent] = field(default_factory=lambda: {name: Agent() for name in AGENTS})
     matrix: Matrix = field(default_factory=Matrix)
+    serve: Serve = field(default_factory=Serve)
     log: Log = field(default_factory=Log)
 
 
@@ -296,6 +310,7 @@ class Reader:
             self._check_paths(("agents", name, "roots"), agent.roots)
         self._check_filename(settings)
         self._check_matrix(settings.matrix)
+        self._check_serve(settings.serve)
 
     def _check_paths(self, where: tuple[str, ...], paths: tuple[str, ...]) -> None:
         if not all(map(_is_absolute, paths)):
@@ -320,6 +335,14 @@ class Reader:
             raise self.wrong(
                 ("matrix", "room"), "must be the id of a room, which starts with `!`, not an alias or a name"
             )
+
+    def _check_serve(self, serve: Serve) -> None:
+        if serve.port > _LAST_PORT:
+            raise self.wrong(("serve", "port"), f"must be at most {_LAST_PORT}")
+        if _HOST.fullmatch(serve.host) is None:
+            raise self.wrong(("serve", "host"), "must be an address of this machine, or a name of it")
+        if serve.token_path and not _is_absolute(serve.token_path):
+            raise self.wrong(("serve", "token_path"), "must be an absolute path, or start with ~/")
 
     def _check_filename(self, settings: Settings) -> None:
         where, parts = ("output", "filename"), settings.output.filename.split("/")

@@ -19,6 +19,7 @@ KatodError
 │   └── DeliveryStopped  it takes nothing until the settings change
 ├── ServiceError         the service manager is not there, or refuses
 ├── SealError            a record, a signature or a key cannot be used, or they do not belong together
+├── ServeError           sessions cannot be served like this
 ├── SetupError           a file of an agent cannot be changed safely
 └── AlreadyRunning       another katod uses this state directory, or this directory of exports
 
@@ -123,6 +124,10 @@ class ServiceError(KatodError):
 
 class SealError(KatodError):
     """A record, a signature or a key cannot be used, or they do not belong together."""
+
+
+class ServeError(KatodError):
+    """Sessions cannot be served: an extra, a token, an address or a choice is missing or cannot be used."""
 
 
 class SetupError(KatodError):

@@ -62,6 +62,10 @@ class EventLog:
         """What status lines show cannot be written; recordings are not affected, and katod tries again."""
         self._emit("warning", "signs.failed", path=path, problem=problem)
 
+    def serve_failed(self, problem: str) -> None:
+        """`katod serve` could not read a session (a bug, or a problem of the machine); it tries again."""
+        self._emit("error", "serve.failed", problem=problem)
+
     # -- sources ----------------------------------------------------------------------------------
 
     def root_unreadable(self, path: str, problem: str) -> None:

@@ -50,10 +50,12 @@ ARROWS = {
     "setup": "agents command errors service write",
     # recordings that are delivered elsewhere
     "matrix": "backoff config discover errors formats log model record smallfile store",
+    # sessions for clients and browsers
+    "serve": "agents discover errors formats log metadata model record search smallfile store",
     "daemon": "agents config discover errors log matrix model pipeline record schedule service store",
     "doctor": "agents config discover errors log matrix model project record service shell store write",
     "cli": (
-        "agents archive config daemon discover doctor errors events formats formatspec log metadata model project record seal search service setup"
+        "agents archive config daemon discover doctor errors formats formatspec log metadata model project record seal search serve service setup"
         " shell slug smallfile states store"
     ),
     "__main__": "cli",
@@ -79,7 +81,9 @@ LIBRARIES = {
     "re2": {"formats"},
     "markdown_it": {"formats"},
     "pygments": {"formats"},
-    "socket": {"service"},
+    "socket": {"service", "serve"},
+    "starlette": {"serve"},
+    "uvicorn": {"serve"},
     "subprocess": {"service", "cli"},
     "random": set(),
     "locale": set(),
@@ -100,7 +104,7 @@ OUTSIDE_CALLS = {
 IMPURE = {
     "cli": (
         "katod.cli .allow .archiving .completion .config .content .context .demo .doctor .export .exporting .follow .forget .formatchoice .groups .handoff .layout"
-        " .open .opening .parameters .pause .picker .printing .record .rendering .resume .run .seal .search .selection .service .sessions .setup"
+        " .open .opening .parameters .pause .picker .printing .record .rendering .resume .run .seal .search .selection .serve .service .sessions .setup"
         " .show .status .transcripts .verify"
     ),
     "config": "katod.config",
@@ -126,6 +130,7 @@ IMPURE = {
     "search": ".outputs .sessions",
     "matrix": ".client .delivery .exchange .progress .reader .readers .room .worker",
     "seal": ".keys",
+    "serve": ".changes .guard .rest .server .shelf .socket .token .visit .worker",
 }
 # What determines the bytes of an output: pure, and using only pure modules.
 DECIDING = (

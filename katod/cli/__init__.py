@@ -33,6 +33,7 @@ _COMMANDS: Final = {
     "show": "Show a transcript in the pager, in colour.",
     "open": "Open a transcript in your editor, or in the browser.",
     "follow": "Print a session as it happens, until Ctrl-C.",
+    "serve": "Show sessions to browsers, and to clients of CodingBridge.",
     "export": "Export a session, a session file, a recording, or everything.",
     "seal": "Sign an agent record, so that others can check that nothing changed.",
     "handoff": "Brief another agent about a session, within a budget.",

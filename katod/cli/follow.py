@@ -163,7 +163,7 @@ def _select(context: Context, /, session: str) -> Found:
 
 
 def _first(context: Context, here: Path) -> Found:
-    from katod.cli.sessions import peek  # noqa: PLC0415 - it loads the adapters' translation
+    from katod.record.peek import peek  # noqa: PLC0415 - it loads the adapters' translation
 
     known = {key: found.changed_ns for key, found in context.found().items()}
     while True:

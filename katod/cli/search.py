@@ -20,13 +20,14 @@ from katod.cli.layout import Line, Span, cropped, cut, one_text, show, terminal_
 from katod.cli.parameters import SESSION
 from katod.cli.printing import say
 from katod.cli.selection import outputs_of, recording_named, select
-from katod.cli.sessions import peek, short_ids, since_seconds
+from katod.cli.sessions import short_ids, since_seconds
 from katod.config import local_zone
 from katod.discover.found import Found
 from katod.errors import KatodError, LedgerError
 from katod.formats.ownlines import SIGN
 from katod.formats.when import When
 from katod.model import SessionKey
+from katod.record.peek import peek
 from katod.search.outputs import TranscriptFile, existing, transcripts_below
 from katod.search.query import Query
 from katod.search.run import Match, Search, Searched, ShownHit, Terms

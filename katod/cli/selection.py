@@ -215,7 +215,7 @@ def _chosen(context: Context, sessions: Iterable[Found]) -> Found:
 
 def _latest(sessions: Iterable[Found]) -> Found | None:
     """Return the latest session of the project that one stands in, None if it is not among the latest of all."""
-    from katod.cli.sessions import peek  # noqa: PLC0415 - it loads the adapters' translation, which only this needs
+    from katod.record.peek import peek  # noqa: PLC0415 - it loads the adapters' translation, which only this needs
 
     main = sorted((one for one in sessions if not one.key.subagent), key=lambda one: -one.changed_ns)
     here = Path.cwd().resolve()

@@ -12,7 +12,6 @@ from typing import Any, Final, NamedTuple
 import click
 import orjson
 
-from katod import events as ev
 from katod.agents import AGENTS
 from katod.agents.toolcalls import one_line
 from katod.cli.context import Context
@@ -25,15 +24,13 @@ from katod.discover.found import Found
 from katod.errors import LedgerError, SourceError
 from katod.formats.when import When
 from katod.log import EventLog
-from katod.metadata import SessionMetadata
 from katod.model import Cursor, SessionKey
 from katod.record.doing import doing
-from katod.record.export import Stretch, replay
+from katod.record.export import Stretch
+from katod.record.peek import peek
 from katod.record.stream import NeverSeen, SessionStream
 from katod.store.rows import UNNAMED
 
-_SPOKEN: Final = frozenset({ev.USER_MESSAGE, ev.ASSISTANT_MESSAGE, ev.USER_COMMAND})
-_LOOK_AHEAD: Final = 400  # events
 _LOOK_BACK: Final = 16 * 1024  # bytes
 _MOST: Final = 50
 _HEADER: Final = ("", "last", "state", "agent", "session", "project", "title")
@@ -163,17 +160,6 @@ def describe_session(found: Found, recorded: Recorded | None = None, *, empty: b
         "files": [path for path, _, _ in found.files],
     }
     return {name: value for name, value in row.items() if value not in ("", None)}
-
-
-def peek(found: Found) -> tuple[SessionMetadata, bool]:
-    """Return the metadata of a session as far as its first events reveal it, and whether anything was said in it."""
-    stretches = [Stretch(path, identity) for path, identity, _ in found.files]
-    metadata, spoken = SessionMetadata(found.key), False
-    for number, (event, now) in enumerate(replay(found.key, stretches, EventLog(), skip_missing=True)):
-        metadata, spoken = now, spoken or event.kind in _SPOKEN
-        if (spoken and metadata.title and metadata.cwd) or number >= _LOOK_AHEAD:
-            break
-    return metadata, spoken
 
 
 def last_time(found: Found) -> str:

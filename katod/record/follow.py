@@ -62,6 +62,11 @@ class Follower:
         return self._stream.metadata
 
     @property
+    def offset(self) -> int:
+        """How many bytes were read of all sources together."""
+        return sum(source.cursor.offset for source in self._sources.values())
+
+    @property
     def count(self) -> int:
         """How many events were yielded."""
         return self._seen.count

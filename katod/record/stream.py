@@ -222,7 +222,8 @@ class SeenByFollower:
 
     def __init__(self, *, native_ids: bool) -> None:
         self._native_ids = native_ids
-        self._places: dict[int, list[int]] = {}
+        self._ids: set[int] = set()  # native ones
+        self._places: dict[int, list[int]] = {}  # of contents, without native ids
         self._count = 0
         self._again: dict[Any, _Again] = {}
 
@@ -233,17 +234,22 @@ class SeenByFollower:
 
     def admit(self, event: Event, source: Any) -> bool:
         """Return whether the event is new."""
-        hashed = hash(event.id if self._native_ids else fingerprint(event))
-        places = self._places.get(hashed, [])
         if self._native_ids:
-            is_known = bool(places)
-        else:
-            again = self._again.get(source)
-            is_known = again is not None and again.repeats(places, distinctive=event.kind in DISTINCTIVE)
+            return self._admit_id(hash(event.id))
+        hashed = hash(fingerprint(event))
+        places, again = self._places.get(hashed, []), self._again.get(source)
+        is_known = again is not None and again.repeats(places, distinctive=event.kind in DISTINCTIVE)
         if not is_known:
             self._places.setdefault(hashed, []).append(self._count)
             self._count += 1
         return not is_known
+
+    def _admit_id(self, hashed: int) -> bool:
+        if hashed in self._ids:
+            return False
+        self._ids.add(hashed)
+        self._count += 1
+        return True
 
     def restart(self, source: Any) -> None:
         """Note that a source is read from its beginning again."""

@@ -1,0 +1,143 @@
+"""Stands before everything that is served: lets in who may come in, and bounds what anybody may ask for."""
+
+import time
+from asyncio import timeout
+from typing import Final
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from katod.serve.access import Policy, Refusal, refusal, stranger
+from katod.serve.answers import problem
+from katod.serve.limits import BODY, HEAD, PATIENCE, Rate
+
+ABORT: Final = "katod.abort"  # the extension with which a connection is ended at once
+OPEN: Final = frozenset({"/login"})  # what somebody without a token may ask for
+BRIDGE: Final = ("/ws", "/health", "/metrics", "/projects", "/sessions", "/search")  # and what is below these
+_TOO_LARGE: Final = Refusal(413, "TOO_LARGE", "the request is too large")
+_TOO_LONG: Final = Refusal(431, "TOO_LARGE", "the headers are too large")
+_TOO_FAST: Final = Refusal(429, "RATE_LIMITED", "too many requests")
+_POLICY: Final = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self';"
+    " form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+SECURITY: Final = {
+    "content-security-policy": _POLICY,
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "referrer-policy": "no-referrer",
+    "cache-control": "no-store",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+}
+_SECURITY: Final = [(name.encode(), value.encode()) for name, value in SECURITY.items()]
+
+
+class Gone(Exception):
+    """A client does not read what it is sent, or sends more than it may: its connection was ended."""
+
+
+class Guard:
+    """The outermost application. Decides by raw headers and the raw path, never by an address made of them."""
+
+    def __init__(self, app: ASGIApp, policy: Policy) -> None:
+        self._app = app
+        self._policy = policy
+        self._all = Rate(each=100, burst=400)
+        self._strangers = Rate(each=2, burst=20)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request, or let it go on."""
+        if scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
+            return
+        path = scope["raw_path"].decode("latin-1")
+        scope = {**scope, "path": path, "root_path": ""}  # a path in a parameter stays one part of it
+        send = _hardened(_patient(scope, send))
+        refused = self._refused(scope, path)
+        if refused is not None:
+            headers = {"WWW-Authenticate": "Bearer"} if refused.status == 401 else None
+            await problem(refused.status, refused.code, refused.told, headers)(scope, receive, send)
+            return
+        try:
+            await self._app(scope, _bounded(scope, receive), send)
+        except Gone:
+            return
+
+    def _refused(self, scope: Scope, path: str) -> Refusal | None:
+        is_socket = scope["type"] == "websocket"
+        method, headers = scope.get("method", "GET"), scope["headers"]
+        is_bridge = path.startswith(BRIDGE)  # nothing there changes anything, whatever the method
+        refused = refusal(self._policy, method, headers, is_socket=is_socket, may_change=not is_bridge)
+        if refused is None and path not in OPEN:
+            refused = stranger(self._policy, headers, is_bridge=is_bridge)
+        if (self._all if refused is None else self._strangers).wait(time.monotonic()):
+            return _TOO_FAST
+        return refused or _too_much(headers)
+
+
+def _too_much(headers: list[tuple[bytes, bytes]]) -> Refusal | None:
+    if sum(len(name) + len(value) for name, value in headers) > HEAD:
+        return _TOO_LONG
+    return _TOO_LARGE if _length(headers) > BODY else None
+
+
+def _length(headers: list[tuple[bytes, bytes]]) -> int:
+    """Return how long a body says that it is."""
+    given = next((value for name, value in headers if name == b"content-length"), b"0")
+    return int(given) if given.isdigit() and len(given) < 20 else BODY + 1
+
+
+def _bounded(scope: Scope, receive: Receive) -> Receive:
+    """Return what receives a body, up to a limit and within a time; beyond these, the connection is ended."""
+    got, is_whole = 0, scope["type"] != "http"
+
+    async def bounded() -> Message:
+        nonlocal got, is_whole
+        try:
+            async with timeout(None if is_whole else PATIENCE):
+                message = await receive()
+        except TimeoutError:
+            _abort(scope)
+            raise Gone from None
+        if message["type"] == "http.request":
+            got += len(message.get("body", b""))
+            is_whole = not message.get("more_body", False)
+        if got > BODY:
+            _abort(scope)
+            raise Gone
+        return message
+
+    return bounded
+
+
+def _patient(scope: Scope, send: Send) -> Send:
+    """Return what sends, and ends the connection of a client that does not read."""
+
+    async def patient(message: Message) -> None:
+        try:
+            async with timeout(PATIENCE):
+                await send(message)
+        except TimeoutError:
+            _abort(scope)
+            raise Gone from None
+
+    return patient
+
+
+def _hardened(send: Send) -> Send:
+    """Return what sends with the headers that tell a browser what not to do."""
+
+    async def hardened(message: Message) -> None:
+        if message["type"] in ("http.response.start", "websocket.http.response.start"):
+            own = {name for name, _ in message.get("headers", ())}
+            added = [row for row in _SECURITY if row[0] not in own]
+            message = {**message, "headers": [*message.get("headers", ()), *added]}
+        await send(message)
+
+    return hardened
+
+
+def _abort(scope: Scope) -> None:
+    abort = scope.get("extensions", {}).get(ABORT)
+    if abort is not None:
+        abort()

@@ -1,0 +1,125 @@
+"""Who looks at which session: opens each once for all viewers, closes it when nobody looks, tells of changes."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Coroutine
+from contextlib import asynccontextmanager, suppress
+from typing import Any, Final
+
+from katod.errors import LedgerError
+from katod.log import EventLog
+from katod.serve.changes import Changes
+from katod.serve.channel import Channel
+from katod.serve.news import News, Subscription
+from katod.serve.shelf import Known, Shelf
+from katod.serve.worker import Busy, Worker
+
+_LINGER: Final = 10.0  # seconds that a session stays open for somebody who comes back,
+_MOST_LINGERING: Final = 2  # and how many do
+Fields = dict[str, Any]
+
+
+class Hub:
+    """The sessions that are served, and those that are looked at. For the event loop, in which it does not wait."""
+
+    def __init__(self, shelf: Shelf, changes: Changes, log: EventLog) -> None:
+        self.reading = Worker("katod-reading")
+        self.searching = Worker("katod-searching")
+        self.shelf = shelf
+        self._changes = changes
+        self._log = log
+        self._channels: dict[str, Channel] = {}
+        self._news = News(shelf)
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def start(self) -> None:
+        """Begin to hear of changes."""
+        self._changes.start(asyncio.get_running_loop(), self._changed)
+
+    def close(self) -> None:
+        """Stop reading and hearing of changes."""
+        self._changes.close()
+        self.reading.close()
+        self.searching.close()
+        for task in self._tasks:
+            task.cancel()
+
+    @property
+    def viewed(self) -> int:
+        """How many sessions are open."""
+        return len(self._channels)
+
+    async def find(self, name: str) -> Known | None:
+        """Return the session with this UUID, None if there is none. Raises LedgerError, Busy."""
+        return await self.reading.run(lambda: self.shelf.find(name))
+
+    async def newest(self, project: str) -> Known | None:
+        """Return the session of a project that changed last, None if there is none. Raises LedgerError, Busy."""
+        return await self.reading.run(lambda: self.shelf.newest(project))
+
+    @asynccontextmanager
+    async def looking(self, name: str) -> AsyncGenerator[Channel, None]:
+        """Look at a session within the block; all that it has was read when the block begins. Raises KeyError."""
+        channel = self._channels.get(name)
+        if channel is None:
+            channel = self._channels[name] = Channel(lambda: self.shelf.content(name), self.reading)
+            self._begin(channel.advance())
+        channel.viewers += 1
+        try:
+            await channel.ready()
+            yield channel
+        finally:
+            channel.viewers -= 1
+            self._rest()
+            asyncio.get_running_loop().call_later(_LINGER, self._leave, name)
+
+    @asynccontextmanager
+    async def subscribed(self) -> AsyncGenerator[Subscription, None]:
+        """Hear within the block which sessions begin, go on and end. Raises LedgerError, Busy."""
+        await self.reading.run(self._news.begin)
+        subscription = self._news.subscribe()
+        try:
+            yield subscription
+        finally:
+            self._news.leave(subscription)
+
+    # -- changes ----------------------------------------------------------------------------------------
+
+    def _rest(self) -> None:
+        """Close all but the last sessions that nobody looks at."""
+        resting = [name for name, channel in self._channels.items() if not channel.viewers]
+        for name in resting[:-_MOST_LINGERING]:
+            del self._channels[name]
+
+    def _leave(self, name: str) -> None:
+        if (channel := self._channels.get(name)) is not None and not channel.viewers:
+            del self._channels[name]
+
+    def _changed(self, paths: set[str]) -> None:
+        if self._channels or self._news.has_subscribers:
+            self._begin(self._take_up(paths))
+
+    async def _take_up(self, paths: set[str]) -> None:
+        """Read what is new in the sessions of these files, or in all that are looked at; tell of them."""
+        names = await self.reading.run(lambda: self.shelf.take_up(paths)) if paths else set(self._channels)
+        for name in names & self._channels.keys():
+            self._begin(self._channels[name].advance())
+        if self._news.has_subscribers:
+            rows = await self.reading.run(lambda: self._news.look(names if paths else set()))
+            self._news.tell(rows)
+        elif not paths:
+            await self.reading.run(self.shelf.all)  # files that nobody told of
+
+    def _begin(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.get_running_loop().create_task(self._guarded(work))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _guarded(self, work: Coroutine[Any, Any, None]) -> None:
+        """Do what is done again a second later if it fails."""
+        with suppress(Busy, LedgerError):
+            try:
+                await work
+            except (Busy, LedgerError):
+                raise
+            except Exception as error:  # noqa: BLE001 - one session must not end the server
+                self._log.serve_failed(type(error).__name__)

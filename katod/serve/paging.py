@@ -1,0 +1,188 @@
+"""Pages of a conversation, as clients of CodingBridge ask for them. Pure.
+
+A page is found in two passes over all messages, of which no more is kept than the page itself.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, Final, Literal, NamedTuple
+
+from katod.formats.stream import bridge
+
+API: Final = "2.0"
+_LIMIT, _MOST = 25, 100
+_ALL: Final = 1 << 62  # messages
+_PAUSE: Final = 16  # messages between two steps
+_WORDS: Final = {"true": True, "1": True, "false": False, "0": False}
+Fields = dict[str, Any]
+
+
+class WrongQuery(Exception):
+    """A parameter has a value that it cannot have; the text says which, and what it may be."""
+
+
+class Asked(NamedTuple):
+    """Which messages are wanted. `before` and `after` are folded ids."""
+
+    before: str = ""
+    after: str = ""
+    limit: int = _LIMIT
+    offset: int = 0
+    types: tuple[str, ...] = ()
+    order: Literal["asc", "desc"] = "desc"
+    denormalize: bool = True
+    raw: bool = False
+
+
+class _Range(NamedTuple):
+    """From which message to which a page goes, of how many, in the order of the conversation."""
+
+    begin: int
+    end: int
+    total: int
+
+
+def asked(query: Mapping[str, str]) -> Asked:
+    """Return what the parameters of a request ask for. Raises WrongQuery."""
+    order = query.get("order", "desc")
+    if order not in ("asc", "desc"):
+        raise WrongQuery("`order` is asc or desc")
+    before, after = (bridge.folded(query.get(name, "")) for name in ("before", "after"))
+    if (before and after) or ((before or after) and query.get("offset")):
+        raise WrongQuery("only one of `before`, `after` and `offset` can be given")
+    return Asked(
+        before, after, number(query, "limit", _LIMIT, _MOST), number(query, "offset", 0),
+        tuple(filter(None, query.get("types", "").split(","))), "asc" if order == "asc" else "desc",
+        switch(query, "denormalize", default=True), switch(query, "includeRawContent", default=False),
+    )  # fmt: skip
+
+
+def number(query: Mapping[str, str], name: str, default: int, most: int | None = None) -> int:
+    """Return a parameter that is a number: `most` if it is more, and at least 1 where there is a most."""
+    text = query.get(name, "") or str(default)
+    if not (text.isascii() and text.isdecimal() and len(text) < 10) or (most is not None and int(text) < 1):
+        raise WrongQuery(f"`{name}` is a number, {0 if most is None else 1} or more")
+    return int(text) if most is None else min(most, int(text))
+
+
+def switch(query: Mapping[str, str], name: str, *, default: bool) -> bool:
+    """Return a parameter that is true or false."""
+    if not (text := query.get(name, "").lower()):
+        return default
+    if text not in _WORDS:
+        raise WrongQuery(f"`{name}` is true or false")
+    return _WORDS[text]
+
+
+def page(read: Callable[[int], Iterable[Fields]], want: Asked) -> Iterator[Fields | None]:
+    """Yield the body of the answer at last, and before it None now and then.
+
+    `read` returns all messages of the session, of which the first ones, so many, are not shown.
+    """
+    found: _Range | None = None
+    for found in _range(read(_ALL), want):
+        if found is None:
+            yield None
+    if found is None:
+        lost = {"code": "CURSOR_NOT_FOUND", "cursorId": want.before or want.after}
+        yield _body([], _Range(0, 0, 0), want) | {"error": lost}
+        return
+    rows: list[Fields] = []
+    yield from _between(read(found.begin), want, found, rows)
+    yield _body(rows, found, want)
+
+
+def _range(messages: Iterable[Fields], want: Asked) -> Iterator[_Range | None]:
+    """Yield None now and then, and at last the range of the page, or None if its cursor is not found."""
+    count, at, cursor = 0, None, want.before or want.after
+    for step, (sent, is_kept) in enumerate(_folded(messages, want)):
+        if cursor and cursor in bridge.cursors_of(sent):
+            at = count + (is_kept and bool(want.after))
+        count += is_kept
+        if not step % _PAUSE:
+            yield None
+    yield None if cursor and at is None else _from(count, at, want)
+
+
+def _from(count: int, at: int | None, want: Asked) -> _Range:
+    if at is not None and want.before:
+        return _Range(max(0, at - want.limit), at, count)
+    if at is not None:
+        return _Range(at, min(count, at + want.limit), count)
+    if want.order == "asc":
+        return _Range(min(count, want.offset), min(count, want.offset + want.limit), count)
+    end = max(0, count - want.offset)
+    return _Range(max(0, end - want.limit), end, count)
+
+
+def _between(messages: Iterable[Fields], want: Asked, wanted: _Range, rows: list[Fields]) -> Iterator[None]:
+    """Collect the messages of a range; their results may come after it."""
+    count = 0
+    for step, (sent, is_kept) in enumerate(_folded(messages, want)):
+        if is_kept and wanted.begin <= count < wanted.end:
+            rows.append(sent)
+        count += is_kept
+        if not step % _PAUSE:
+            if count >= wanted.end and not any(_is_open(row, want) for row in rows):
+                return
+            yield None
+
+
+def _is_open(sent: Fields, want: Asked) -> bool:
+    """Return whether a call is to have its result, but has none yet."""
+    return want.denormalize and sent["message"]["type"] == "tool_use" and "result" not in sent["message"]
+
+
+def _folded(messages: Iterable[Fields], want: Asked) -> Iterator[tuple[Fields, bool]]:
+    """Yield each message, and whether it is one of those that are wanted. Results may become a part of their calls."""
+    calls: dict[str, Fields] = {}
+    for sent in messages:
+        message = sent["message"]
+        kind, is_part = message["type"], False
+        if want.denormalize and kind == "tool_use":
+            calls[message["id"]] = message
+        elif want.denormalize and kind == "tool_result" and (call := calls.pop(message["id"], None)) is not None:
+            is_part = True
+            call["result"] = {name: message[name] for name in ("output", "success", "isError") if name in message}
+        yield sent, not is_part and (not want.types or kind in want.types)
+
+
+def _body(rows: list[Fields], found: _Range, want: Asked) -> Fields:
+    shown = rows if want.order == "asc" else rows[::-1]
+    is_upwards = bool(want.after) or (want.order == "asc" and not want.before)
+    has_more = found.end < found.total if is_upwards else found.begin > 0
+    offset = found.begin if want.order == "asc" else found.total - found.end
+    paging: Fields = {"total": found.total, "limit": want.limit, "offset": offset, "hasMore": has_more}
+    if rows:
+        last, first = (rows[-1]["id"], rows[0]["id"]) if is_upwards else (rows[0]["id"], rows[-1]["id"])
+        paging |= {"nextCursor": last} if has_more else {}
+        paging |= {"prevCursor": first}
+    return {
+        "apiVersion": API,
+        "messages": [stored(row, raw=want.raw) for row in shown],
+        "pagination": paging,
+        "filters": {"types": list(want.types), "order": want.order, "denormalize": want.denormalize},
+    }
+
+
+def stored(sent: Fields, *, raw: bool) -> Fields:
+    """Return a message as a page has it."""
+    row = {name: sent[name] for name in ("id", "timestamp", "message")}
+    return row | ({"rawContent": blocks} if raw and (blocks := _blocks(sent["message"])) else {})
+
+
+def _blocks(message: Fields) -> list[Fields]:
+    """Return a message as blocks of content; none if it is not of the conversation."""
+    kind = message["type"]
+    if kind in ("user", "assistant", "system"):
+        return [{"type": "text", "text": message["content"]}]
+    if kind == "thinking":
+        return [{"type": "thinking", "thinking": message["content"]}]
+    if kind == "tool_use":
+        call = {"type": "tool_use", "id": message["id"], "name": message["name"], "input": message["input"]}
+        return [call, *([_result(message["id"], message["result"])] if "result" in message else [])]
+    return [_result(message["id"], message)] if kind == "tool_result" else []
+
+
+def _result(call: str, message: Fields) -> Fields:
+    block = {"type": "tool_result", "tool_use_id": call, "content": message["output"]}
+    return block | ({"is_error": True} if message.get("isError") else {})

@@ -1,0 +1,105 @@
+"""A thread that reads for the event loop: short jobs, one after the other, so that long readings take turns."""
+
+import asyncio
+import threading
+import time
+from collections.abc import AsyncGenerator, Callable, Iterator
+from contextlib import aclosing, suppress
+from itertools import islice
+from queue import SimpleQueue
+from typing import Any, Final, TypeVar
+
+T = TypeVar("T")
+_MOST: Final = 256  # jobs that wait
+_SLICE: Final = 0.02  # seconds that one job of a long reading takes
+_AT_ONCE: Final = 64  # items that are handed over together, at most
+
+
+class Busy(Exception):
+    """Too many jobs wait: whoever asks is to ask again later."""
+
+
+class Worker:
+    """One thread with a queue. It ends with the process, whatever it is doing then."""
+
+    def __init__(self, name: str) -> None:
+        self._jobs: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
+        threading.Thread(target=self._work, name=name, daemon=True).start()
+
+    def close(self) -> None:
+        """End the thread after the jobs that wait."""
+        self._jobs.put(None)
+
+    async def run(self, job: Callable[[], T]) -> T:
+        """Return what a job returns, or raise what it raises. Raises Busy if too many wait."""
+        if self._jobs.qsize() >= _MOST:
+            raise Busy
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[T] = loop.create_future()
+
+        def work() -> None:
+            try:
+                result = job()
+            except BaseException as error:  # noqa: BLE001 - raised where it was asked for
+                _tell(loop, _fail, future, error)
+            else:
+                _tell(loop, _finish, future, result)
+
+        self._jobs.put(work)
+        return await future
+
+    async def stream(self, items: Iterator[T]) -> AsyncGenerator[list[T], None]:
+        """Yield the items of an iterator, some at a time; other jobs have their turn in between."""
+        try:
+            is_over = False
+            while not is_over:
+                some, is_over = await self.run(lambda: _take(items))
+                if some:
+                    yield some
+        finally:
+            close = getattr(items, "close", None)
+            if close is not None:
+                self._jobs.put(lambda: _close(close))
+
+    async def last(self, steps: Iterator[T | None]) -> T | None:
+        """Return the first of the items that is not None, None if there is none."""
+        async with aclosing(self.stream(steps)) as found:
+            async for some in found:
+                for item in some:
+                    if item is not None:
+                        return item
+        return None
+
+    def _work(self) -> None:
+        while (job := self._jobs.get()) is not None:
+            job()
+
+
+def _take(items: Iterator[T]) -> tuple[list[T], bool]:
+    """Return the next items, as many as there are in a short time, and whether that were all."""
+    until, taken = time.monotonic() + _SLICE, list[T]()
+    for item in islice(items, _AT_ONCE):
+        taken.append(item)
+        if time.monotonic() > until:
+            return taken, False
+    return taken, len(taken) < _AT_ONCE
+
+
+def _close(close: Callable[[], None]) -> None:
+    with suppress(Exception):  # nobody is left who could be told
+        close()
+
+
+def _tell(loop: asyncio.AbstractEventLoop, what: Callable[..., None], *arguments: Any) -> None:
+    with suppress(RuntimeError):  # the loop is closed
+        loop.call_soon_threadsafe(what, *arguments)
+
+
+def _finish(future: "asyncio.Future[T]", result: T) -> None:
+    if not future.done():
+        future.set_result(result)
+
+
+def _fail(future: "asyncio.Future[Any]", error: BaseException) -> None:
+    if not future.done():
+        future.set_exception(error)
