@@ -16,7 +16,7 @@ from katod import __version__
 
 ROOT = Path(__file__).parents[1]
 NEXT = "99.0"
-LARGEST = {"*.whl": 750_000, "*.tar.gz": 2_000_000}  # bytes
+LARGEST = {"*.whl": 800_000, "*.tar.gz": 2_000_000}  # bytes
 INSTALLERS = {
     "pipx": (["install"], ["uninstall", "katod"]),
     "uv": (["tool", "install"], ["tool", "uninstall", "katod"]),
