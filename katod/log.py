@@ -177,7 +177,7 @@ class EventLog:
         self._emit("warning", "delivery.refused", output=output, txn=txn, problem=problem)
 
     def delivery_postponed(self, output: int, problem: str, retry: float) -> None:
-        """The next event of a recording cannot be read or is not taken; the other recordings are sent meanwhile."""
+        """The next event of a recording cannot be read or is rejected; the other recordings are sent meanwhile."""
         self._emit("warning", "delivery.postponed", output=output, problem=problem, retry_seconds=round(retry, 1))
 
     def delivery_incomplete(self, output: int, problem: str) -> None:

@@ -21,6 +21,7 @@ from katod.events import KINDS
 from katod.log import EventLog
 from tests import documents
 from tests.documents import BLOCKS, DOCUMENTS, FORMATS, README, ROOT, text
+from tests.looping import each
 
 MOST_LINES = 150
 
@@ -63,7 +64,7 @@ def links(document: str) -> Iterator[tuple[str, str]]:
             yield os.path.relpath(path, ROOT), anchor
 
 
-@pytest.mark.parametrize(("document", "name"), BLOCKS)
+@each(("document", "name"), BLOCKS)
 def test_a_generated_part_is_current(document: str, name: str) -> None:
     """A generated part equals katod's own output; KATOD_UPDATE=1 rewrites it."""
     content = BLOCKS[document, name]()

@@ -1,4 +1,4 @@
-"""How the delivery is going, as the ledger and the log are told: each change once."""
+"""Reports the progress of a delivery to the ledger and the log, each change once."""
 
 from datetime import UTC, datetime
 from time import monotonic
@@ -18,8 +18,8 @@ _CALM: Final = 60.0  # seconds without a failure, after which events count as no
 _SERIOUS: Final = 2  # failures in a row of one recording: the next try may just work
 
 
-class Progresses:
-    """How the room and each recording are going, and what of that was told."""
+class ProgressReporter:
+    """The state of the room and of each recording, and what was reported of it."""
 
     def __init__(self, room: str, exchange: Exchange, log: EventLog) -> None:
         self._room = room

@@ -88,18 +88,18 @@ class Readers:
         due = now + _LOOK_EVERY if reader.problem else since + _QUIET if now - since < _QUIET else None
         self._rests[output] = Rest(reader.recording, since, due)
 
-    def park(self, recording: Recording, *, anew: bool) -> tuple[float, int]:
+    def park(self, recording: Recording, *, reread: bool) -> tuple[float, int]:
         """Do nothing with a recording in which something failed for some time, longer each time.
 
         Return for how many seconds, and how often that was in a row.
-        `anew`: its position cannot be used any more.
+        With `reread`, its position is dropped: it is read from the beginning.
         """
         output, now = recording.row.id, monotonic()
         before = self._rests.pop(output, None)
         failures = before.failures if before is not None else 0
         wait = pause(failures, first=_FIRST_RETRY, longest=_LONGEST_RETRY)
         self._rests[output] = Rest(recording, now, now + wait, failures + 1)
-        if anew:
+        if reread:
             self._readers.pop(output, None)
         return wait, failures + 1
 

@@ -12,18 +12,18 @@ from katod.log import EventLog
 from katod.matrix.client import Client
 from katod.matrix.exchange import Exchange, Known, Question, Recording, Sent, Uploaded
 from katod.matrix.lines import Large, Line, sendable
-from katod.matrix.progress import Progresses
+from katod.matrix.progress import ProgressReporter
 from katod.matrix.reader import Reader
 
 _TURN: Final = 20  # lines of one recording before it is the next one's turn
 _CHECK_EVERY: Final = 60.0  # seconds, after which the room may have become an encrypted one
 _FORBIDDEN: Final = 403
-_MOST_TRIES: Final = 8  # of one event that is not taken, before others show whether that is the event's fault
+_MOST_TRIES: Final = 8  # of one event that is rejected, before others show whether that is the event's fault
 _MOST_UPLOADS: Final = 24  # of one upload, before its event is sent without it
 
 
 class _Failing(NamedTuple):
-    """An event or an upload that is not taken: how often, and how many others had been when that was tried last."""
+    """An event or an upload that is rejected: how often, and how many others were accepted before the last try."""
 
     name: str
     tries: int
@@ -33,7 +33,7 @@ class _Failing(NamedTuple):
 class Room:
     """The room, as far as this process knows it: what it takes, and what it has of the lines that are sent next."""
 
-    def __init__(self, client: Client, exchange: Exchange, progress: Progresses, log: EventLog) -> None:
+    def __init__(self, client: Client, exchange: Exchange, progress: ProgressReporter, log: EventLog) -> None:
         self._client = client
         self._exchange = exchange
         self._progress = progress
@@ -85,7 +85,7 @@ class Room:
         self._taken.has_state = False  # what was reported before is in the ledger
 
     def _send_next(self, reader: Reader) -> None:
-        """Send the next event, or skip it if it is the one that is not taken. Raises DeliveryError, Stopping."""
+        """Send the next event, or skip it if it alone is rejected. Raises DeliveryError, Stopping."""
         line, recording = reader.lines[0], reader.recording
         self._prepare(line, recording)
         try:
@@ -112,7 +112,7 @@ class Room:
             self._sent(line, recording, "")
 
     def _is_to_blame(self, reader: Reader) -> bool:
-        """Return whether the next event is the only one that is not taken, after many tries.
+        """Return whether the next event alone is rejected, after many tries.
 
         Raises DeliveryError, Stopping.
         """

@@ -12,7 +12,7 @@ from katod.errors import DeliveryError, DeliveryStopped
 from katod.log import EventLog
 from katod.matrix.client import Client
 from katod.matrix.exchange import Exchange, Question, Recording, Stopping
-from katod.matrix.progress import Progresses
+from katod.matrix.progress import ProgressReporter
 from katod.matrix.readers import Readers
 from katod.matrix.room import Room
 
@@ -22,7 +22,7 @@ class Worker(threading.Thread):
 
     def __init__(self, room: str, connect: Callable[[], Client], exchange: Exchange, log: EventLog) -> None:
         super().__init__(name="matrix", daemon=True)  # a request that hangs does not keep katod from ending
-        self._progress = Progresses(room, exchange, log)
+        self._progress = ProgressReporter(room, exchange, log)
         self._connect = connect
         self._exchange = exchange
         self._readers = Readers(log, self._last)
@@ -81,9 +81,9 @@ class Worker(threading.Thread):
             if error.wait is not None:
                 raise
             room.check()  # otherwise nothing can be sent
-            self._park(recording, f"the next event is not taken, and tried again: {error.what}", anew=False)
+            self._park(recording, f"the next event cannot be sent; katod tries again: {error.what}", reread=False)
         except Exception as error:  # noqa: BLE001 - what one session contains does not stop the others
-            self._park(recording, _internal(error), anew=True)
+            self._park(recording, _internal(error), reread=True)
         return False
 
     def _send_some(self, recording: Recording, room: Room) -> bool:
@@ -99,8 +99,8 @@ class Worker(threading.Thread):
             self._readers.rest(reader)
         return more
 
-    def _park(self, recording: Recording, problem: str, *, anew: bool) -> None:
-        wait, failures = self._readers.park(recording, anew=anew)
+    def _park(self, recording: Recording, problem: str, *, reread: bool) -> None:
+        wait, failures = self._readers.park(recording, reread=reread)
         self._progress.postponed(recording, problem, wait, failures=failures)
 
     def _last(self, recording: Recording) -> str:

@@ -1,7 +1,7 @@
 """Who may ask a server of this machine for anything: decided by the raw headers of a request alone. Pure.
 
-A page that a browser has open anywhere may send requests here, and may have its own name lead here. So the names of
-the server are a list, requests of other pages are refused, and nothing is told without a token.
+Any page that a browser has open can send requests here, and can make its own host name resolve to this machine. So
+the server answers to listed names only, refuses requests of other pages, and answers nothing without a token.
 """
 
 import hmac

@@ -1,4 +1,4 @@
-"""What people who watch the list of sessions are told: that one began, went on, or is no longer served."""
+"""Tells the viewers of the list of sessions that one began, went on, or is no longer served."""
 
 import asyncio
 from collections.abc import Iterable

@@ -104,7 +104,7 @@ class Shelf:
         return Content(known.key, files, known.found.size, self._redact)
 
     def about(self, known: Known) -> Fields:
-        """Return what a session is, as clients are told."""
+        """Return the description of a session for clients."""
         if known.metadata is None:
             known.metadata = peek(known.found)[0]
         row = bridge.about_session(known.key, known.metadata, known.count, redact if self._redact else str)

@@ -561,7 +561,7 @@ def test_nothing_is_given_up_while_the_homeserver_takes_no_event_at_all(
     [found] = world.status()["delivery"]["incomplete"]
     assert found == {
         "id": 1,
-        "problem": "the next event is not taken, and tried again: the homeserver answers 500 M_UNKNOWN",
+        "problem": "the next event cannot be sent; katod tries again: the homeserver answers 500 M_UNKNOWN",
     }
     server.fault = in_order([])
     katod.deliver()

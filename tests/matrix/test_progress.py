@@ -8,7 +8,7 @@ import pytest
 from katod.errors import DeliveryError
 from katod.log import EventLog
 from katod.matrix.exchange import Exchange, Progress
-from katod.matrix.progress import Progresses
+from katod.matrix.progress import ProgressReporter
 
 
 @pytest.fixture
@@ -18,12 +18,12 @@ def exchange() -> Exchange:
 
 
 @pytest.fixture
-def progress(exchange: Exchange) -> Progresses:
+def progress(exchange: Exchange) -> ProgressReporter:
     """Return the progress of a room."""
-    return Progresses("!room", exchange, EventLog())
+    return ProgressReporter("!room", exchange, EventLog())
 
 
-def test_a_limit_without_a_time_makes_no_busy_loop(progress: Progresses) -> None:
+def test_a_limit_without_a_time_makes_no_busy_loop(progress: ProgressReporter) -> None:
     """At least a second, and longer each time; as long as the server asks if that is more."""
     assert [progress.wait(DeliveryError("limit", wait=0)) for _ in range(4)] == [1, 2, 4, 8]
     assert progress.wait(DeliveryError("limit", wait=100)) == 100
@@ -31,7 +31,7 @@ def test_a_limit_without_a_time_makes_no_busy_loop(progress: Progresses) -> None
     assert progress.wait(DeliveryError("limit", wait=0.1)) == 1
 
 
-def test_the_first_state_of_a_recording_is_always_told(progress: Progresses, exchange: Exchange) -> None:
+def test_the_first_state_of_a_recording_is_always_told(progress: ProgressReporter, exchange: Exchange) -> None:
     """An earlier katod may have told of a problem that is over."""
     reader: Any = SimpleNamespace(recording=SimpleNamespace(row=SimpleNamespace(id=1), last=0), done=False, problem="")
     progress.note(reader)
@@ -42,7 +42,7 @@ def test_the_first_state_of_a_recording_is_always_told(progress: Progresses, exc
     assert exchange.take()[0] == [Progress(reader.recording, False, "gone")]
 
 
-def test_one_failure_is_not_told_to_people(progress: Progresses, exchange: Exchange) -> None:
+def test_one_failure_is_not_told_to_people(progress: ProgressReporter, exchange: Exchange) -> None:
     """The next try may just work; the second one in a row is a problem of the recording."""
     recording: Any = SimpleNamespace(row=SimpleNamespace(id=1), last=0)
     progress.postponed(recording, "broken", 1, failures=1)

@@ -97,17 +97,17 @@ def test_what_failed_waits_longer_each_time(readers: Readers, clock: Clock) -> N
     reader = readers.of(offered(1))
     assert reader is not None
     for number, wait in enumerate((1, 2, 4, 8), 1):
-        assert readers.park(offered(1), anew=False) == (wait, number)
+        assert readers.park(offered(1), reread=False) == (wait, number)
         assert readers.of(offered(1)) is None
         assert not readers.is_resting(offered(1))
         clock.now += wait
         assert readers.of(offered(1)) is reader
     readers.resume(reader)
-    assert readers.park(offered(1), anew=True) == (1, 1)
+    assert readers.park(offered(1), reread=True) == (1, 1)
     clock.now += 1
     assert readers.of(offered(1)) is not reader
     for _ in range(20):
-        wait, _ = readers.park(offered(1), anew=False)
+        wait, _ = readers.park(offered(1), reread=False)
     assert wait == 300
 
 
