@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple
 
 from katod.agents import AGENTS
 from katod.cli.layout import Line, Span, in_home, line, table
-from katod.formats.when import When
+from katod.formats.when import When, ago
 from katod.model import NearMiss
 from katod.store.rows import UNNAMED
 
@@ -206,14 +206,6 @@ def recent(time: str, now: float, zone: When) -> str:
 
 def _iso(seconds: float) -> str:
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-
-
-def ago(seconds: float) -> str:
-    """Return how long ago something was, in its largest unit."""
-    for unit, length in (("d", 86_400), ("h", 3_600), ("min", 60)):
-        if seconds >= length:
-            return f"{int(seconds // length)} {unit} ago"
-    return "just now"
 
 
 def size(number: int) -> str:

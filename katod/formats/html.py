@@ -82,9 +82,12 @@ class Html:
 
     def end(self) -> str:
         """Return the list of prompts and the end of the page."""
+        return f"</main>\n{self.prompts()}</body>\n</html>\n"
+
+    def prompts(self) -> str:
+        """Return the list of prompts, empty if there are none."""
         rows = "".join(f'<li><a href="#m{number}">{text(words)}</a></li>\n' for number, words in self._numbered())
-        prompts = f"<nav>\n<b>Prompts</b>\n<ol>\n{rows}</ol>\n</nav>\n" if rows else ""
-        return f"</main>\n{prompts}</body>\n</html>\n"
+        return f"<nav>\n<b>Prompts</b>\n<ol>\n{rows}</ol>\n</nav>\n" if rows else ""
 
     def _numbered(self) -> Iterable[tuple[int, str]]:
         return enumerate(self._prompts, self._number - len(self._prompts) + 1)

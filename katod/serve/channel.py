@@ -1,12 +1,12 @@
 """A session that is looked at: read once as it grows, whoever looks, and sent to each viewer at its own pace."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import aclosing
 from typing import Any
 
 from katod.metadata import SessionMetadata
-from katod.serve.feed import Content, Feed, after, named
+from katod.serve.feed import Content, Opening, after, all_sent, named
 from katod.serve.tail import Place, Sent, Tail
 from katod.serve.worker import Worker
 
@@ -20,14 +20,14 @@ class Lost(Exception):
 class Channel:
     """Follows the files of one session while somebody looks. Of what was read, only the end is kept.
 
-    `content` returns where the session is now. For the event loop, which has the worker read.
+    `content` returns where the session is now, `opening` begins to read it. For the event loop, which has the worker read.
     """
 
-    def __init__(self, content: Callable[[], Content], worker: Worker) -> None:
+    def __init__(self, content: Callable[[], Content], worker: Worker, opening: Opening) -> None:
         self.tail = Tail()
         self.viewers = 0
         self._worker = worker
-        self._feed = Feed(content)
+        self._feed = opening(content)
         self._asked = False
         self._reading = asyncio.Lock()
         self._news = asyncio.Event()
@@ -54,15 +54,15 @@ class Channel:
         async with self._reading:
             self._asked, more = False, True
             while more:
-                made, more = await self._worker.run(self._next)
+                made, more = await self._worker.run(self._feed.sent)
                 self.tail.extend(made)
                 if made and self._ready.is_set():
                     self._tell()
         self._ready.set()
 
-    def _next(self) -> tuple[list[Sent], bool]:
-        made, more = self._feed.read()
-        return [Sent.of(message) for message in made], more
+    def _all(self, *, redact: bool) -> Iterator[Sent]:
+        content = self._feed.content()
+        return all_sent(self._feed.again(content._replace(redact=redact and content.redact)))
 
     def _tell(self) -> None:
         self._news.set()
@@ -80,8 +80,7 @@ class Channel:
         if (number := self.tail.last_named(name)) is not None:
             kept = self.tail.since(number) or []
             return Place(kept[0].id), number + 1
-        content = self._feed.content()
-        found = await self._worker.run(lambda: named(content, name))
+        found = await self._worker.run(lambda: named(self._all(redact=False), name))  # ids are the same, it is faster
         if not found:
             raise Lost
         return Place(found), None
@@ -91,7 +90,7 @@ class Channel:
 
         Raises Lost if the place is no longer in the session, because its files were rewritten.
         """
-        async with aclosing(self._worker.stream(after(self._feed.content(), place))) as found:
+        async with aclosing(self._worker.stream(after(self._all(redact=True), place))) as found:
             async for some in found:
                 for sent in filter(None, some):
                     number = self.tail.number_of(sent.id)

@@ -1,7 +1,7 @@
 """The messages of one session from its files: as it grows, and again from any place in it. For the reading thread."""
 
-from collections.abc import Callable, Iterator
-from typing import Any, Final, NamedTuple
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Final, NamedTuple, Protocol
 
 from katod.formats.stream import bridge
 from katod.formats.stream.messages import Messages
@@ -21,6 +21,28 @@ class Content(NamedTuple):
     key: SessionKey
     files: tuple[tuple[str, Identity], ...]  # older ones first
     redact: bool = True
+
+
+class Reading(Protocol):
+    """A position in a session that moves to its end, and what viewers are sent on the way, each once."""
+
+    content: Callable[[], Content]  # where the session is now
+
+    @property
+    def metadata(self) -> SessionMetadata:
+        """What is known of the session so far."""
+        ...
+
+    def sent(self) -> tuple[list[Sent], bool]:
+        """Return what the next bytes of the session's files are sent as, and whether there may be more."""
+        ...
+
+    def again(self, content: Content) -> "Reading":
+        """Return one that begins again, with a content that stays."""
+        ...
+
+
+Opening = Callable[[Callable[[], Content]], Reading]  # begins to read a session, given where it is now
 
 
 class Feed:
@@ -46,6 +68,23 @@ class Feed:
         made = [message for event, now in events for message in self._messages.take(event, now)]
         return made, self._follower.moved
 
+    def sent(self) -> tuple[list[Sent], bool]:
+        """Return them as they are sent."""
+        made, more = self.read()
+        return [Sent.of(message) for message in made], more
+
+    def again(self, content: Content) -> "Feed":
+        """Return one that begins again, with a content that stays."""
+        return Feed(lambda: content)
+
+
+def all_sent(reading: Reading) -> Iterator[Sent]:
+    """Yield all that is sent of a session, from where a position is to where its files end now."""
+    more = True
+    while more:
+        made, more = reading.sent()
+        yield from made
+
 
 def messages(content: Content) -> Iterator[Fields]:
     """Yield all messages of a session, from its first one to where its files end now."""
@@ -60,30 +99,28 @@ def streamed(content: Content) -> Iterator[Fields]:
     return (message for message in messages(content) if message["type"] == "stream")
 
 
-def named(content: Content, name: str) -> str:
+def named(sent: Iterable[Sent], name: str) -> str:
     """Return the id of the message that a viewer means, empty if there is none.
 
     While a tool runs, viewers name the call. Calls may be copied: the last one is meant.
     """
     found = ""
-    for message in streamed(content._replace(redact=False)):  # ids are the same, and it is faster
-        names = bridge.cursors_of(message)
-        if names[0] == name:
+    for one in sent:
+        if one.id == name and name:
             return name
-        if name in names:
-            found = names[0]
+        if name in one.names:
+            found = one.id
     return found
 
 
-def after(content: Content, place: Place) -> Iterator[Sent]:
-    """Yield all messages after a place, none if it is not in the session."""
-    left, again = place.more, messages(content)
-    if place.id and not any(message.get("id") == place.id for message in again):  # leaves those after it
+def after(sent: Iterable[Sent], place: Place) -> Iterator[Sent]:
+    """Yield what is after a place of all that is sent, nothing if the place is not in it."""
+    left, again = place.more, iter(sent)
+    if place.id and not any(one.id == place.id for one in again):  # leaves those after it
         return
-    for message in again:
-        sent = Sent.of(message)
-        left = 0 if sent.names else left
+    for one in again:
+        left = 0 if one.names else left
         if left:
             left -= 1
         else:
-            yield sent
+            yield one
