@@ -84,6 +84,7 @@ def _application(context: Context, policy: Any) -> Any:
     from katod.serve.app import application  # noqa: PLC0415 - an extra
     from katod.serve.changes import Changes  # noqa: PLC0415
     from katod.serve.hub import Hub  # noqa: PLC0415
+    from katod.serve.page.pages import Pages  # noqa: PLC0415
     from katod.serve.shelf import Places, Shelf  # noqa: PLC0415
 
     settings, roots = context.settings, tuple(context.roots())
@@ -91,7 +92,8 @@ def _application(context: Context, policy: Any) -> Any:
     places = Places(context.state, roots, settings.serve.sessions == "all")
     shelf = Shelf(places, redact=settings.content.redact)
     options = options_of(context, redact=settings.content.redact)
-    return application(Hub(shelf, Changes(roots, log, watch=settings.watch.use_events), log), options, policy)
+    hub = Hub(shelf, Changes(roots, log, watch=settings.watch.use_events), log)
+    return application(hub, options, policy, Pages(hub, options, context.state).routes())
 
 
 def _check(host: str, *, is_here: bool, has_token: bool) -> None:

@@ -180,10 +180,14 @@ def _attachment(attachment: Attachment, data: str) -> str:
 
 
 def _code(code: Code) -> str:
+    return coloured_code(code.text, "" if code.language == "text" else code.language)
+
+
+def coloured_code(words: str, language: str) -> str:
+    """Return a block of code in the colours of its language, empty for none."""
     from katod.formats.messages import coloured  # noqa: PLC0415 - only HTML needs these libraries
 
-    language = "" if code.language == "text" else code.language
-    return f"<pre><code>{coloured(clean(code.text), language)}</code></pre>"
+    return f"<pre><code>{coloured(clean(words), language)}</code></pre>"
 
 
 def _markdown(words: str, speaker: int = _SPEAKER) -> str:

@@ -27,16 +27,16 @@ class Channel:
         self.tail = Tail()
         self.viewers = 0
         self._worker = worker
-        self._feed = opening(content)
+        self.reading = opening(content)
         self._asked = False
-        self._reading = asyncio.Lock()
+        self._lock = asyncio.Lock()
         self._news = asyncio.Event()
         self._ready = asyncio.Event()
 
     @property
     def metadata(self) -> SessionMetadata:
         """What is known of the session so far."""
-        return self._feed.metadata
+        return self.reading.metadata
 
     async def ready(self) -> None:
         """Return when all that the session has was read once."""
@@ -51,18 +51,18 @@ class Channel:
 
     async def catch_up(self) -> None:
         """Read all that the session has now. Raises Busy."""
-        async with self._reading:
+        async with self._lock:
             self._asked, more = False, True
             while more:
-                made, more = await self._worker.run(self._feed.sent)
+                made, more = await self._worker.run(self.reading.sent)
                 self.tail.extend(made)
                 if made and self._ready.is_set():
                     self._tell()
         self._ready.set()
 
     def _all(self, *, redact: bool) -> Iterator[Sent]:
-        content = self._feed.content()
-        return all_sent(self._feed.again(content._replace(redact=redact and content.redact)))
+        content = self.reading.content()
+        return all_sent(self.reading.again(content._replace(redact=redact and content.redact)))
 
     def _tell(self) -> None:
         self._news.set()

@@ -50,16 +50,18 @@ class Board:
     def __init__(self, shelf: Shelf, *, redact: bool) -> None:
         self._shelf = shelf
         self._redact = redact
-        self._looked = 0.0
+        self._looked = -_FRESH
         self._rows: list[Row] = []
         self.total = 0  # sessions, without those that others started
 
     def rows(self) -> list[Row]:
         """Return the latest sessions, those that changed last first. Raises LedgerError."""
-        now = time.monotonic()
-        if now - self._looked >= _FRESH or not self._rows:
-            self._rows = self._look(time.time())
-            self._looked = time.monotonic()
+        return self._rows if time.monotonic() - self._looked < _FRESH else self.look()
+
+    def look(self) -> list[Row]:
+        """Return them as they are now. Raises LedgerError."""
+        self._rows = self._newest(time.time())
+        self._looked = time.monotonic()
         return self._rows
 
     def row(self, known: Known) -> Row:
@@ -74,7 +76,7 @@ class Board:
         now = time.time()
         return sorted((self._row(one, now) for one in mine), key=lambda row: row.since)
 
-    def _look(self, now: float) -> list[Row]:
+    def _newest(self, now: float) -> list[Row]:
         main = [known for known in self._shelf.all().values() if not known.key.subagent]
         self.total = len(main)
         newest = sorted(main, key=lambda known: -known.changed_ns)

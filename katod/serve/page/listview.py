@@ -43,9 +43,14 @@ def list_row(row: Row, now: float) -> str:
     where = " · ".join(text(part) for part in (row.agent, row.folder, row.branch) if part)
     return (
         f'<li id="s-{row.name}" class="row" data-group="{row.group}" data-since="{row.since:.3f}" '
-        f'data-state="{text(row.state)}"><a href="/s/{row.name}">{text(row.title) or "Untitled"}</a>'
+        f'data-state="{text(row.state)}"><a href="/s/{row.name}">{text(name_of(row))}</a>'
         f'<span class="where">{where}</span>{pill(row)}{recording(row)}{moment(row.since, now)}</li>\n'
     )
+
+
+def name_of(row: Row) -> str:
+    """Return what a session is called, as text."""
+    return row.title or "Untitled"
 
 
 def pill(row: Row) -> str:

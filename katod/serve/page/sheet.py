@@ -1,7 +1,7 @@
 """A session as a page has it: the HTML of each event, as the session grows. For the reading thread."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from copy import deepcopy
 from dataclasses import replace
 from typing import Final
@@ -35,6 +35,7 @@ class Sheet:
         self._follower = Follower(content().key, EventLog())
         self._printer = Html(self._options)
         self._is_dated = False
+        self._calls: list[str] = []  # those that are not printed yet, as they wait for their results
 
     @property
     def metadata(self) -> SessionMetadata:
@@ -54,7 +55,8 @@ class Sheet:
 
     def held(self) -> str:
         """Return what is not complete yet: calls that have no result, as far as they are known."""
-        return _without_style(Html(self._options, deepcopy(self._printer.state())).pause())
+        html = Html(self._options, deepcopy(self._printer.state())).pause()
+        return f"{_anchors(self._calls)}{_without_style(html)}" if html else ""
 
     def prompts(self) -> str:
         """Return the list of prompts so far."""
@@ -64,12 +66,20 @@ class Sheet:
         if not self._is_dated and event.time and event.kind in _MESSAGES:  # times of other days have their date
             self._is_dated = True
             self._printer.head(metadata, event.time)
-        html = self._printer.event(event, metadata)
+        html, name = self._printer.event(event, metadata), event_uuid(event.id)
         if not html.strip():
+            self._calls += [name] if event.kind == ev.TOOL_CALL else []
             return None
-        name, shown = event_uuid(event.id), _CLASSES.get(event.kind, "e")
+        shown = _CLASSES.get(event.kind, "e")
         link = f'<a class="at" href="#{name}" title="Link to this message">#</a>' if shown == "e said" else ""
-        return Sent(f'<section class="{shown}" id="{name}">{link}{_without_style(html)}</section>\n', (name,))
+        calls, self._calls = self._calls, []
+        inner = f"{link}{_anchors(calls)}{_without_style(html)}"
+        return Sent(f'<section class="{shown}" id="{name}">{inner}</section>\n', (name, *calls))
+
+
+def _anchors(calls: Iterable[str]) -> str:
+    """Return the places to which links to calls lead."""
+    return "".join(f'<i id="{name}"></i>' for name in calls)
 
 
 def _without_style(html: str) -> str:
