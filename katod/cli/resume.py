@@ -14,6 +14,7 @@ from katod.discover.found import Found
 from katod.service.pause import paused_since
 from katod.shell import pasted_with_home
 
+
 @click.command()
 @click.argument("session", type=SESSION, default="")
 @click.pass_obj

@@ -32,11 +32,12 @@ def serve(context: Context, /, port: int | None, host: str | None, path: Path | 
     is written, and katod need not run. Only programs of this machine that know the token are let in.
     """
     _require_extra()
-    from katod.serve.server import run  # noqa: PLC0415 - an extra
+    from katod.serve.server import keep_small, run  # noqa: PLC0415 - an extra
 
     given = context.settings.serve
     named = token_file or (Path(given.token_path).expanduser() if given.token_path else None)
     place = _Place(host or given.host, given.port if port is None else port, path, named)
+    keep_small()
     listener, policy = _opened(context, place)
     run(_application(context, policy), listener)
 
@@ -79,8 +80,8 @@ def _token(context: Context, named: Path | None) -> str:
 
 def _application(context: Context, policy: Any) -> Any:
     """Return the application with everything that it needs."""
-    from katod.cli.exporting import options_of  # noqa: PLC0415 - loads all formats
     from katod.log import EventLog, stderr_sink  # noqa: PLC0415 - structlog
+    from katod.record.policy import Policy as Recording  # noqa: PLC0415 - loads the formats
     from katod.serve.app import application  # noqa: PLC0415 - an extra
     from katod.serve.changes import Changes  # noqa: PLC0415
     from katod.serve.hub import Hub  # noqa: PLC0415
@@ -91,7 +92,7 @@ def _application(context: Context, policy: Any) -> Any:
     log = EventLog(stderr_sink(), settings.log.level)
     places = Places(context.state, roots, settings.serve.sessions == "all")
     shelf = Shelf(places, redact=settings.content.redact)
-    options = options_of(context, redact=settings.content.redact)
+    options = Recording.of(settings, ()).export_options(thinking=False, tools=None, redact=settings.content.redact)
     hub = Hub(shelf, Changes(roots, log, watch=settings.watch.use_events), log)
     return application(hub, options, policy, Pages(hub, options, context.state).routes())
 

@@ -61,6 +61,11 @@ class Follower:
         """What is known about the session so far."""
         return self._stream.metadata
 
+    @property
+    def offset(self) -> int:
+        """How many bytes were read of all sources together."""
+        return sum(source.cursor.offset for source in self._sources.values())
+
     def look(self, files: Iterable[tuple[str, Identity]]) -> Replay:
         """Yield the events that are new in these files and those of earlier looks, with the metadata at that point.
 

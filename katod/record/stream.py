@@ -222,19 +222,20 @@ class SeenByFollower:
 
     def __init__(self, *, native_ids: bool) -> None:
         self._native_ids = native_ids
-        self._places: dict[int, list[int]] = {}
+        self._ids: set[int] = set()  # native ones
+        self._places: dict[int, list[int]] = {}  # of contents, without native ids
         self._count = 0
         self._again: dict[Any, _Again] = {}
 
     def admit(self, event: Event, source: Any) -> bool:
         """Return whether the event is new."""
-        hashed = hash(event.id if self._native_ids else fingerprint(event))
-        places = self._places.get(hashed, [])
         if self._native_ids:
-            is_known = bool(places)
-        else:
-            again = self._again.get(source)
-            is_known = again is not None and again.repeats(places, distinctive=event.kind in DISTINCTIVE)
+            before = len(self._ids)
+            self._ids.add(hash(event.id))
+            return len(self._ids) > before
+        hashed = hash(fingerprint(event))
+        places, again = self._places.get(hashed, []), self._again.get(source)
+        is_known = again is not None and again.repeats(places, distinctive=event.kind in DISTINCTIVE)
         if not is_known:
             self._places.setdefault(hashed, []).append(self._count)
             self._count += 1

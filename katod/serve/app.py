@@ -22,6 +22,7 @@ from katod.serve.page.static import static
 from katod.serve.rest import Rest
 from katod.serve.socket import Sockets
 
+
 class _Whole(Convertor[str]):
     """A part of a path, which may be empty: the path of a project that nobody noted."""
 

@@ -1,12 +1,12 @@
 """A session that is looked at: read once as it grows, whoever looks, and sent to each viewer at its own pace."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Iterator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from typing import Any
 
 from katod.metadata import SessionMetadata
-from katod.serve.feed import Content, Opening, after, all_sent, named
+from katod.serve.feed import Content, Opening
 from katod.serve.tail import Place, Sent, Tail
 from katod.serve.worker import Worker
 
@@ -54,15 +54,12 @@ class Channel:
         async with self._lock:
             self._asked, more = False, True
             while more:
-                made, more = await self._worker.run(self.reading.sent)
+                hidden, made, more = await self._worker.run(self.reading.sent)
+                self.tail.skip(hidden)
                 self.tail.extend(made)
                 if made and self._ready.is_set():
                     self._tell()
         self._ready.set()
-
-    def _all(self, *, redact: bool) -> Iterator[Sent]:
-        content = self.reading.content()
-        return all_sent(self.reading.again(content._replace(redact=redact and content.redact)))
 
     def _tell(self) -> None:
         self._news.set()
@@ -80,7 +77,7 @@ class Channel:
         if (number := self.tail.last_named(name)) is not None:
             kept = self.tail.since(number) or []
             return Place(kept[0].id), number + 1
-        found = await self._worker.run(lambda: named(self._all(redact=False), name))  # ids are the same, it is faster
+        found = await self._worker.run(lambda: self.reading.named(name))
         if not found:
             raise Lost
         return Place(found), None
@@ -90,7 +87,7 @@ class Channel:
 
         Raises Lost if the place is no longer in the session, because its files were rewritten.
         """
-        async with aclosing(self._worker.stream(after(self._all(redact=True), place))) as found:
+        async with aclosing(self._worker.stream(self.reading.after(place))) as found:
             async for some in found:
                 for sent in filter(None, some):
                     number = self.tail.number_of(sent.id)

@@ -1,8 +1,12 @@
-"""The messages of one session from its files: as it grows, and again from any place in it. For the reading thread."""
+"""The messages of one session from its files: as it grows, and again from any place in it. For the reading thread.
 
-from collections.abc import Callable, Iterable, Iterator
+To redact takes longer than all the rest, so messages that nobody is sent are not redacted. Their ids are the same.
+"""
+
+from collections.abc import Callable, Iterator
 from typing import Any, Final, NamedTuple, Protocol
 
+from katod.formats.redact.redactor import redact_json
 from katod.formats.stream import bridge
 from katod.formats.stream.messages import Messages
 from katod.log import EventLog
@@ -12,33 +16,54 @@ from katod.record.follow import Follower, Limited
 from katod.serve.tail import Place, Sent
 
 _READ_BYTES: Final = 256 * 1024
+_LAST_BYTES: Final = 2 * 1024 * 1024
+_OF_ONE_EVENT: Final = 16  # messages, more than there ever are
 Fields = dict[str, Any]
 
 
 class Content(NamedTuple):
-    """Where the messages of a session are, and whether secrets in them are redacted."""
+    """Where the messages of a session are, how large that is, and whether secrets in them are redacted."""
 
     key: SessionKey
     files: tuple[tuple[str, Identity], ...]  # older ones first
+    size: int = 0  # bytes, as far as they are known; 0 for what is read as a whole
     redact: bool = True
+
+
+class Read(NamedTuple):
+    """What was read at once: messages that are not to be shown, those that are, and whether there may be more."""
+
+    hidden: list[Fields]
+    shown: list[Fields]
+    more: bool
+
+
+class Sending(NamedTuple):
+    """What was read at once, as it is sent: messages that are not to be shown, those that are, whether there is more."""
+
+    hidden: list[Fields]
+    sent: list[Sent]
+    more: bool
 
 
 class Reading(Protocol):
     """A position in a session that moves to its end, and what viewers are sent on the way, each once."""
-
-    content: Callable[[], Content]  # where the session is now
 
     @property
     def metadata(self) -> SessionMetadata:
         """What is known of the session so far."""
         ...
 
-    def sent(self) -> tuple[list[Sent], bool]:
-        """Return what the next bytes of the session's files are sent as, and whether there may be more."""
+    def sent(self) -> Sending:
+        """Return what is sent of the next bytes of the session's files."""
         ...
 
-    def again(self, content: Content) -> "Reading":
-        """Return one that begins again, with a content that stays."""
+    def named(self, name: str) -> str:
+        """Return the id of what a viewer means, looked up in the files; empty if there is none."""
+        ...
+
+    def after(self, place: Place) -> Iterator[Sent]:
+        """Yield what is sent after a place, read from the files; nothing if it is not in them."""
         ...
 
 
@@ -48,79 +73,110 @@ Opening = Callable[[Callable[[], Content]], Reading]  # begins to read a session
 class Feed:
     """A position in a session that moves to its end, and the messages on the way, each once.
 
-    `content` returns where the session is now.
+    `content` returns where the session is now. The first messages are not to be shown, as they are not redacted: so
+    many of those with an id, at most; without a number, those that are not in the last bytes of the session.
     """
 
-    def __init__(self, content: Callable[[], Content]) -> None:
+    def __init__(self, content: Callable[[], Content], hidden: int | None = None) -> None:
         self.content = content
+        self._hidden = hidden
+        self._streamed = 0
         self._follower = Follower(content().key, EventLog())
-        self._messages = Messages(redact=content().redact)
+        self._messages = Messages(redact=False)
+        self._is_shown = False
 
     @property
     def metadata(self) -> SessionMetadata:
         """What is known of the session so far."""
         return self._follower.metadata
 
-    def read(self) -> tuple[list[Fields], bool]:
-        """Return the messages of the next bytes of the session's files, and whether there may be more."""
-        limited = [Limited(path, identity, None) for path, identity in self.content().files]
-        events = self._follower.advance(limited, _READ_BYTES)
-        made = [message for event, now in events for message in self._messages.take(event, now)]
-        return made, self._follower.moved
+    def read(self) -> Read:
+        """Return the messages of the next bytes of the session's files."""
+        content = self.content()
+        limited = [Limited(path, identity, None) for path, identity in content.files]
+        found = Read([], [], more=True)
+        if self._hidden is None and content.size - self._follower.offset <= _LAST_BYTES:
+            self._show(content)
+        for event, now in self._follower.advance(limited, _READ_BYTES):
+            if self._hidden is not None and self._streamed + _OF_ONE_EVENT >= self._hidden:
+                self._show(content)
+            made = self._messages.take(event, now)
+            self._streamed += sum(message["type"] == "stream" for message in made)
+            (found.shown if self._is_shown else found.hidden).extend(made)
+        return found._replace(more=self._follower.moved)
 
-    def sent(self) -> tuple[list[Sent], bool]:
-        """Return them as they are sent."""
-        made, more = self.read()
-        return [Sent.of(message) for message in made], more
+    def sent(self) -> Sending:
+        """Return what is sent of the next bytes of the session's files."""
+        hidden, shown, more = self.read()
+        return Sending(hidden, [Sent.of(message) for message in shown], more)
 
-    def again(self, content: Content) -> "Feed":
-        """Return one that begins again, with a content that stays."""
-        return Feed(lambda: content)
+    def named(self, name: str) -> str:
+        """Return the id of the message that a viewer means, empty if there is none."""
+        return named(self.content(), name)
+
+    def after(self, place: Place) -> Iterator[Sent]:
+        """Yield all messages after a place, none if it is not in the session."""
+        return after(self.content(), place)
+
+    def _show(self, content: Content) -> None:
+        """Begin to make messages that may be shown."""
+        if not self._is_shown:
+            self._is_shown = True
+            state = self._messages.state()
+            self._messages = Messages(redact=content.redact, state=redact_json(state) if content.redact else state)
 
 
-def all_sent(reading: Reading) -> Iterator[Sent]:
-    """Yield all that is sent of a session, from where a position is to where its files end now."""
-    more = True
+def messages(content: Content, hidden: int = 0) -> Iterator[Fields]:
+    """Yield all messages of a session, from its first one to where its files end now.
+
+    Not to be shown are the first ones, so many of those with an id.
+    """
+    feed, more = Feed(lambda: content, hidden), True
     while more:
-        made, more = reading.sent()
-        yield from made
+        read = feed.read()
+        yield from read.hidden
+        yield from read.shown
+        more = read.more
 
 
-def messages(content: Content) -> Iterator[Fields]:
-    """Yield all messages of a session, from its first one to where its files end now."""
-    feed, more = Feed(lambda: content), True
-    while more:
-        made, more = feed.read()
-        yield from made
+def streamed(content: Content, hidden: int = 0) -> Iterator[Fields]:
+    """Yield the messages of the conversation alone, which have an id and a time; the first ones are not to be shown."""
+    return (message for message in messages(content, hidden) if message["type"] == "stream")
 
 
-def streamed(content: Content) -> Iterator[Fields]:
-    """Yield the messages of the conversation alone, which have an id and a time."""
-    return (message for message in messages(content) if message["type"] == "stream")
+ALL: Final = 1 << 62  # messages to hide
 
 
-def named(sent: Iterable[Sent], name: str) -> str:
+def named(content: Content, name: str) -> str:
     """Return the id of the message that a viewer means, empty if there is none.
 
     While a tool runs, viewers name the call. Calls may be copied: the last one is meant.
     """
     found = ""
-    for one in sent:
-        if one.id == name and name:
+    for message in streamed(content, ALL):
+        names = bridge.cursors_of(message)
+        if names[0] == name:
             return name
-        if name in one.names:
-            found = one.id
+        if name in names:
+            found = names[0]
     return found
 
 
-def after(sent: Iterable[Sent], place: Place) -> Iterator[Sent]:
-    """Yield what is after a place of all that is sent, nothing if the place is not in it."""
-    left, again = place.more, iter(sent)
-    if place.id and not any(one.id == place.id for one in again):  # leaves those after it
+def after(content: Content, place: Place) -> Iterator[Sent]:
+    """Yield all messages after a place, none if it is not in the session."""
+    number = 0
+    if place.id:
+        ids = enumerate((message["id"] for message in streamed(content, ALL)), 1)
+        number = next((number for number, name in ids if name == place.id), 0)
+        if not number:
+            return
+    left, again = place.more, messages(content, number)
+    if place.id and not any(message.get("id") == place.id for message in again):  # leaves those after it
         return
-    for one in again:
-        left = 0 if one.names else left
+    for message in again:
+        sent = Sent.of(message)
+        left = 0 if sent.names else left
         if left:
             left -= 1
         else:
-            yield one
+            yield sent

@@ -14,7 +14,8 @@ from katod.serve.news import News, Subscription
 from katod.serve.shelf import Known, Shelf
 from katod.serve.worker import Busy, Worker
 
-_LINGER: Final = 10.0  # seconds that a session stays open for somebody who comes back
+_LINGER: Final = 10.0  # seconds that a session stays open for somebody who comes back,
+_MOST_LINGERING: Final = 2  # and how many do
 Fields = dict[str, Any]
 
 
@@ -23,10 +24,11 @@ class Hub:
 
     def __init__(self, shelf: Shelf, changes: Changes, log: EventLog) -> None:
         self.reading = Worker("katod-reading")
+        self.searching = Worker("katod-searching")
         self.shelf = shelf
         self._changes = changes
         self._log = log
-        self._channels: dict[tuple[str, Opening], Channel] = {}  # by session, and what is sent of it
+        self._channels: dict[tuple[str, Opening], Channel] = {}  # by session, and what reads it
         self._news = News(shelf)
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -37,6 +39,8 @@ class Hub:
     def close(self) -> None:
         """Stop reading and hearing of changes."""
         self._changes.close()
+        self.reading.close()
+        self.searching.close()
         for task in self._tasks:
             task.cancel()
 
@@ -70,8 +74,8 @@ class Hub:
             yield channel
         finally:
             channel.viewers -= 1
-            if not channel.viewers:
-                asyncio.get_running_loop().call_later(_LINGER, self._leave, (name, opening))
+            self._rest()
+            asyncio.get_running_loop().call_later(_LINGER, self._leave, (name, opening))
 
     @asynccontextmanager
     async def subscribed(self) -> AsyncGenerator[Subscription, None]:
@@ -84,6 +88,12 @@ class Hub:
             self._news.leave(subscription)
 
     # -- changes ----------------------------------------------------------------------------------------
+
+    def _rest(self) -> None:
+        """Close all but the last sessions that nobody looks at."""
+        resting = [what for what, channel in self._channels.items() if not channel.viewers]
+        for what in resting[:-_MOST_LINGERING]:
+            del self._channels[what]
 
     def _leave(self, what: tuple[str, Opening]) -> None:
         if (channel := self._channels.get(what)) is not None and not channel.viewers:

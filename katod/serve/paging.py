@@ -3,13 +3,14 @@
 A page is found in two passes over all messages, of which no more is kept than the page itself.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final, Literal, NamedTuple
 
 from katod.formats.stream import bridge
 
 API: Final = "2.0"
 _LIMIT, _MOST = 25, 100
+_ALL: Final = 1 << 62  # messages
 _PAUSE: Final = 16  # messages between two steps
 _WORDS: Final = {"true": True, "1": True, "false": False, "0": False}
 Fields = dict[str, Any]
@@ -72,13 +73,13 @@ def switch(query: Mapping[str, str], name: str, *, default: bool) -> bool:
     return _WORDS[text]
 
 
-def page(first: Iterable[Fields], again: Iterable[Fields], want: Asked) -> Iterator[Fields | None]:
+def page(read: Callable[[int], Iterable[Fields]], want: Asked) -> Iterator[Fields | None]:
     """Yield the body of the answer at last, and before it None now and then.
 
-    Both are all messages of the session; of the first, only ids and types are used.
+    `read` returns all messages of the session, of which the first ones, so many, are not shown.
     """
     found: _Range | None = None
-    for found in _range(first, want):
+    for found in _range(read(_ALL), want):
         if found is None:
             yield None
     if found is None:
@@ -86,7 +87,7 @@ def page(first: Iterable[Fields], again: Iterable[Fields], want: Asked) -> Itera
         yield _body([], _Range(0, 0, 0), want) | {"error": lost}
         return
     rows: list[Fields] = []
-    yield from _between(again, want, found, rows)
+    yield from _between(read(found.begin), want, found, rows)
     yield _body(rows, found, want)
 
 

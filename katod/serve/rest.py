@@ -23,7 +23,7 @@ from katod.serve.finding import search
 from katod.serve.hub import Hub
 from katod.serve.listing import Wanted
 from katod.serve.shelf import Known
-from katod.serve.worker import Busy, Worker
+from katod.serve.worker import Busy
 
 _RECENT, _MOST_RECENT = 10, 50
 _SESSIONS, _MOST_SESSIONS = 50, 100
@@ -39,7 +39,6 @@ class Rest:
     def __init__(self, hub: Hub, options: Options) -> None:
         self._hub = hub
         self._options = options
-        self._searching = Worker("katod-searching")
         self._began = time.monotonic()
 
     def routes(self) -> list[Route]:
@@ -128,7 +127,7 @@ class Rest:
         if (known := await self._known(request)) is None:
             return _not_found()
         content = self._hub.shelf.content(known.name)
-        steps = paging.page(streamed(content._replace(redact=False)), streamed(content), want)
+        steps = paging.page(lambda hidden: streamed(content, hidden), want)
         return json_response(await self._hub.reading.last(steps))
 
     async def _export(self, request: Request) -> Response:
@@ -163,7 +162,7 @@ class Rest:
         projects = {row["id"]: row["projectPath"] for row in await self._rows(Wanted(project))}
         known = await self._hub.reading.run(self._hub.shelf.all)
         places = [known[name].found for name in projects if name in known]
-        rows = await self._searching.run(lambda: search(words, places, projects))
+        rows = await self._hub.searching.run(lambda: search(words, places, projects))
         has_more = offset + limit < len(rows)
         return json_response(
             {"query": words, "total": len(rows), "results": rows[offset : offset + limit], "hasMore": has_more}

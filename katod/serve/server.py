@@ -1,6 +1,7 @@
 """The process of `katod serve`: sockets that listen, connections with limits, and an end within two seconds."""
 
 import asyncio
+import ctypes
 import os
 import signal
 import socket
@@ -22,6 +23,7 @@ from katod.serve.guard import ABORT
 _GRACE: Final = 1  # seconds that answers may still take when the server ends
 _BACKLOG: Final = 64
 _PRIVATE: Final = 0o077
+_MEMORY: Final = ((-8, 1), (-1, 64 * 1024), (-3, 128 * 1024))  # arenas; bytes that are kept; bytes that are mapped
 
 
 class _Connection(H11Protocol):
@@ -111,6 +113,14 @@ def listening_at(path: Path) -> socket.socket:
 def _is_dead(path: Path) -> bool:
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
         return probe.connect_ex(str(path)) != 0
+
+
+def keep_small() -> None:
+    """Have the C library give memory back, which a server that reads much at times would keep. Before any thread."""
+    with suppress(OSError, AttributeError):  # another C library
+        mallopt = ctypes.CDLL(None).mallopt
+        for option, value in _MEMORY:
+            mallopt(option, value)
 
 
 def run(app: ASGIApp, listener: socket.socket) -> None:

@@ -20,7 +20,7 @@ from katod.formats.stream import bridge
 from katod.metadata import SessionMetadata
 from katod.model import Identity, SessionKey, Stat
 from katod.record.peek import peek
-from katod.serve.feed import Content, streamed
+from katod.serve.feed import ALL, Content, streamed
 from katod.store.ledger import LEDGER_NAME, Ledger
 
 SWEEP_EVERY: Final = 15.0  # seconds between two looks for files that nobody told of
@@ -100,7 +100,8 @@ class Shelf:
     def content(self, name: str) -> Content:
         """Return where a session that is known is now. Raises KeyError."""
         known = self._known[name]
-        return Content(known.key, tuple((path, identity) for path, (identity, _) in known.files.items()), self._redact)
+        files = tuple((path, identity) for path, (identity, _) in known.files.items())
+        return Content(known.key, files, known.found.size, self._redact)
 
     def about(self, known: Known) -> Fields:
         """Return what a session is, as clients are told."""
@@ -118,7 +119,7 @@ class Shelf:
         before = {path: stat for path, (_, stat) in known.files.items()}
         if known.counted != before:
             count = 0
-            for _ in streamed(self.content(known.name)._replace(redact=False)):
+            for _ in streamed(self.content(known.name), ALL):
                 count += 1
                 yield None
             known.count, known.counted = count, before

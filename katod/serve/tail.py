@@ -10,7 +10,7 @@ import orjson
 from katod.formats.stream import bridge
 
 MOST: Final = 512  # messages
-_MOST_TEXT: Final = 512 * 1024  # characters
+_MOST_TEXT: Final = 256 * 1024  # characters
 Fields = dict[str, Any]
 
 
@@ -57,6 +57,12 @@ class Tail:
     def begin(self) -> int:
         """The number of the first message that is kept."""
         return self.end - len(self._kept)
+
+    def skip(self, messages: Iterable[Fields]) -> None:
+        """Count messages before the first one that is kept."""
+        for message in messages:
+            self.end += 1
+            self.streamed += message["type"] == "stream"
 
     def extend(self, messages: Iterable[Sent]) -> None:
         """Add messages, and drop those that are no longer kept."""

@@ -23,8 +23,12 @@ class Worker:
     """One thread with a queue. It ends with the process, whatever it is doing then."""
 
     def __init__(self, name: str) -> None:
-        self._jobs: SimpleQueue[Callable[[], None]] = SimpleQueue()
+        self._jobs: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
         threading.Thread(target=self._work, name=name, daemon=True).start()
+
+    def close(self) -> None:
+        """End the thread after the jobs that wait."""
+        self._jobs.put(None)
 
     async def run(self, job: Callable[[], T]) -> T:
         """Return what a job returns, or raise what it raises. Raises Busy if too many wait."""
@@ -67,8 +71,8 @@ class Worker:
         return None
 
     def _work(self) -> None:
-        while True:
-            self._jobs.get()()
+        while (job := self._jobs.get()) is not None:
+            job()
 
 
 def _take(items: Iterator[T]) -> tuple[list[T], bool]:

@@ -99,5 +99,3 @@ def _by_file(edits: Iterable[Edit]) -> list[File]:
         left -= len(edit.lines)
         files.setdefault(edit.path, File(edit.path, [])).edits.append(edit if left > 0 else edit._replace(lines=""))
     return list(files.values())
-
-

@@ -24,8 +24,8 @@ def find_page(query: str, words: Sequence[str], results: Sequence[Result], when:
     """Return the page; without words, it asks for some."""
     return (
         f'{opening(f"{query or 'Search'} · katod", "find", query)}<main id="main">\n'
-        f'<h1>{text(_title(query, words, results))}</h1>\n'
-        f'{"".join(_result(result, words, when, now) for result in results)}</main>\n{closing()}'
+        f"<h1>{text(_title(query, words, results))}</h1>\n"
+        f"{''.join(_result(result, words, when, now) for result in results)}</main>\n{closing()}"
     )
 
 

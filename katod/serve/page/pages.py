@@ -20,7 +20,6 @@ from katod.formats.when import When
 from katod.log import EventLog
 from katod.model import Options
 from katod.record.export import Stretch, render_all, replay
-from katod.serve.feed import all_sent
 from katod.serve.hub import Hub
 from katod.serve.page import recording
 from katod.serve.page.board import Board
@@ -36,7 +35,7 @@ from katod.serve.page.sheet import Sheet
 from katod.serve.page.streams import Streams
 from katod.serve.shelf import Known
 from katod.serve.sse import HEADERS
-from katod.serve.worker import Busy, Worker
+from katod.serve.worker import Busy
 
 _WORDS: Final = {"start": "start", "stop": "stop", "capture": "capture"}
 _PATIENCE: Final = 10.0  # seconds for katod's answer
@@ -55,7 +54,6 @@ class Pages:
         self._board = Board(hub.shelf, redact=options.redact)
         self._opening = partial(Sheet, options=options)
         self._streams = Streams(hub, self._board, self._opening)
-        self._searching = Worker("katod-finding")
         self._open = 0
 
     def routes(self) -> list[Route]:
@@ -99,7 +97,7 @@ class Pages:
         yield session_head(row, beside, time.time())
         content, last = self._hub.shelf.content(known.name), ""
         sheet = self._opening(lambda: content)
-        async for some in self._hub.reading.stream(all_sent(sheet)):
+        async for some in self._hub.reading.stream(sheet.whole()):
             last = some[-1].id
             yield "".join(sent.text for sent in some)
         held, prompts = await self._hub.reading.run(lambda: (sheet.held(), sheet.prompts()))
@@ -129,7 +127,7 @@ class Pages:
             return _missing()
         row = await self._hub.reading.run(lambda: self._board.row(known))
         say = redact if self._options.redact else str
-        files = await self._searching.run(lambda: files_of(_events(known.found), say))
+        files = await self._hub.searching.run(lambda: files_of(_events(known.found), say))
         return HTMLResponse(files_page(row, files, self._options.time_zone))
 
     async def _markdown(self, request: Request) -> Response:
@@ -137,7 +135,7 @@ class Pages:
             return _missing()
         wanted = bridge.folded(request.query_params.get("only", ""))
         if wanted:
-            told = await self._searching.run(lambda: one_message(_events(known.found), wanted, self._options))
+            told = await self._hub.searching.run(lambda: one_message(_events(known.found), wanted, self._options))
             return Response(told, 200 if told else 404, media_type="text/markdown")
         pieces = self._hub.reading.stream(render_all(_events(known.found), "markdown", self._options))
         return StreamingResponse(_joined(pieces), media_type="text/markdown")
@@ -184,7 +182,7 @@ class Pages:
         words, results = words_of(query), list[Result]()
         if words:
             known = await self._hub.reading.run(lambda: list(self._hub.shelf.all().values()))
-            matches = await self._searching.run(lambda: find(words, [one.found for one in known if one.files]))
+            matches = await self._hub.searching.run(lambda: find(words, [one.found for one in known if one.files]))
             by_key = {one.key: one for one in known}
             rows = await self._hub.reading.run(
                 lambda: [

@@ -86,8 +86,10 @@ def _switch(row: Row, at: str) -> str:
 
 def _family(beside: Beside) -> str:
     """Return links to the sessions that this one started, and to the one that started it."""
-    parent = f'<p class="quiet">A sub-agent of <a href="/s/{beside.parent}">this session</a></p>\n' if beside.parent else ""
+    parent = (
+        f'<p class="quiet">A sub-agent of <a href="/s/{beside.parent}">this session</a></p>\n' if beside.parent else ""
+    )
     if not beside.children:
         return parent
     rows = "".join(f'<li><a href="/s/{row.name}">{text(name_of(row))}</a></li>' for row in beside.children)
-    return f"{parent}<details class=\"family\"><summary>{len(beside.children)} sub-agents</summary><ul>{rows}</ul></details>\n"
+    return f'{parent}<details class="family"><summary>{len(beside.children)} sub-agents</summary><ul>{rows}</ul></details>\n'

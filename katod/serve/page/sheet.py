@@ -1,7 +1,7 @@
 """A session as a page has it: the HTML of each event, as the session grows. For the reading thread."""
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from copy import deepcopy
 from dataclasses import replace
 from typing import Final
@@ -14,8 +14,8 @@ from katod.log import EventLog
 from katod.metadata import SessionMetadata
 from katod.model import Options
 from katod.record.follow import Follower, Limited
-from katod.serve.feed import Content
-from katod.serve.tail import Sent
+from katod.serve.feed import Content, Sending
+from katod.serve.tail import Place, Sent
 
 _READ_BYTES: Final = 128 * 1024
 _MESSAGES: Final = frozenset({ev.USER_MESSAGE, ev.USER_COMMAND, ev.ASSISTANT_MESSAGE})
@@ -42,16 +42,33 @@ class Sheet:
         """What is known of the session so far."""
         return self._follower.metadata
 
-    def again(self, content: Content) -> "Sheet":
-        """Return one that begins again, with a content that stays."""
-        return Sheet(lambda: content, self._options)
-
-    def sent(self) -> tuple[list[Sent], bool]:
-        """Return the events of the next bytes of the session's files, and whether there may be more."""
+    def sent(self) -> Sending:
+        """Return the events of the next bytes of the session's files."""
         limited = [Limited(path, identity, None) for path, identity in self.content().files]
         events = self._follower.advance(limited, _READ_BYTES)
         made = [sent for event, now in events if (sent := self._printed(event, now)) is not None]
-        return made, self._follower.moved
+        return Sending([], made, self._follower.moved)
+
+    def whole(self) -> Iterator[Sent]:
+        """Yield all from here to where the session's files end."""
+        more = True
+        while more:
+            _, made, more = self.sent()
+            yield from made
+
+    def named(self, name: str) -> str:
+        """Return the id of the event that a page has last, empty if there is none."""
+        return next((sent.id for sent in self._again() if sent.id == name), "")
+
+    def after(self, place: Place) -> Iterator[Sent]:
+        """Yield the events after one, read from the files; none if it is not in them."""
+        again = self._again()
+        if not place.id or any(sent.id == place.id for sent in again):  # leaves those after it
+            yield from again
+
+    def _again(self) -> Iterator[Sent]:
+        content = self.content()
+        return Sheet(lambda: content, self._options).whole()
 
     def held(self) -> str:
         """Return what is not complete yet: calls that have no result, as far as they are known."""

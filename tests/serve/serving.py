@@ -1,0 +1,272 @@
+"""`katod serve` for tests: in this process behind a test client, or as a process of its own, and clients of it."""
+
+import asyncio
+import json
+import os
+import re
+import signal
+import time
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from types import SimpleNamespace
+from urllib.parse import unquote
+from uuid import uuid4
+
+import httpx
+from websockets.asyncio.client import connect
+
+from katod.agents import AGENTS
+from katod.config import Settings
+from katod.discover.roots import find_roots
+from katod.log import EventLog
+from katod.model import Options
+from katod.serve.access import Policy, names_of
+from katod.serve.app import application
+from katod.serve.changes import Changes
+from katod.serve.hub import Hub
+from katod.serve.shelf import Places, Shelf
+from tests.support import program
+from tests.support.live import PATIENCE, memory, until
+
+TOKEN = "0123456789abcdef0123456789abcdef"
+PORT = 3100
+BEARER = {"authorization": f"Bearer {TOKEN}"}
+POLICY = Policy(names_of("127.0.0.1", PORT), TOKEN)
+PROJECT = "/home/me/app"
+
+
+@asynccontextmanager
+async def serving(world, *, everything=True, policy=POLICY):
+    """Yield an application for the sessions of a world, in this process."""
+    roots = tuple(find_roots(Settings(), AGENTS))
+    shelf = Shelf(Places(world.state, roots, everything), redact=True)
+    hub = Hub(shelf, Changes(roots, EventLog(), watch=False), EventLog())
+    hub.start()
+    try:
+        yield App(application(hub, Options(), policy))
+    finally:
+        hub.close()
+
+
+class App:
+    """Asks an application as a server does, with exactly these headers."""
+
+    def __init__(self, app):
+        self._app = app
+
+    def _scope(self, kind, path, headers):
+        raw, _, query = path.partition("?")
+        return {
+            "type": kind, "http_version": "1.1", "scheme": "http", "path": unquote(raw), "raw_path": raw.encode(),
+            "query_string": query.encode(), "root_path": "", "headers": raw_headers(headers), "extensions": {
+                "websocket.http.response": {}
+            }, "client": ("127.0.0.1", 1), "server": ("127.0.0.1", PORT), "state": {},
+        }  # fmt: skip
+
+    async def ask(self, path, method="GET", headers=BEARER, body=b""):
+        """Return the answer to one request: `status`, `headers`, `body`, and `json` if that is what it is."""
+        sent, given = [], [{"type": "http.request", "body": body, "more_body": False}]
+
+        async def receive():
+            return given.pop(0) if given else await asyncio.Event().wait()
+
+        async def send(message):
+            sent.append(message)
+
+        await self._app(self._scope("http", path, headers) | {"method": method}, receive, send)
+        return _answer(sent, "http.response")
+
+    @asynccontextmanager
+    async def socket(self, headers=BEARER):
+        """Yield a client of the WebSocket, or the answer that refuses it."""
+        given, sent = asyncio.Queue(), asyncio.Queue()
+        given.put_nowait({"type": "websocket.connect"})
+        task = asyncio.create_task(self._app(self._scope("websocket", "/ws", headers), given.get, sent.put))
+        first = await sent.get()
+        try:
+            if first["type"] == "websocket.accept":
+                yield Client(_Pair(given, sent))
+            else:
+                yield _answer([first, await sent.get()], "websocket.http.response")
+        finally:
+            given.put_nowait({"type": "websocket.disconnect", "code": 1000})
+            await task
+
+
+class _Pair:
+    """A WebSocket without a connection."""
+
+    def __init__(self, given, sent):
+        self._given, self._sent = given, sent
+
+    async def send(self, text):
+        self._given.put_nowait({"type": "websocket.receive", "text": text})
+
+    async def recv(self):
+        return (await self._sent.get())["text"]
+
+
+def raw_headers(headers):
+    """Return headers as a server has them; Host is the usual one unless there is any."""
+    rows = list(headers.items() if isinstance(headers, dict) else headers)
+    host = [] if any(name.lower() == "host" for name, _ in rows) else [("host", f"127.0.0.1:{PORT}")]
+    return [(name.lower().encode(), value.encode()) for name, value in host + rows if value is not None]
+
+
+def _answer(sent, kind):
+    start = next(row for row in sent if row["type"] == f"{kind}.start")
+    body = b"".join(row["body"] for row in sent if row["type"] == f"{kind}.body")
+    headers = {name.decode(): value.decode() for name, value in start["headers"]}
+    is_json = headers.get("content-type") == "application/json"
+    return SimpleNamespace(
+        status=start["status"], headers=headers, body=body, json=json.loads(body) if is_json and body else None
+    )
+
+
+class Served:
+    """`katod serve` as a process in a world; started again, it listens at the same port."""
+
+    def __init__(self, world, *options):
+        self.world, self.port, self.options = world, 0, options
+        self.out = world.home / "serve.out"
+        self.process = None
+
+    def __enter__(self):
+        self.start()
+        return self
+
+    def __exit__(self, *_):
+        self.kill()
+
+    def start(self):
+        self.out.write_text("")
+        log = os.open(self.out, os.O_WRONLY | os.O_APPEND)
+        try:
+            self.process = program.Child(
+                ("serve", "--port", str(self.port), *self.options), self.world.environment, outputs=(log, log),
+                folder=self.world.home,
+            )  # fmt: skip
+        finally:
+            os.close(log)
+        found = until(lambda: re.search(r"http://\S+:(\d+)/#token=(\S+)\n", self.out.read_text()), "the address")
+        self.port, self.token = int(found[1]), found[2]
+        until(self._answers, "an answer")
+
+    def _answers(self):
+        try:
+            return httpx.get(f"{self.base}/login").status_code == 200
+        except httpx.TransportError:
+            return False
+
+    @property
+    def base(self):
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def headers(self):
+        return {"Authorization": f"Bearer {self.token}"}
+
+    def stop(self, number=signal.SIGTERM):
+        """Return the exit code and how long it took to end."""
+        began = time.monotonic()
+        self.process.send_signal(number)
+        return self.process.wait(PATIENCE), time.monotonic() - began
+
+    def kill(self):
+        if self.process is not None and self.process.poll() is None:
+            self.process.kill()
+            self.process.wait(PATIENCE)
+
+    def get(self, path, **query):
+        return httpx.get(f"{self.base}{path}", params=query, headers=self.headers)
+
+    def memory(self):
+        """Return its resident memory in MB."""
+        return memory(self.process.pid) / 1024
+
+    @asynccontextmanager
+    async def client(self, **headers):
+        """Yield a client of the WebSocket."""
+        async with connect(
+            f"ws://127.0.0.1:{self.port}/ws", additional_headers=self.headers | headers, max_size=None, open_timeout=20
+        ) as socket:
+            yield Client(socket)
+
+
+class Client:
+    """A client of CodingBridge. `got` has the ids of all messages of the conversation, in the order of their arrival."""
+
+    def __init__(self, socket):
+        self.socket = socket
+        self.frames = []
+
+    async def say(self, **message):
+        await self.socket.send(json.dumps(message))
+
+    async def hear(self, seconds=PATIENCE):
+        frame = json.loads(await asyncio.wait_for(self.socket.recv(), seconds))
+        self.frames.append(frame)
+        return frame
+
+    async def listen(self, pause):
+        """Return what arrives until nothing does for so many seconds."""
+        frames = []
+        with suppress(TimeoutError):
+            while True:
+                frames.append(await self.hear(pause))
+        return frames
+
+    async def until(self, kind, seconds=PATIENCE):
+        """Return the frames up to the first one of a kind."""
+        frames = [await self.hear(seconds)]
+        while frames[-1]["type"] != kind:
+            frames.append(await self.hear(seconds))
+        return frames
+
+    async def start(self, session, project=PROJECT):
+        """Start, and return the answer and the history."""
+        await self.say(type="start", projectPath=project, sessionId=session)
+        return await self.hear(), await self.hear()
+
+    async def missed(self, session, since):
+        """Reconnect, and return what was missed."""
+        await self.say(type="reconnect", agentId=f"katod-{session}", lastMessageId=since)
+        return [frame for frame in await self.until("reconnect_complete") if frame["type"] == "stream"]
+
+
+def ids(frames):
+    return [frame["id"] for frame in frames if frame["type"] == "stream"]
+
+
+def all_messages(served, session, project=PROJECT, **query):
+    """Return all messages of a session, page by page, the oldest first."""
+    path = f"/projects/{project.replace('/', '%2F')}/sessions/{session}/messages"
+    query = {"limit": 100, "order": "asc", "denormalize": "false"} | query
+    found, after = [], {}
+    while True:
+        body = served.get(path, **query, **after).json()
+        found += body["messages"]
+        if not body["pagination"]["hasMore"]:
+            return found
+        after = {"after": body["pagination"]["nextCursor"]}
+
+
+def big_session(maker, megabytes):
+    """Write a session of about so many megabytes, quickly."""
+    text = "Words that somebody said about something else. " * 40
+    records = [line for number in range(50) for line in _turn(maker, number, text)]
+    block, path = "".join(records), Path(maker.path)
+    with path.open("a", encoding="utf-8") as file:
+        for number in range(int(megabytes * 1e6 / len(block)) + 1):
+            file.write(block.replace("@@", f"{number:06d}"))
+    return maker
+
+
+def _turn(maker, number, text):
+    rows = [maker.user(f"{number} {text}"), maker.says({"type": "text", "text": text})]
+    for row in rows:
+        name = f"@@{uuid4().hex[6:]}"
+        row["uuid"] = f"{name[:8]}-{name[8:12]}-{name[12:16]}-{name[16:20]}-{name[20:]}"
+        if "id" in row["message"]:
+            row["message"]["id"] = f"msg_{row['uuid']}"
+    return [json.dumps(row) + "\n" for row in rows]
