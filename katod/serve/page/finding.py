@@ -5,12 +5,13 @@ from collections.abc import Iterable
 from typing import Final
 
 from katod.discover.found import Found
+from katod.formats.ownlines import SIGN
 from katod.search.query import Query
-from katod.search.run import Match, Search, Terms
+from katod.search.run import Match, Search, ShownHit, Terms
 
 LONGEST: Final = 500  # characters of a query
 _MOST: Final = 40  # sessions
-_EACH: Final = 4  # hits of each kind in a session
+_EACH: Final = 3  # hits of each kind in a session
 _WIDTH: Final = 240
 
 
@@ -26,3 +27,10 @@ def words_of(query: str) -> list[str]:
 def find(words: list[str], places: Iterable[Found]) -> list[Match]:
     """Return the sessions that have all words, those with the newest hits first."""
     return Search(Query(words), Terms(most=_MOST, each=_EACH, width=_WIDTH)).run(places)
+
+
+def telling(match: Match) -> list[ShownHit]:
+    """Return the hits that are shown, newest first: what tools were given and returned only if little was said."""
+    said = [hit for hit in match.hits if SIGN not in hit.speaker]
+    others = [hit for hit in match.hits if SIGN in hit.speaker][: max(0, _EACH - len(said))]
+    return [hit for hit in match.hits if hit in said or hit in others]

@@ -22,8 +22,9 @@ class Result(NamedTuple):
 
 def find_page(query: str, words: Sequence[str], results: Sequence[Result], when: When, now: float) -> str:
     """Return the page; without words, it asks for some."""
+    head = opening(f"{query or 'Search'} · katod", "find", query)
     return (
-        f'{opening(f"{query or 'Search'} · katod", "find", query)}<main id="main">\n'
+        f'{head}<main id="main">\n'
         f"<h1>{text(_title(query, words, results))}</h1>\n"
         f"{''.join(_result(result, words, when, now) for result in results)}</main>\n{closing()}"
     )

@@ -44,7 +44,7 @@ def list_row(row: Row, now: float) -> str:
     return (
         f'<li id="s-{row.name}" class="row" data-group="{row.group}" data-since="{row.since:.3f}" '
         f'data-state="{text(row.state)}"><a href="/s/{row.name}">{text(name_of(row))}</a>'
-        f'<span class="where">{where}</span>{pill(row)}{recording(row)}{moment(row.since, now)}</li>\n'
+        f'<span class="where">{where}</span>{pill(row)}<span class="meta">{recording(row)}{moment(row.since, now)}</span></li>\n'
     )
 
 

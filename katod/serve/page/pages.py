@@ -25,7 +25,7 @@ from katod.serve.page import recording
 from katod.serve.page.board import Board
 from katod.serve.page.edited import files_of
 from katod.serve.page.filesview import files_page
-from katod.serve.page.finding import LONGEST, find, words_of
+from katod.serve.page.finding import LONGEST, find, telling, words_of
 from katod.serve.page.findview import Result, find_page
 from katod.serve.page.frame import plain
 from katod.serve.page.listview import list_page
@@ -166,7 +166,7 @@ class Pages:
         """Return why katod did not do what was asked, empty if it did."""
         place = await self._hub.reading.run(lambda: recording.request(self._state, known.key, word))
         if place is None:
-            return "katod is not running, so nothing can be recorded: start it with `katod service start`."
+            return recording.not_running()
         until = time.monotonic() + _PATIENCE
         while time.monotonic() < until:
             told = await self._hub.reading.run(lambda: recording.answer(place))
@@ -186,7 +186,7 @@ class Pages:
             by_key = {one.key: one for one in known}
             rows = await self._hub.reading.run(
                 lambda: [
-                    Result(self._board.row(by_key[match.place.key]), match.hits, match.total)
+                    Result(self._board.row(by_key[match.place.key]), telling(match), match.total)
                     for match in matches
                     if isinstance(match.place, Found)
                 ]

@@ -14,6 +14,7 @@ from katod.record.onward import onward
 from katod.serve.page.sessionview import Output
 from katod.service.control import Request, enqueue
 from katod.service.lock import holder
+from katod.service.manager import how_to_start
 from katod.shell import pasted_with_home
 from katod.store.ledger import Ledger
 
@@ -48,6 +49,11 @@ def command_of(found: Found) -> str:
     home = str(Path.home())
     change = f"cd {pasted_with_home(cwd, home)} && " if os.path.isabs(cwd) and os.path.isdir(cwd) else ""
     return change + " ".join(pasted_with_home(word, home) for word in words)
+
+
+def not_running() -> str:
+    """Return what people are told if nothing can be recorded."""
+    return f"katod is not running, so nothing can be recorded. In your shell, `{how_to_start()}` starts it."
 
 
 def request(state: Path, key: SessionKey, word: Word) -> Path | None:

@@ -50,7 +50,8 @@ def session_foot(row: Row, last: str, held: str, prompts: str) -> str:
 def about(row: Row, now: float) -> str:
     """Return what a session is, and is doing."""
     where = " · ".join(text(part) for part in (row.agent, row.folder, row.branch) if part)
-    return f'<span class="where">{where}</span>{pill(row)}{recording(row)}{moment(row.since, now)}'
+    title = f'<b class="title">{text(name_of(row))}</b>'
+    return f'{title}<span class="where">{where}</span>{pill(row)}{recording(row)}{moment(row.since, now)}'
 
 
 def _menu(row: Row, beside: Beside) -> str:

@@ -72,7 +72,9 @@ class Sheet:
 
     def held(self) -> str:
         """Return what is not complete yet: calls that have no result, as far as they are known."""
-        html = Html(self._options, deepcopy(self._printer.state())).pause()
+        state = deepcopy(self._printer.state())
+        state.pop("turn", None)  # it goes on
+        html = Html(self._options, state).pause()
         return f"{_anchors(self._calls)}{_without_style(html)}" if html else ""
 
     def prompts(self) -> str:
