@@ -9,7 +9,7 @@ from katod.formats.when import When
 from katod.search.run import ShownHit
 from katod.serve.page.board import Row
 from katod.serve.page.frame import closing, opening, text
-from katod.serve.page.listview import moment, name_of, recording
+from katod.serve.page.listview import moment, name_of, recording, where
 
 
 class Result(NamedTuple):
@@ -42,10 +42,9 @@ def _result(result: Result, words: Sequence[str], when: When, now: float) -> str
     hits = "".join(_hit(row, hit, words, when) for hit in result.hits)
     left = result.total - len(result.hits)
     more = f'<p class="quiet">{left:,} more</p>' if left > 0 else ""
-    where = " · ".join(text(part) for part in (row.agent, row.folder) if part)
     return (
         f'<article class="result"><h2><a href="/s/{row.name}">{text(name_of(row))}</a></h2>'
-        f'<p class="where">{where} {recording(row)} {moment(row.since, now)}</p>\n<ul>{hits}</ul>'
+        f'<p class="where">{where(row)} {recording(row)} {moment(row.since, now)}</p>\n<ul>{hits}</ul>'
         f"{more}</article>\n"
     )
 

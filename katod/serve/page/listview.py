@@ -40,17 +40,21 @@ def _group(name: str, title: str, rows: Sequence[Row], now: float) -> str:
 
 def list_row(row: Row, now: float) -> str:
     """Return one session of the list."""
-    where = " · ".join(text(part) for part in (row.agent, row.folder, row.branch) if part)
     return (
         f'<li id="s-{row.name}" class="row" data-group="{row.group}" data-since="{row.since:.3f}" '
         f'data-state="{text(row.state)}"><a href="/s/{row.name}">{text(name_of(row))}</a>'
-        f'<span class="where">{where}</span>{pill(row)}<span class="meta">{recording(row)}{moment(row.since, now)}</span></li>\n'
+        f'<span class="where">{where(row)}</span>{pill(row)}<span class="meta">{recording(row)}{moment(row.since, now)}</span></li>\n'
     )
 
 
 def name_of(row: Row) -> str:
     """Return what a session is called, as text."""
     return row.title or "Untitled"
+
+
+def where(row: Row) -> str:
+    """Return whose session it is, and of which project."""
+    return " · ".join(text(part) for part in (row.agent, row.folder, row.branch) if part)
 
 
 def pill(row: Row) -> str:

@@ -5,7 +5,7 @@ from typing import Final, NamedTuple
 
 from katod.serve.page.board import Row
 from katod.serve.page.frame import closing, opening, text
-from katod.serve.page.listview import moment, name_of, pill, recording
+from katod.serve.page.listview import moment, name_of, pill, recording, where
 
 _LIVE: Final = frozenset({"working", "blocked", "stalled"})
 
@@ -34,7 +34,7 @@ def session_head(row: Row, beside: Beside, now: float) -> str:
         f'{opening(f"{name_of(row)} · katod", "session")}<div id="bar"><div id="about">{about(row, now)}</div>'
         '<label class="switch"><input type="checkbox" id="thinking"> Thinking</label>'
         f'<details id="more"><summary>More</summary><div class="menu">{_menu(row, beside)}</div></details></div>\n'
-        f'<main id="main" data-live="{"1" if row.state in _LIVE else ""}">\n<h1>{title}</h1>\n{_family(beside)}<div id="log">\n'
+        f'<main id="main" data-live="{"1" if row.state in _LIVE else ""}">\n<h1>{title}</h1>\n<p class="where">{where(row)}</p>\n{_family(beside)}<div id="log">\n'
     )
 
 
@@ -48,10 +48,9 @@ def session_foot(row: Row, last: str, held: str, prompts: str) -> str:
 
 
 def about(row: Row, now: float) -> str:
-    """Return what a session is, and is doing."""
-    where = " · ".join(text(part) for part in (row.agent, row.folder, row.branch) if part)
+    """Return what a session is doing."""
     title = f'<b class="title">{text(name_of(row))}</b>'
-    return f'{title}<span class="where">{where}</span>{pill(row)}{recording(row)}{moment(row.since, now)}'
+    return f'{title}<span class="now">{pill(row)}{recording(row)}{moment(row.since, now)}</span>'
 
 
 def _menu(row: Row, beside: Beside) -> str:
