@@ -164,14 +164,11 @@ def named(content: Content, name: str) -> str:
 
 def after(content: Content, place: Place) -> Iterator[Sent]:
     """Yield all messages after a place, none if it is not in the session."""
-    number = 0
-    if place.id:
-        ids = enumerate((message["id"] for message in streamed(content, ALL)), 1)
-        number = next((number for number, name in ids if name == place.id), 0)
-        if not number:
-            return
+    number = _number(content, place.id)
+    if number is None:
+        return
     left, again = place.more, messages(content, number)
-    if place.id and not any(message.get("id") == place.id for message in again):  # leaves those after it
+    if number and not any(message.get("id") == place.id for message in again):  # leaves those after it
         return
     for message in again:
         sent = Sent.of(message)
@@ -180,3 +177,9 @@ def after(content: Content, place: Place) -> Iterator[Sent]:
             left -= 1
         else:
             yield sent
+
+
+def _number(content: Content, name: str) -> int | None:
+    """Return how many messages there are up to the one with this id, 0 for an empty one; None if it is unknown."""
+    ids = enumerate((message["id"] for message in streamed(content, ALL)), 1)
+    return next((number for number, known in ids if known == name), None) if name else 0

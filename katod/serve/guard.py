@@ -9,7 +9,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from katod.serve.access import Policy, Refusal, refusal, stranger
 from katod.serve.answers import problem
-from katod.serve.limits import BODY, PATIENCE, Rate
+from katod.serve.limits import BODY, HEAD, PATIENCE, Rate
 
 ABORT: Final = "katod.abort"  # the extension with which a connection is ended at once
 # What somebody without a token may ask for: the form for it, and how that looks.
@@ -18,6 +18,7 @@ OPEN: Final = frozenset({
 })  # fmt: skip
 BRIDGE: Final = ("/ws", "/health", "/metrics", "/projects", "/sessions", "/search")  # and what is below these
 _TOO_LARGE: Final = Refusal(413, "TOO_LARGE", "the request is too large")
+_TOO_LONG: Final = Refusal(431, "TOO_LARGE", "the headers are too large")
 _TOO_FAST: Final = Refusal(429, "RATE_LIMITED", "too many requests")
 _POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self';"
@@ -77,6 +78,8 @@ class Guard:
             refused = stranger(self._policy, headers, is_bridge=path.startswith(BRIDGE) and method in ("GET", "HEAD"))
         if (self._all if refused is None else self._strangers).wait(time.monotonic()):
             return _TOO_FAST
+        if refused is None and sum(len(name) + len(value) for name, value in headers) > HEAD:
+            return _TOO_LONG
         return refused or (_TOO_LARGE if _length(headers) > BODY else None)
 
 

@@ -45,7 +45,7 @@ class Known:
 
     key: SessionKey
     files: Files  # older ones first; replaced, never changed, as other threads read it
-    recorded: bool = False  # there is a transcript of it
+    number: int = 0  # in the ledger, if there is a transcript of it
     is_open: bool = False  # one is being written
     metadata: SessionMetadata | None = None  # None until somebody asks
     count: int = 0  # of its messages, as far as they were read; until then, of the events that the daemon has seen
@@ -150,15 +150,15 @@ class Shelf:
         is_due = now - self._swept >= SWEEP_EVERY
         if signature == self._ledger and not is_due:
             return
-        found = _recorded(self._places.state) if signature != self._ledger else _only_recorded(self._known)
-        self._ledger = signature
+        found = {name: known for name, known in self._known.items() if known.number}
+        if signature != self._ledger:
+            found = _recorded(self._places.state, {known.number: known for known in found.values()})
+            self._ledger = signature
         if is_due:
             self._swept = now
             self._sweep(found)
         elif self._places.everything:
-            found = {name: known for name, known in self._known.items() if not known.recorded} | found
-        for name, known in found.items():
-            _inherit(known, self._known.get(name))
+            found = {name: known for name, known in self._known.items() if not known.number} | found
         self._known = found
 
     def _sweep(self, found: dict[str, Known]) -> None:
@@ -168,45 +168,34 @@ class Shelf:
             if name in found:
                 found[name].files = found[name].files | files
             elif self._places.everything:
-                found[name] = Known(key, files)
+                known = found[name] = self._known.get(name) or Known(key, files)
+                known.files = known.files | files
 
 
-def _inherit(known: Known, before: Known | None) -> None:
-    """Keep what was known of a session that was found again."""
-    if before is None or before is known:
-        return
-    known.files = known.files | {path: file for path, file in before.files.items() if path not in known.files}
-    known.metadata = known.metadata or before.metadata
-    known.count = max(known.count, before.count)
+def _recorded(state: Path, before: dict[int, Known]) -> dict[str, Known]:
+    """Return the sessions of which the ledger has a transcript, and read those that were not known before.
 
-
-def _only_recorded(known: dict[str, Known]) -> dict[str, Known]:
-    return {name: one for name, one in known.items() if one.recorded}
-
-
-def _recorded(state: Path) -> dict[str, Known]:
-    """Return the sessions of which the ledger has a transcript. Raises LedgerError."""
+    Raises LedgerError.
+    """
     ledger = Ledger.read(state)
     if ledger is None:
         return {}
-    found: dict[int, Known] = {}
+    found = {}
     with closing(ledger):
-        for row in ledger.outputs():
-            if row.held is not None:
-                continue
-            if row.session not in found:
-                found[row.session] = _from_ledger(ledger, row.session, row.head["metadata"])
-            found[row.session].is_open |= row.open
-    return {bridge.session_uuid(known.key): known for known in found.values()}
+        for number, is_open in ledger.recorded_sessions().items():
+            known = before.get(number) or _from_ledger(ledger, number)
+            known.is_open = is_open
+            found[bridge.session_uuid(known.key)] = known
+    return found
 
 
-def _from_ledger(ledger: Ledger, number: int, head: Fields) -> Known:
-    row = ledger.session(number)
-    files: Files = {}
+def _from_ledger(ledger: Ledger, number: int) -> Known:
+    row, files = ledger.session(number), Files()
+    head = next(output.head["metadata"] for output in ledger.outputs(number) if output.held is None)
     for source in ledger.sources_of(number):
         if not source.gone:
             files |= _with_stat(source.path, source.identity) or {source.path: (source.identity, source.seen)}
-    return Known(row.key, files, True, metadata=SessionMetadata(row.key, row.metadata or head), count=row.seq)
+    return Known(row.key, files, number, metadata=SessionMetadata(row.key, row.metadata or head), count=row.seq)
 
 
 def _with_stat(path: str, identity: Identity) -> Files:

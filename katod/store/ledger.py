@@ -289,6 +289,12 @@ class Ledger:
             row.ranges = list(map(RANGES.read, found))
         return rows
 
+    def recorded_sessions(self) -> dict[int, bool]:
+        """Return the sessions that have an output which has a name, and whether one of them is being written."""
+        is_open = "outputs.id IN (SELECT output FROM ranges WHERE \"end\" = '')"
+        query = f"SELECT session, max({is_open}) FROM outputs WHERE held IS NULL GROUP BY session ORDER BY session"
+        return {session: bool(now) for session, now in self.db.execute(query)}
+
     def output_at(self, path: Path) -> OutputRow | None:
         """Return the output with this path, without its ranges; None if katod created none there."""
         row = self.db.execute(f"{OUTPUTS.select} WHERE path = ?", (str(path),)).fetchone()

@@ -2,9 +2,10 @@
 
 import asyncio
 import json
-import os
 import re
 import signal
+import subprocess
+import sys
 import time
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
@@ -43,7 +44,7 @@ async def serving(world, *, everything=True, policy=POLICY):
     hub = Hub(shelf, Changes(roots, EventLog(), watch=False), EventLog())
     hub.start()
     try:
-        yield App(application(hub, Options(), policy))
+        yield App(application(hub, Options(), policy), hub)
     finally:
         hub.close()
 
@@ -51,8 +52,8 @@ async def serving(world, *, everything=True, policy=POLICY):
 class App:
     """Asks an application as a server does, with exactly these headers."""
 
-    def __init__(self, app):
-        self._app = app
+    def __init__(self, app, hub):
+        self._app, self.hub = app, hub
 
     def _scope(self, kind, path, headers):
         raw, _, query = path.partition("?")
@@ -126,8 +127,9 @@ def _answer(sent, kind):
 class Served:
     """`katod serve` as a process in a world; started again, it listens at the same port."""
 
-    def __init__(self, world, *options):
-        self.world, self.port, self.options = world, 0, options
+    def __init__(self, world, *options, fresh=False):
+        """Serve in a fork of this process, or, if its memory is measured, in a `fresh` one."""
+        self.world, self.port, self.options, self.fresh = world, 0, options, fresh
         self.out = world.home / "serve.out"
         self.process = None
 
@@ -140,17 +142,20 @@ class Served:
 
     def start(self):
         self.out.write_text("")
-        log = os.open(self.out, os.O_WRONLY | os.O_APPEND)
-        try:
-            self.process = program.Child(
-                ("serve", "--port", str(self.port), *self.options), self.world.environment, outputs=(log, log),
-                folder=self.world.home,
-            )  # fmt: skip
-        finally:
-            os.close(log)
+        arguments = ("serve", "--port", str(self.port), *self.options)
+        with self.out.open("a") as log:
+            self.process = self._fresh(arguments, log) if self.fresh else self._forked(arguments, log)
         found = until(lambda: re.search(r"http://\S+:(\d+)/#token=(\S+)\n", self.out.read_text()), "the address")
         self.port, self.token = int(found[1]), found[2]
         until(self._answers, "an answer")
+
+    def _forked(self, arguments, log):
+        outputs = (log.fileno(), log.fileno())
+        return program.Child(arguments, self.world.environment, outputs=outputs, folder=self.world.home)
+
+    def _fresh(self, arguments, log):
+        command = [sys.executable, "-m", "katod", *arguments]
+        return subprocess.Popen(command, env=self.world.environment, cwd=self.world.home, stdout=log, stderr=log)
 
     def _answers(self):
         try:

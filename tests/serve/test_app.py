@@ -1,0 +1,343 @@
+"""What is served, in this process: who gets it, the sessions live, lists, pages, exports and searches."""
+
+import asyncio
+from functools import cache
+from urllib.parse import quote
+from uuid import UUID
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from katod.serve.access import COOKIE
+from tests.formats.schemas import schema
+from tests.formats.stream.bridging import wrong_in
+from tests.formats.stream.test_bridge import described, wrong_by_description
+from tests.serve.serving import BEARER, POLICY, TOKEN, ids, serving
+from tests.support.records import SESSION, OpenCode, calls, result, says, user
+
+PROJECT = "/projects/%2Fhome%2Fme%2Fapp"
+SESSIONS = f"{PROJECT}/sessions"
+ONE = f"{SESSIONS}/{SESSION}"
+ORIGIN = {"origin": "http://127.0.0.1:3100"}
+
+
+def talked(world, *, recorded=False):
+    """Return a session in which something was said, and tools were used."""
+    maker = world.claude()
+    maker.say(user("::start\nbegin here") if recorded else user("begin here"), says("with pleasure"))
+    maker.say(calls("call_1", "ls"), result("call_1", "a b"), says("two files"))
+    return maker
+
+
+def run(world, work, **options):
+    """Return what some work with an application of a world returns."""
+
+    async def within():
+        async with serving(world, **options) as app:
+            return await work(app)
+
+    return asyncio.run(within())
+
+
+def asked(world, *paths, **options):
+    """Return the answers to GET."""
+
+    async def work(app):
+        return [await app.ask(path) for path in paths]
+
+    return run(world, work, **options)
+
+
+# -- what is valid ----------------------------------------------------------------------------------
+
+DESCRIBED = {
+    "health": "HealthResponse", "metrics": "MetricsResponse", "projects": "ProjectListResponse",
+    "recent": "RecentSessionsResponse", "sessions": "SessionListResult", "count": "SessionCountResult",
+    "session": "SessionMetadata", "messages": "GetMessagesResponse", "search": "SearchResponse", "problem": "CLIError",
+}  # fmt: skip
+
+
+@cache
+def by_name(name):
+    whole = schema("bridge-rest").schema
+    return Draft202012Validator({"$ref": f"#/$defs/{name}", "$defs": whole["$defs"]})
+
+
+def wrong(name, body):
+    """Return what is wrong with a body, by the schema and, where it is at hand, by the server's own description."""
+    errors = [error.message[:200] for error in by_name(name).iter_errors(body)]
+    try:
+        known = {"components": described().schema["components"]}
+    except pytest.skip.Exception:
+        return errors
+    if name in DESCRIBED:
+        root = Draft202012Validator({"$ref": f"#/components/schemas/{DESCRIBED[name]}"} | known)
+        errors += [error.message[:200] for error in root.iter_errors(body)]
+    return errors
+
+
+def test_answers_are_valid(world):
+    """Each has the fields that it must have, and no others."""
+    talked(world)
+    paths = {
+        "health": "/health", "metrics": "/metrics", "projects": "/projects", "recent": "/sessions/recent",
+        "sessions": SESSIONS, "count": f"{SESSIONS}/count?source=user", "session": ONE,
+        "messages": f"{ONE}/messages?includeRawContent=true", "search": "/search?q=pleasure",
+        "export": f"{ONE}/export?format=json&includeStructuredContent=true", "problem": f"{SESSIONS}/nobody",
+    }  # fmt: skip
+    answers = dict(zip(paths, asked(world, *paths.values()), strict=True))
+    assert {name: found for name, one in answers.items() if (found := wrong(name, one.json))} == {}
+    assert [name for name, one in answers.items() if one.status != 200] == ["problem"]
+    bodies = {name: one.json for name, one in answers.items()}
+    assert bodies["projects"]["projects"][0]["path"] == "/home/me/app"
+    assert bodies["session"]["id"] == bodies["sessions"]["sessions"][0]["id"] == SESSION
+    assert bodies["session"]["title"] == "begin here"
+    assert bodies["count"] == {"total": 1, "user": 1, "agent": 0, "helper": 0, "source": "user", "count": 1}
+    assert bodies["search"]["results"][0]["snippets"][0]["type"] == "assistant"
+    text = bodies["search"]["results"][0]["snippets"][0]
+    assert text["text"][text["matchStart"] :][: text["matchLength"]] == "pleasure"
+    kinds = [
+        row["message"]["type"]
+        for row in bodies["messages"]["messages"]
+        if "id" in row["message"] or "content" in row["message"]
+    ]
+    assert kinds == ["assistant", "tool_use", "assistant", "user"]
+    assert bodies["session"]["messageCount"] == len(bodies["export"])
+
+
+def test_frames_are_valid(world):
+    """Of a start, live messages, a list that is subscribed to, and errors."""
+    maker = talked(world)
+
+    async def work(app):
+        async with app.socket() as client:
+            await client.start(SESSION.upper())
+            await client.say(type="subscribe_sessions")
+            await client.say(type="ping")
+            await client.until("pong")
+            maker.say(user("more"))
+            app.hub._changed({str(maker.path)})
+            while not {"session_event", "stream"} <= {row["type"] for row in client.frames}:
+                await client.hear()
+            await client.say(type="launch")
+            await client.until("error")
+            await client.say(type="reconnect", agentId=f"katod-{SESSION}", lastMessageId="nobody")
+            await client.until("cursor_invalid")
+            return client.frames
+
+    frames = run(world, work)
+    assert wrong_in(frames) == []
+    assert {"connected", "history", "pong", "stream", "session_event", "error", "cursor_invalid"} == {
+        row["type"] for row in frames
+    }
+    try:
+        assert wrong_by_description([row for row in frames if row["type"] != "session_event"]) == []
+    except pytest.skip.Exception:
+        return
+
+
+# -- sessions ---------------------------------------------------------------------------------------
+
+
+def test_only_what_was_recorded_is_served(world):
+    """Unless the settings say that all is; sessions of a ledger are known by their last words."""
+    talked(world, recorded=True)
+    other = world.session(2)
+    other.say(user("not recorded"))
+    world.once()
+    recorded, everything = (
+        asked(world, "/sessions/recent", everything=all_of_them)[0].json["sessions"] for all_of_them in (False, True)
+    )
+    assert [row["id"] for row in recorded] == [SESSION]
+    assert {row["id"] for row in everything} == {SESSION, other.session}
+    assert recorded[0]["title"] == "begin here"
+
+
+def test_a_session_is_found_by_id_and_never_by_path(world):
+    """Nor is one of another project."""
+    maker = talked(world)
+    wrong_paths = [
+        f"{SESSIONS}/{maker.path}", f"{SESSIONS}/..%2F..%2F{maker.path.name}", f"{SESSIONS}/{maker.path.name}",
+        f"/projects/%2Fetc/sessions/{SESSION}", f"{SESSIONS}/../../etc/passwd", f"{ONE}/messages/../../../x", "/projects/",
+        f"{SESSIONS}/%00",
+    ]  # fmt: skip
+    assert [found.status for found in asked(world, *wrong_paths)] == [404] * len(wrong_paths)
+
+
+def test_start_takes_the_newest_session_of_a_project(world):
+    """If none is named; one that is unknown is an error after which the client may go on."""
+    talked(world)
+
+    async def work(app):
+        async with app.socket() as client:
+            await client.say(type="start", projectPath="/home/me/app")
+            first = (await client.until("history"))[0]
+            await client.say(type="start", projectPath="/home/me/other")
+            second = await client.hear()
+            await client.say(type="start", projectPath="/home/me/app", sessionId="77777777-9d1e-4b7a-8c66-0123456789ab")
+            third = await client.hear()
+            await client.say(type="reconnect", agentId="katod-nobody")
+            return first, second, third, await client.hear()
+
+    first, *errors = run(world, work)
+    assert first["sessionId"] == SESSION
+    assert [(row["code"], row["recoverable"]) for row in errors] == [
+        ("SESSION_NOT_FOUND", True), ("SESSION_NOT_FOUND", True), ("AGENT_NOT_FOUND", False),
+    ]  # fmt: skip
+
+
+def test_a_client_that_comes_back_is_sent_what_it_missed(world):
+    """After an id in capitals, and after that of a call; then what is new."""
+    maker = talked(world)
+
+    async def work(app):
+        body = (await app.ask(f"{ONE}/messages?order=asc&limit=100&denormalize=false")).json["messages"]
+        everything = [row["id"] for row in body]
+        call = next(number for number, row in enumerate(body) if row["message"]["type"] == "tool_use")
+        found = []
+        for since in (everything[1].upper(), body[call]["message"]["id"], everything[-1]):
+            async with app.socket() as client:
+                found.append(ids(await client.missed(SESSION, since)))
+                last = client.frames[-1]
+                assert (last["missedCount"], last["fromMessageId"]) == (len(found[-1]), since)
+                if since == everything[-1]:
+                    maker.say(user("more"))
+                    app.hub._changed(set())
+                    assert (await client.hear())["message"]["content"] == "more"
+        return found, [everything[2:], everything[call + 1 :], []]
+
+    found, wanted = run(world, work)
+    assert found == wanted
+
+
+def test_ids_that_are_none_are_given_some(world):
+    """Sessions of agents whose ids are no UUIDs have one, by which they are found."""
+    OpenCode(world).say(user("begin here"))
+
+    async def work(app):
+        (row,) = (await app.ask("/sessions/recent")).json["sessions"]
+        path = f"/projects/{quote(row['projectPath'], safe='')}/sessions/{row['id'].upper()}/messages"
+        return row, (await app.ask(path)).json["messages"]
+
+    row, messages = run(world, work)
+    assert UUID(row["id"]).version == 5
+    assert "begin here" in [found["message"].get("content") for found in messages]
+
+
+# -- who is let in ----------------------------------------------------------------------------------
+
+CASES = {
+    "no token": ("GET", "/projects", {}, 401),
+    "a wrong token": ("GET", "/projects", {"authorization": "Bearer " + "x" * 32}, 401),
+    "the token in the query": ("GET", f"/projects?token={TOKEN}", {}, 401),
+    "the cookie": ("GET", "/projects", {"cookie": f"{COOKIE}={POLICY.cookie}"}, 200),
+    "another name": ("GET", "/projects", BEARER | {"host": "evil.example"}, 421),
+    "another site": ("GET", "/projects", BEARER | {"sec-fetch-site": "cross-site"}, 403),
+    "a form of another page": ("POST", "/login", {"origin": "http://evil.example"}, 403),
+    "a form of nobody": ("POST", "/login", {}, 403),
+    "a post": ("POST", "/projects", BEARER, 405),
+    "a delete": ("DELETE", ONE, BEARER | ORIGIN, 405),
+    "a put": ("PUT", ONE, BEARER | ORIGIN, 405),
+    "options of another page": ("OPTIONS", "/projects", {"origin": "http://evil.example"}, 403),
+    "too large a body": ("POST", "/login", ORIGIN | {"content-length": "99999999"}, 413),
+    "nothing there": ("GET", "/nothing", BEARER, 404),
+}
+
+
+def test_who_is_let_in_and_what_they_are_told(world):
+    """Every answer forbids browsers what they need not do; none lets another page read it."""
+
+    async def work(app):
+        return {name: await app.ask(path, method, headers) for name, (method, path, headers, _) in CASES.items()}
+
+    found = run(world, work)
+    assert {name: one.status for name, one in found.items()} == {name: case[-1] for name, case in CASES.items()}
+    for one in found.values():
+        assert one.headers["content-security-policy"].startswith("default-src 'none'")
+        assert "frame-ancestors 'none'" in one.headers["content-security-policy"]
+        assert one.headers["x-content-type-options"] == "nosniff"
+        assert one.headers["referrer-policy"] == "no-referrer"
+        assert one.headers["cache-control"] == "no-store"
+        assert not any(name.startswith("access-control") for name in one.headers)
+        assert TOKEN.encode() not in one.body
+    assert found["a post"].json["code"] == found["a put"].json["code"] == "READ_ONLY"
+    assert found["no token"].headers["www-authenticate"] == "Bearer"
+    assert wrong("problem", found["no token"].json) == []
+
+
+def test_sockets_need_a_token_and_no_other_page(world):
+    """Refused in the handshake."""
+
+    async def work(app):
+        found = []
+        for headers in (
+            {},
+            BEARER | {"origin": "http://evil.example"},
+            BEARER | {"host": "evil.example"},
+            BEARER | ORIGIN,
+        ):
+            async with app.socket(headers) as client:
+                found.append(getattr(client, "status", 101))
+        return found
+
+    assert run(world, work) == [401, 403, 421, 101]
+
+
+def test_a_bridge_that_is_open_needs_no_token(world):
+    """For programs; pages that a browser has open are no programs."""
+    talked(world)
+
+    async def work(app):
+        async with app.socket({}) as client:
+            connected, _ = await client.start(SESSION)
+        async with app.socket(ORIGIN) as refused:
+            return connected, refused.status, (await app.ask("/projects", headers={})).status
+
+    connected, *statuses = run(world, work, policy=POLICY._replace(is_open=True))
+    assert connected["sessionId"] == SESSION
+    assert statuses == [401, 200]
+
+
+def test_a_browser_is_given_a_cookie_for_the_token(world):
+    """Which no script can read and no other site can use; a wrong token gets none."""
+
+    async def work(app):
+        form = {"content-type": "application/x-www-form-urlencoded"} | ORIGIN
+        right = await app.ask("/login", "POST", form, f"token={TOKEN}".encode())
+        return right, await app.ask("/login", "POST", form, b"token=wrong"), await app.ask("/login", headers={})
+
+    right, refused, form = run(world, work)
+    cookie = right.headers["set-cookie"]
+    assert (right.status, right.headers["location"]) == (303, "/")
+    assert cookie.startswith(f"{COOKIE}={POLICY.cookie};")
+    assert "HttpOnly" in cookie
+    assert "SameSite=strict" in cookie
+    assert TOKEN not in cookie
+    assert (refused.status, "set-cookie" in refused.headers) == (401, False)
+    assert b'<form method="post" action="/login">' in form.body
+
+
+def test_what_is_asked_too_often_is_refused(world):
+    """Strangers are refused sooner than those who know the token, whom they do not keep out."""
+
+    async def work(app):
+        strangers = [(await app.ask("/projects", headers={})).status for _ in range(40)]
+        return strangers, (await app.ask("/health")).status
+
+    strangers, known = run(world, work)
+    assert strangers[0] == 401
+    assert strangers[-1] == 429
+    assert known == 200
+
+
+def test_a_client_that_says_too_much_is_told_so(world):
+    """And it is answered again when it waits."""
+
+    async def work(app):
+        async with app.socket() as client:
+            for _ in range(110):
+                await client.say(type="ping")
+            return (await client.until("error"))[-1]
+
+    error = run(world, work)
+    assert (error["code"], error["retryable"]) == ("RATE_LIMITED", True)
