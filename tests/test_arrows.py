@@ -50,7 +50,9 @@ ARROWS = {
     # recordings that are delivered elsewhere
     "matrix": "backoff config errors formats log model record smallfile store",
     # sessions for clients and browsers
-    "serve": "agents discover errors formats log metadata model record search smallfile store",
+    "serve": (
+        "agents discover errors events formats lifecycle log metadata model record search service shell smallfile store"
+    ),
     "daemon": "agents config discover errors log matrix model pipeline record schedule service store",
     "doctor": "agents config discover errors log matrix model project record service shell store write",
     "cli": (
@@ -129,7 +131,9 @@ IMPURE = {
     "search": ".outputs .sessions",
     "matrix": ".client .exchange .worker",
     "seal": ".keys",
-    "serve": ".changes .guard .rest .server .shelf .socket .token .visit .worker",
+    "serve": (
+        ".changes .guard .page.board .page.pages .page.recording .page.static .page.streams .page.watch .rest .server .shelf .socket .token .visit .worker"
+    ),
 }
 # What determines the bytes of an output: pure, and using only pure modules.
 DECIDING = (

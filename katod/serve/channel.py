@@ -20,7 +20,8 @@ class Lost(Exception):
 class Channel:
     """Follows the files of one session while somebody looks. Of what was read, only the end is kept.
 
-    `content` returns where the session is now, `opening` begins to read it. For the event loop, which has the worker read.
+    `content` returns where the session is now, `opening` begins to read it. For the event loop, which has the worker
+    read.
     """
 
     def __init__(self, content: Callable[[], Content], worker: Worker, opening: Opening) -> None:

@@ -39,7 +39,7 @@ class Read(NamedTuple):
 
 
 class Sending(NamedTuple):
-    """What was read at once, as it is sent: messages that are not to be shown, those that are, whether there is more."""
+    """What was read at once: messages that are not to be shown, what is sent of the others, whether there is more."""
 
     hidden: list[Fields]
     sent: list[Sent]

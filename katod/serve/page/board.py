@@ -100,7 +100,7 @@ class Board:
             known.name, AGENTS[known.key.agent].product, say(one_line(about.best_title, _TITLE)),
             say(os.path.basename(about.cwd.rstrip("/"))), say(about.start.branch),
             "" if state is None else (_STALLED if state.stalled else state.state.value),
-            known.changed_ns / 1e9, known.recorded, known.is_open,
+            known.changed_ns / 1e9, bool(known.number), known.is_open,
         )  # fmt: skip
 
 

@@ -69,12 +69,12 @@ def edits_of(event: Event, cwd: str, say: Callable[[str], str]) -> Iterator[Edit
     call = payload["toolCallId"]
     if patch := known.patch_in(given):
         for path, lines in _patched(patch):
-            sizes = (sum(line.startswith(sign) for line in lines) for sign in "+-")
-            yield Edit(say(view.path(path)), *about, *sizes, say("\n".join(lines)[:_LONGEST]), call)
+            added, removed = (sum(line.startswith(sign) for line in lines) for sign in "+-")
+            yield Edit(say(view.path(path)), *about, added, removed, say("\n".join(lines))[:_LONGEST], call)
         return
     path = first_text(dict_of(given), known.about)
-    lines = "\n".join(diff(payload))[:_LONGEST]
-    yield Edit(say(view.path(path)), *about, *edit_size(payload), say(lines), call)
+    changed = say("\n".join(diff(payload)))  # a secret that is cut is none to the rules, so it is cut afterwards
+    yield Edit(say(view.path(path)), *about, *edit_size(payload), changed[:_LONGEST], call)
 
 
 def _patched(patch: str) -> Iterator[tuple[str, list[str]]]:

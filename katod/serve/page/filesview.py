@@ -25,10 +25,8 @@ def files_page(row: Row, files: Sequence[File], zone: str) -> str:
 
 def _file(row: Row, file: File, when: When) -> str:
     edits = "".join(_edit(row, edit, when) for edit in file.edits)
-    return (
-        f'<details class="file"><summary><code>{text(file.path) or "?"}</code> {_size(file.added, file.removed)}</summary>\n'
-        f"{edits}</details>\n"
-    )
+    about = f"<code>{text(file.path) or '?'}</code> {_size(file.added, file.removed)}"
+    return f'<details class="file"><summary>{about}</summary>\n{edits}</details>\n'
 
 
 def _edit(row: Row, edit: Edit, when: When) -> str:

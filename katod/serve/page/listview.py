@@ -20,8 +20,8 @@ def list_page(rows: Sequence[Row], total: int, now: float) -> str:
     """Return the list over all agents."""
     return (
         f'{opening("Sessions · katod", "list")}<main id="main">\n<h1 class="unseen">Sessions</h1>\n'
-        f'<katod-board data-live="/live"><div id="groups">\n{groups(rows, now)}</div></katod-board>\n{_rest(rows, total)}'
-        f"</main>\n{closing()}"
+        f'<katod-board data-live="/live"><div id="groups">\n{groups(rows, now)}</div></katod-board>\n'
+        f"{_rest(rows, total)}</main>\n{closing()}"
     )
 
 
@@ -43,7 +43,8 @@ def list_row(row: Row, now: float) -> str:
     return (
         f'<li id="s-{row.name}" class="row" data-group="{row.group}" data-since="{row.since:.3f}" '
         f'data-state="{text(row.state)}"><a href="/s/{row.name}">{text(name_of(row))}</a>'
-        f'<span class="where">{where(row)}</span>{pill(row)}<span class="meta">{recording(row)}{moment(row.since, now)}</span></li>\n'
+        f'<span class="where">{where(row)}</span>{pill(row)}'
+        f'<span class="meta">{recording(row)}{moment(row.since, now)}</span></li>\n'
     )
 
 

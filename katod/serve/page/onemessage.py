@@ -1,6 +1,7 @@
 """One message as Markdown, to be copied. Pure."""
 
 from dataclasses import replace
+from typing import Final
 
 from katod import events as ev
 from katod.formats.redact.redactor import redact
@@ -9,11 +10,11 @@ from katod.formats.stream.bridge import event_uuid
 from katod.metadata import Replay
 from katod.model import Options
 
-_TEXTS = {ev.USER_MESSAGE, ev.ASSISTANT_MESSAGE}
+_TEXTS: Final = frozenset({ev.USER_MESSAGE, ev.ASSISTANT_MESSAGE})
 
 
 def one_message(events: Replay, wanted: str, options: Options) -> str:
-    """Return what one event says: a message as it was written, anything else as in a transcript; empty if it is not found."""
+    """Return what one event says: a message as it was written, others as in a transcript; empty if there is none."""
     printer = open_format("markdown", replace(options, tools="full", thinking=True))
     for event, metadata in events:
         printed = printer.event(event, metadata)

@@ -34,7 +34,8 @@ def session_head(row: Row, beside: Beside, now: float) -> str:
         f'{opening(f"{name_of(row)} · katod", "session")}<div id="bar"><div id="about">{about(row, now)}</div>'
         '<label class="switch"><input type="checkbox" id="thinking"> Thinking</label>'
         f'<details id="more"><summary>More</summary><div class="menu">{_menu(row, beside)}</div></details></div>\n'
-        f'<main id="main" data-live="{"1" if row.state in _LIVE else ""}">\n<h1>{title}</h1>\n<p class="where">{where(row)}</p>\n{_family(beside)}<div id="log">\n'
+        f'<main id="main" data-live="{"1" if row.state in _LIVE else ""}">\n<h1>{title}</h1>\n'
+        f'<p class="where">{where(row)}</p>\n{_family(beside)}<div id="log">\n'
     )
 
 
@@ -92,4 +93,6 @@ def _family(beside: Beside) -> str:
     if not beside.children:
         return parent
     rows = "".join(f'<li><a href="/s/{row.name}">{text(name_of(row))}</a></li>' for row in beside.children)
-    return f'{parent}<details class="family"><summary>{len(beside.children)} sub-agents</summary><ul>{rows}</ul></details>\n'
+    count = len(beside.children)
+    agents = f"{count} sub-agent{'s' if count > 1 else ''}"
+    return f'{parent}<details class="family"><summary>{agents}</summary><ul>{rows}</ul></details>\n'

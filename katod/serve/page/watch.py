@@ -29,7 +29,7 @@ class Watch:
 
     @asynccontextmanager
     async def looking(self) -> AsyncGenerator[None, None]:
-        """Have the list looked at within the block; it was looked at when the block begins. Raises LedgerError, Busy."""
+        """Have the list looked at within the block, and once before it. Raises LedgerError, Busy."""
         self._viewers += 1
         try:
             await self._look()
