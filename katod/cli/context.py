@@ -5,11 +5,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import click
+
 from katod import config
 from katod.agents import AGENTS
 from katod.config import Settings
 from katod.discover.found import Found, find_sessions, look_at_roots
 from katod.discover.roots import Root, find_roots
+from katod.errors import ConfigError
 from katod.log import EventLog
 from katod.model import SessionKey
 from katod.store.ledger import Ledger
@@ -37,6 +40,13 @@ class Context:
     def settings(self) -> Settings:
         """The settings. Raises ConfigError, including when a named file does not exist."""
         return config.load(self.config_path, required=self.is_named)
+
+    def usable_settings(self) -> Settings:
+        """Return the settings; wrong ones are wrong usage, after which a service manager does not try again."""
+        try:
+            return self.settings
+        except ConfigError as error:
+            raise click.UsageError(f"{error}{f' ({error.hint})' if error.hint else ''}") from error
 
     @property
     def state(self) -> Path:

@@ -11,8 +11,6 @@ from katod.cli.context import Context
 from katod.cli.layout import Span, show
 from katod.cli.newsline import news_line
 from katod.cli.printing import say
-from katod.config import Settings
-from katod.errors import ConfigError
 from katod.log import LEVELS, EventLog, stderr_sink
 from katod.record.news import News, Tell, tell_nobody
 from katod.service.signals import Signals
@@ -39,7 +37,7 @@ def run(context: Context, once: bool) -> None:
     signals = None if once else Signals.install()  # before anything that takes long: a SIGHUP would end the process
     from katod.daemon import run_daemon  # noqa: PLC0415 - the watcher's libraries load only here
 
-    settings = _settings(context)
+    settings = context.usable_settings()
     if sys.stdout.isatty() and not once:
         say("katod is following your agents. Type ::start in a chat to record it. Press Ctrl-C to stop katod.")
     log = EventLog(stderr_sink(), settings.log.level)
@@ -68,11 +66,3 @@ def _to_people(level: str, event: str, fields: dict[str, Any]) -> None:
 
 def _clock() -> str:
     return datetime.now().astimezone().strftime("%H:%M")
-
-
-def _settings(context: Context) -> Settings:
-    """Return the settings; a wrong configuration is wrong usage, after which a service manager does not try again."""
-    try:
-        return context.settings
-    except ConfigError as error:
-        raise click.UsageError(f"{error}{f' ({error.hint})' if error.hint else ''}") from error

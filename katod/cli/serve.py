@@ -24,22 +24,35 @@ _EVERYWHERE = frozenset({"0.0.0.0", "::", ""})  # noqa: S104 - they are refused
     type=click.Path(path_type=Path, dir_okay=False),
     help="The token is in this file, which nobody else may have access to. Default: katod makes one.",
 )
+@click.option("--url", "only_url", is_flag=True, help="Print the address, with the token in it, and exit.")
+@click.option("--quiet", is_flag=True, help="Do not print the address.")
 @click.pass_obj
-def serve(context: Context, /, port: int | None, host: str | None, path: Path | None, token_file: Path | None) -> None:
+def serve(
+    context: Context, /, port: int | None, host: str | None, path: Path | None, token_file: Path | None,
+    only_url: bool, quiet: bool,
+) -> None:  # fmt: skip
     """Show sessions to browsers, and to clients of CodingBridge.
 
     Prints the address, and serves until Ctrl-C what you record or recorded (`serve.sessions`), as it happens. Nothing
     is written, and katod need not run. Only programs of this machine that know the token are let in.
     """
-    _require_extra()
+    require_extra()
     from katod.serve.server import keep_small, run  # noqa: PLC0415 - an extra
 
-    given = context.settings.serve
+    given = context.usable_settings().serve
     named = token_file or (Path(given.token_path).expanduser() if given.token_path else None)
     place = _Place(host or given.host, given.port if port is None else port, path, named)
+    place.check()
+    token = _token(context, named)
+    if only_url:
+        say(place.address(token))
+        return
     keep_small()
-    listener, policy = _opened(context, place)
-    run(_application(context, policy), listener)
+    listener = _listening(place)
+    place = place if path else place._replace(port=listener.getsockname()[1])
+    if not quiet:
+        say(f"katod serves your sessions at {place.address(token)}")
+    run(_application(context, place, token), listener)
 
 
 class _Place(NamedTuple):
@@ -50,26 +63,40 @@ class _Place(NamedTuple):
     socket: Path | None
     token_file: Path | None
 
+    @property
+    def is_here(self) -> bool:
+        """Whether only this machine reaches it."""
+        from katod.serve.access import is_loopback  # noqa: PLC0415 - an extra
 
-def _opened(context: Context, place: _Place) -> tuple[Any, Any]:
-    """Return a socket that listens, and who is let in; say where that is. Raises ServeError."""
-    from katod.serve.access import Policy, is_loopback, names_of  # noqa: PLC0415 - an extra, as all of these
-    from katod.serve.server import listening, listening_at  # noqa: PLC0415
+        return self.socket is not None or is_loopback(self.host)
 
-    is_open = context.settings.serve.bridge_open
-    if place.socket is not None:
-        token = _token(context, place.token_file)
-        listener = listening_at(place.socket)
-        say(f"katod serves your sessions at the socket {place.socket}")
-        return listener, Policy(frozenset({"localhost"}), token, is_open)
-    is_here = is_loopback(place.host)
-    _check(place.host, is_here=is_here, has_token=place.token_file is not None)
-    token = _token(context, place.token_file)
-    listener = listening(place.host, place.port)
-    port = listener.getsockname()[1]
-    shown = f"[{place.host}]" if ":" in place.host else place.host
-    say(f"katod serves your sessions at http://{shown}:{port}/#token={token}")
-    return listener, Policy(names_of(place.host, port), token, is_open and is_here)
+    def check(self) -> None:
+        """Raise ServeError for an address that others reach, unless it is one, and comes with a token of its own."""
+        if self.is_here:
+            return
+        if self.host in _EVERYWHERE:
+            told = f"{self.host} is every address of this machine"
+            raise ServeError(told, hint="name the one that is meant with --host")
+        if self.token_file is None:
+            told = f"{self.host} can be reached from other machines"
+            raise ServeError(told, hint="choose a token for that, and name its file: --token-file")
+
+    def address(self, token: str) -> str:
+        """Return what a browser opens: what follows the # is not sent."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"the socket {self.socket}" if self.socket else f"http://{host}:{self.port}/#token={token}"
+
+    def names(self) -> frozenset[str]:
+        """Return what the header Host may say."""
+        from katod.serve.access import names_of  # noqa: PLC0415 - an extra
+
+        return frozenset({"localhost"}) if self.socket else names_of(self.host, self.port)
+
+
+def _listening(place: _Place) -> Any:
+    from katod.serve.server import listening, listening_at  # noqa: PLC0415 - an extra
+
+    return listening(place.host, place.port) if place.socket is None else listening_at(place.socket)
 
 
 def _token(context: Context, named: Path | None) -> str:
@@ -78,11 +105,12 @@ def _token(context: Context, named: Path | None) -> str:
     return own_token(context.state) if named is None else read_token(named)
 
 
-def _application(context: Context, policy: Any) -> Any:
+def _application(context: Context, place: _Place, token: str) -> Any:
     """Return the application with everything that it needs."""
     from katod.log import EventLog, stderr_sink  # noqa: PLC0415 - structlog
     from katod.record.policy import Policy as Recording  # noqa: PLC0415 - loads the formats
-    from katod.serve.app import application  # noqa: PLC0415 - an extra
+    from katod.serve.access import Policy  # noqa: PLC0415 - an extra, as all of these
+    from katod.serve.app import application  # noqa: PLC0415
     from katod.serve.changes import Changes  # noqa: PLC0415
     from katod.serve.hub import Hub  # noqa: PLC0415
     from katod.serve.page.pages import Pages  # noqa: PLC0415
@@ -93,24 +121,12 @@ def _application(context: Context, policy: Any) -> Any:
     places = Places(context.state, roots, settings.serve.sessions == "all")
     shelf = Shelf(places, redact=settings.content.redact)
     options = Recording.of(settings, ()).export_options(thinking=False, tools=None, redact=settings.content.redact)
+    policy = Policy(place.names(), token, settings.serve.bridge_open and place.is_here)
     hub = Hub(shelf, Changes(roots, log, watch=settings.watch.use_events), log)
     return application(hub, options, policy, Pages(hub, options, context.state).routes())
 
 
-def _check(host: str, *, is_here: bool, has_token: bool) -> None:
-    """Raise ServeError for an address that others reach, unless it is one, and comes with a token of its own."""
-    if is_here:
-        return
-    if host in _EVERYWHERE:
-        raise ServeError(f"{host} is every address of this machine", hint="name the one that is meant with --host")
-    if not has_token:
-        raise ServeError(
-            f"{host} can be reached from other machines",
-            hint="choose a token for that, and name its file: --token-file",
-        )
-
-
-def _require_extra() -> None:
+def require_extra() -> None:
     """Raise ServeError if the libraries are not installed."""
     try:
         import katod.serve.server  # noqa: F401, PLC0415 - an extra

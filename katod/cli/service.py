@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -13,9 +14,10 @@ from katod.agents import AGENTS
 from katod.cli.context import Context
 from katod.cli.groups import Group
 from katod.cli.printing import say
+from katod.cli.serve import require_extra
 from katod.config import written_directories
 from katod.errors import ServiceError
-from katod.service.launch import Launch
+from katod.service.launch import SERVER, Launch
 from katod.service.lock import holder
 from katod.service.manager import Manager, State, lingers, manager
 from katod.service.program import environment, installed_program, version_of
@@ -31,14 +33,16 @@ def service() -> None:
 @service.command()
 @click.option("--print", "only_print", is_flag=True, help="Print what would be written, and change nothing.")
 @click.option("--strict", is_flag=True, help="Let katod write to its own directories only (systemd).")
+@click.option("--serve", "with_server", is_flag=True, help="Also keep `katod serve` running.")
 @click.pass_obj
-def install(context: Context, only_print: bool, strict: bool) -> None:
+def install(context: Context, only_print: bool, strict: bool, with_server: bool) -> None:
     """Start katod now, and whenever you log in. Repeat it after changing an agent's environment variables."""
     settings = context.settings  # an invalid configuration fails here, where the user sees it
     launch = Launch(installed_program(), _named_config(context), environment(_variables()), settings.matrix.is_on)
     found = manager()
+    server = replace(launch, network=True, serves=True)
     if only_print:
-        say(found.text(launch).rstrip("\n"))
+        say("\n\n".join(found.text(one).rstrip("\n") for one in ([launch, server] if with_server else [launch])))
         return
     _check_nobody_else(context, found)
     writable = written_directories(settings, context.state)
@@ -47,8 +51,19 @@ def install(context: Context, only_print: bool, strict: bool) -> None:
     found.install(launch, writable if strict else None)
     say(f"wrote {found.path}")
     _say_state(found.state())
+    if with_server:
+        _install_server(server, [str(context.state)] if strict else None)
     if lingers() is False:
         say("It stops when you log out. To keep it running: loginctl enable-linger")
+
+
+def _install_server(launch: Launch, writable: list[str] | None) -> None:
+    """Keep `katod serve` running, too. Raises ServeError if its libraries are not installed."""
+    require_extra()
+    found = manager(SERVER)
+    found.install(launch, writable)
+    say(f"wrote {found.path}")
+    say("`katod serve --url` prints where your sessions are, and the token")
 
 
 @service.command()
@@ -56,34 +71,37 @@ def install(context: Context, only_print: bool, strict: bool) -> None:
 def uninstall(context: Context) -> None:
     """Stop katod, and no longer start it. Transcripts and state stay."""
     found = manager()
-    if not found.uninstall():
+    removed = [one.path for one in (manager(SERVER), found) if one.uninstall()]
+    if not removed:
         say("katod is not installed as a service")
         return
-    say(f"removed {found.path}")
+    for path in removed:
+        say(f"removed {path}")
     say(f"Your transcripts stay, and so does the state in {context.state}")
 
 
 @service.command()
 def start() -> None:
     """Start katod."""
-    found = _installed()
-    found.start()
-    _say_state(found.state())
+    for found in [_installed(), *_server()]:
+        found.start()
+    _say_state(manager().state())
 
 
 @service.command()
 def stop() -> None:
     """Stop katod until you log in again. What is said meanwhile is recorded at the next start."""
-    _installed().stop()
+    for found in [_installed(), *_server()]:
+        found.stop()
     say("katod is stopped until you log in again, or run `katod service start`")
 
 
 @service.command()
 def restart() -> None:
     """Stop katod after its present step, and start it."""
-    found = _installed()
-    found.restart()
-    _say_state(found.state())
+    for found in [_installed(), *_server()]:
+        found.restart()
+    _say_state(manager().state())
 
 
 @service.command()
@@ -96,6 +114,8 @@ def status() -> None:
     if command:
         say(f"  {found.path}: {' '.join(command)}")
         _compare(version_of(command[0]))
+    for server in _server():
+        say(f"katod serve is {'running' if server.state().running else 'not running'}: {server.path}")
     if not now.running:
         sys.exit(_NOT_RUNNING)
 
@@ -119,6 +139,11 @@ def _installed() -> Manager:
     if not found.path.exists():
         raise ServiceError("katod is not installed as a service", hint="run `katod service install`")
     return found
+
+
+def _server() -> list[Manager]:
+    """Return the service of `katod serve`, if it is installed."""
+    return [found] if (found := manager(SERVER)).path.exists() else []
 
 
 def _say_state(now: State) -> None:

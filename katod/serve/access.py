@@ -69,7 +69,9 @@ def names_of(host: str, port: int) -> frozenset[str]:
     return frozenset(with_port | {name.lower() for name in names} if port == _HTTP else with_port)
 
 
-def refusal(policy: Policy, method: str, headers: Headers, *, is_socket: bool = False) -> Refusal | None:
+def refusal(
+    policy: Policy, method: str, headers: Headers, *, is_socket: bool = False, may_change: bool = True
+) -> Refusal | None:
     """Return why a request is refused, whatever token it has; None if it is not.
 
     Requests that may change something, and sockets, must not come from another page, as their Origin says. Nor must any
@@ -78,7 +80,9 @@ def refusal(policy: Policy, method: str, headers: Headers, *, is_socket: bool = 
     hosts = _all(headers, b"host")
     if len(hosts) != 1 or hosts[0].lower() not in policy.hosts:
         return _HOST
-    is_changing = method not in _SAFE and not _bearer(headers)  # pages cannot send that header to other servers
+    is_changing = (
+        may_change and method not in _SAFE and not _bearer(headers)
+    )  # pages cannot send that header to other servers
     return None if _is_own(policy, headers, must_say=is_changing, may_hide=not is_socket) else _ORIGIN
 
 

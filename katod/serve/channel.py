@@ -55,12 +55,25 @@ class Channel:
         async with self._lock:
             self._asked, more = False, True
             while more:
-                hidden, made, more = await self._worker.run(self.reading.sent)
+                try:
+                    hidden, made, more = await self._worker.run(self.reading.sent)
+                except KeyError:  # it is no longer served
+                    break
                 self.tail.skip(hidden)
                 self.tail.extend(made)
                 if made and self._ready.is_set():
                     self._tell()
         self._ready.set()
+        if self._is_gone():
+            self._tell()
+
+    def _is_gone(self) -> bool:
+        """Return whether the session is no longer served."""
+        try:
+            self.reading.content()
+        except KeyError:
+            return True
+        return False
 
     def _tell(self) -> None:
         self._news.set()
@@ -120,3 +133,5 @@ class Channel:
             if number == self.tail.end:
                 yield None
                 await news.wait()
+                if self._is_gone():
+                    raise Lost

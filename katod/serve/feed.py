@@ -49,6 +49,8 @@ class Sending(NamedTuple):
 class Reading(Protocol):
     """A position in a session that moves to its end, and what viewers are sent on the way, each once."""
 
+    content: Callable[[], Content]  # where the session is now; raises KeyError if it is no longer served
+
     @property
     def metadata(self) -> SessionMetadata:
         """What is known of the session so far."""

@@ -73,14 +73,19 @@ class Guard:
     def _refused(self, scope: Scope, path: str) -> Refusal | None:
         is_socket = scope["type"] == "websocket"
         method, headers = scope.get("method", "GET"), scope["headers"]
-        refused = refusal(self._policy, method, headers, is_socket=is_socket)
+        is_bridge = path.startswith(BRIDGE)  # nothing there changes anything, whatever the method
+        refused = refusal(self._policy, method, headers, is_socket=is_socket, may_change=not is_bridge)
         if refused is None and path not in OPEN:
-            refused = stranger(self._policy, headers, is_bridge=path.startswith(BRIDGE) and method in ("GET", "HEAD"))
+            refused = stranger(self._policy, headers, is_bridge=is_bridge)
         if (self._all if refused is None else self._strangers).wait(time.monotonic()):
             return _TOO_FAST
-        if refused is None and sum(len(name) + len(value) for name, value in headers) > HEAD:
-            return _TOO_LONG
-        return refused or (_TOO_LARGE if _length(headers) > BODY else None)
+        return refused or _too_much(headers)
+
+
+def _too_much(headers: list[tuple[bytes, bytes]]) -> Refusal | None:
+    if sum(len(name) + len(value) for name, value in headers) > HEAD:
+        return _TOO_LONG
+    return _TOO_LARGE if _length(headers) > BODY else None
 
 
 def _length(headers: list[tuple[bytes, bytes]]) -> int:
@@ -90,17 +95,23 @@ def _length(headers: list[tuple[bytes, bytes]]) -> int:
 
 
 def _bounded(scope: Scope, receive: Receive) -> Receive:
-    """Return what receives a body, up to a limit; beyond it, the connection is ended."""
-    got = 0
+    """Return what receives a body, up to a limit and within a time; beyond these, the connection is ended."""
+    got, is_whole = 0, scope["type"] != "http"
 
     async def bounded() -> Message:
-        nonlocal got
-        message = await receive()
+        nonlocal got, is_whole
+        try:
+            async with timeout(None if is_whole else PATIENCE):
+                message = await receive()
+        except TimeoutError:
+            _abort(scope)
+            raise Gone from None
         if message["type"] == "http.request":
             got += len(message.get("body", b""))
-            if got > BODY:
-                _abort(scope)
-                raise Gone
+            is_whole = not message.get("more_body", False)
+        if got > BODY:
+            _abort(scope)
+            raise Gone
         return message
 
     return bounded

@@ -161,7 +161,7 @@ class Rest:
         project = _project(request) if "project" in request.path_params else query.get("project") or None
         projects = {row["id"]: row["projectPath"] for row in await self._rows(Wanted(project))}
         known = await self._hub.reading.run(self._hub.shelf.all)
-        places = [known[name].found for name in projects if name in known]
+        places = [known[name].found for name in projects if name in known and known[name].files]
         rows = await self._hub.searching.run(lambda: search(words, places, projects))
         has_more = offset + limit < len(rows)
         return json_response(

@@ -2,6 +2,7 @@
 
 import asyncio
 import ctypes
+import errno
 import os
 import signal
 import socket
@@ -80,18 +81,13 @@ class _Server(uvicorn.Server):
 
 
 def listening(host: str, port: int) -> socket.socket:
-    """Return a socket that listens at an address of this machine. Raises ServeError."""
+    """Return a socket that is bound to an address of this machine. Raises ServeError."""
     try:
-        family, kind, protocol, _, address = socket.getaddrinfo(
-            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-        )[0]
-        listener = socket.socket(family, kind, protocol)
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind(address)
+        family, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
+        return _bound(family, address)
     except OSError as error:
-        hint = "another program listens there: choose another --port" if error.errno == 98 else ""
+        hint = "another program listens there: choose another --port" if error.errno == errno.EADDRINUSE else ""
         raise ServeError(f"cannot listen at {host}:{port}: {error.strerror or error}", hint=hint) from error
-    return listener
 
 
 def listening_at(path: Path) -> socket.socket:
@@ -101,12 +97,22 @@ def listening_at(path: Path) -> socket.socket:
             path.unlink()
         before = os.umask(_PRIVATE)
         try:
-            listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-            listener.bind(str(path))
+            return _bound(socket.AF_UNIX, str(path))
         finally:
             os.umask(before)
     except OSError as error:
         raise ServeError(f"cannot listen there: {error.strerror or error}", path=path) from error
+
+
+def _bound(family: int, address: Any) -> socket.socket:
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        if family != socket.AF_UNIX:
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(address)
+    except OSError:
+        listener.close()
+        raise
     return listener
 
 

@@ -150,16 +150,14 @@ class Shelf:
         is_due = now - self._swept >= SWEEP_EVERY
         if signature == self._ledger and not is_due:
             return
-        found = {name: known for name, known in self._known.items() if known.number}
+        found, others = _by_number(self._known)
         if signature != self._ledger:
             found = _recorded(self._places.state, {known.number: known for known in found.values()})
             self._ledger = signature
         if is_due:
             self._swept = now
             self._sweep(found)
-        elif self._places.everything:
-            found = {name: known for name, known in self._known.items() if not known.number} | found
-        self._known = found
+        self._known = found if is_due else others | found
 
     def _sweep(self, found: dict[str, Known]) -> None:
         """Add the files that are on disk to these sessions, and other sessions if they are served."""
@@ -172,6 +170,12 @@ class Shelf:
                 known.files = known.files | files
 
 
+def _by_number(known: dict[str, Known]) -> tuple[dict[str, Known], dict[str, Known]]:
+    """Return the sessions that the ledger has a transcript of, and the others."""
+    recorded = {name: one for name, one in known.items() if one.number}
+    return recorded, {name: one for name, one in known.items() if name not in recorded}
+
+
 def _recorded(state: Path, before: dict[int, Known]) -> dict[str, Known]:
     """Return the sessions of which the ledger has a transcript, and read those that were not known before.
 
@@ -182,8 +186,10 @@ def _recorded(state: Path, before: dict[int, Known]) -> dict[str, Known]:
         return {}
     found = {}
     with closing(ledger):
-        for number, is_open in ledger.recorded_sessions().items():
-            known = before.get(number) or _from_ledger(ledger, number)
+        for number, key, is_open in ledger.recorded_sessions():
+            known = before.get(number)
+            if known is None or known.key != key:
+                known = _from_ledger(ledger, number)
             known.is_open = is_open
             found[bridge.session_uuid(known.key)] = known
     return found

@@ -20,9 +20,8 @@ def own_token(state: Path) -> str:
     path = state / NAME
     try:
         state.mkdir(mode=_FOLDER, parents=True, exist_ok=True)
-        create_small(path, f"{secrets.token_urlsafe(_BYTES)}\n".encode(), _PRIVATE)
-    except FileExistsError:
-        pass
+        if not path.exists():
+            create_small(path, f"{secrets.token_urlsafe(_BYTES)}\n".encode(), _PRIVATE)
     except OSError as error:
         raise ServeError(f"the token cannot be written: {error.strerror}", path=path) from error
     return read_token(path)

@@ -73,14 +73,14 @@ class Visit:
     async def _guarded(self, work: Awaitable[None]) -> None:
         try:
             await work
-        except (Busy, LedgerError):
+        except (Busy, LedgerError, KeyError):  # or the session was found, but is gone now
             await self._say(protocol.failed())
 
     # -- what a client may ask for ------------------------------------------------------------------------
 
     async def _start(self, message: Fields) -> None:
         """Send what was said last in a session, then all that follows."""
-        wanted, project = message.get("sessionId", ""), message["projectPath"]
+        wanted, project = message.get("sessionId", ""), message["projectPath"].rstrip("/") or "/"
         known = await self._hub.find(wanted) if wanted else await self._hub.newest(project)
         if known is None:
             await self._say(protocol.no_session())

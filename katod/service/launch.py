@@ -10,6 +10,7 @@ from typing import Final
 # The first line of each file that katod writes for a service manager; no other file is changed or removed.
 MARKER: Final = "Written by `katod service install`, removed by `katod service uninstall`."
 LABEL: Final = "katod"
+SERVER: Final = "katod-serve"
 # Exit codes after which starting again would not help: a wrong configuration, a wrong command line.
 NO_RESTART: Final = 2
 
@@ -25,6 +26,13 @@ SystemCallArchitectures=native
 SystemCallFilter=@system-service
 SystemCallErrorNumber=EPERM
 """
+_ABOUT: Final = {LABEL: "katod, transcripts of coding agents", SERVER: "katod, sessions live"}
+_DAEMON: Final = """\
+Type=notify
+ExecReload=/bin/kill -HUP $MAINPID
+WatchdogSec=5min
+"""
+_SERVER: Final = "Type=exec\n"
 _NO_NETWORK: Final = "RestrictAddressFamilies=AF_UNIX\n"
 _NETWORK: Final = "RestrictAddressFamilies=AF_UNIX AF_INET AF_INET6\n"
 # Sandboxing that needs user namespaces, which some systems do not allow.
@@ -46,17 +54,24 @@ SystemCallFilter=~@privileged @resources
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """The command that runs the daemon, and the environment it needs: agents keep sessions where variables say."""
+    """The command that runs katod, and the environment it needs: agents keep sessions where variables say."""
 
     program: str  # a path that stays the same when katod is upgraded
     config: str = ""  # empty: where katod looks for it
     environment: Mapping[str, str] | None = None
-    network: bool = False  # whether it may open connections
+    network: bool = False  # whether it may open connections, or listen
+    serves: bool = False  # whether this is the server of `katod serve`, not the daemon
 
     @property
     def arguments(self) -> list[str]:
-        """The command line of the daemon."""
-        return [self.program, *(["--config", self.config] if self.config else []), "run"]
+        """The command line: that of a server says nothing, as its address has the token in it."""
+        command = ["serve", "--quiet"] if self.serves else ["run"]
+        return [self.program, *(["--config", self.config] if self.config else []), *command]
+
+    @property
+    def label(self) -> str:
+        """What the service manager calls it."""
+        return SERVER if self.serves else LABEL
 
 
 def unit(launch: Launch) -> str:
@@ -68,19 +83,16 @@ def unit(launch: Launch) -> str:
     command = " ".join([_quoted(program), *(_quoted(part).replace("$", "$$") for part in rest)])
     return f"""\
 # {MARKER}
-# Settings of your own: `systemctl --user edit {LABEL}`.
+# Settings of your own: `systemctl --user edit {launch.label}`.
 [Unit]
-Description=katod, transcripts of coding agents
+Description={_ABOUT[launch.label]}
 StartLimitIntervalSec=0
 
 [Service]
-Type=notify
 ExecStart={command}
-ExecReload=/bin/kill -HUP $MAINPID
-Restart=on-failure
+{_SERVER if launch.serves else _DAEMON}Restart=on-failure
 RestartSec=10
 RestartPreventExitStatus={NO_RESTART}
-WatchdogSec=5min
 {variables}{_NETWORK if launch.network else _NO_NETWORK}{_HARDENED}
 [Install]
 WantedBy=default.target
@@ -143,7 +155,7 @@ def _quoted(text: str) -> str:
 def property_list(launch: Launch, log: Path) -> bytes:
     """Return the property list of the launchd agent."""
     row = {
-        "Label": LABEL,
+        "Label": launch.label,
         "ProgramArguments": launch.arguments,
         "EnvironmentVariables": dict(launch.environment or {}),
         "RunAtLoad": True,

@@ -25,7 +25,6 @@ from katod.service.launch import (
     writable_in,
 )
 
-_UNIT: Final = f"{LABEL}.service"
 _PATIENCE: Final = 120  # seconds for the service manager to answer
 _RECENT: Final = 5  # lines of the log that are shown when katod does not start
 
@@ -98,10 +97,11 @@ class Manager(ABC):
 class Systemd(Manager):
     """The user's instance of systemd."""
 
-    def __init__(self) -> None:
+    def __init__(self, label: str) -> None:
         folder = os.environ.get("XDG_CONFIG_HOME") or str(Path.home() / ".config")
-        self.path = Path(folder) / "systemd" / "user" / _UNIT
-        self._strict = self.path.parent / f"{_UNIT}.d" / "katod-strict.conf"
+        self._unit = f"{label}.service"
+        self.path = Path(folder) / "systemd" / "user" / self._unit
+        self._strict = self.path.parent / f"{self._unit}.d" / "katod-strict.conf"
 
     def text(self, launch: Launch) -> str:
         """Return the unit."""
@@ -131,7 +131,9 @@ class Systemd(Manager):
         """Return what `systemctl` says."""
         _check_reachable()
         names = "LoadState,ActiveState,SubState,MainPID,UnitFileState,StatusText,Result"
-        rows = dict(line.partition("=")[::2] for line in _systemctl("show", _UNIT, f"--property={names}").splitlines())
+        rows = dict(
+            line.partition("=")[::2] for line in _systemctl("show", self._unit, f"--property={names}").splitlines()
+        )
         running = rows.get("ActiveState") in ("active", "reloading")
         said = rows.get("StatusText", "") if running else f"{rows.get('ActiveState', '')}: {rows.get('Result', '')}"
         pid = rows.get("MainPID", "0")
@@ -146,7 +148,7 @@ class Systemd(Manager):
         else:
             _write(self._strict, strict(writable, network=launch.network).encode())
         _systemctl("daemon-reload")
-        _systemctl("enable", _UNIT)
+        _systemctl("enable", self._unit)
         self.restart()
 
     def uninstall(self) -> bool:
@@ -154,7 +156,7 @@ class Systemd(Manager):
         _check_reachable()
         if not _is_ours(self.path):
             return False
-        _systemctl("disable", "--now", _UNIT)
+        _systemctl("disable", "--now", self._unit)
         _remove(self._strict)
         _remove(self.path)
         _systemctl("daemon-reload")
@@ -166,7 +168,7 @@ class Systemd(Manager):
 
     def stop(self) -> None:
         """Stop the unit."""
-        _systemctl("stop", _UNIT)
+        _systemctl("stop", self._unit)
 
     def restart(self) -> None:
         """Restart the unit, and wait until katod is ready."""
@@ -174,7 +176,7 @@ class Systemd(Manager):
 
     def _begin(self, verb: str) -> None:
         try:
-            _systemctl(verb, _UNIT)
+            _systemctl(verb, self._unit)
         except ServiceError as error:
             said = _run([*self.logs(_RECENT, follow=False), "--quiet"], check=False).strip()
             raise ServiceError(
@@ -184,18 +186,18 @@ class Systemd(Manager):
 
     def logs(self, lines: int, *, follow: bool) -> list[str]:
         """Return the call of `journalctl`."""
-        return ["journalctl", "--user", f"--unit={_UNIT}", "--output=cat", "--no-pager", f"--lines={lines}",
+        return ["journalctl", "--user", f"--unit={self._unit}", "--output=cat", "--no-pager", f"--lines={lines}",
                 *(["--follow"] if follow else [])]  # fmt: skip
 
 
 class Launchd(Manager):
     """The user's instance of launchd."""
 
-    def __init__(self) -> None:
-        self.path = Path.home() / "Library" / "LaunchAgents" / f"{LABEL}.plist"
-        self._log = Path.home() / "Library" / "Logs" / f"{LABEL}.log"
+    def __init__(self, label: str) -> None:
+        self.path = Path.home() / "Library" / "LaunchAgents" / f"{label}.plist"
+        self._log = Path.home() / "Library" / "Logs" / f"{label}.log"
         self._domain = f"gui/{os.getuid()}"
-        self._target = f"{self._domain}/{LABEL}"
+        self._target = f"{self._domain}/{label}"
 
     def text(self, launch: Launch) -> str:
         """Return the property list."""
@@ -260,13 +262,13 @@ class Launchd(Manager):
         return ["tail", "-n", str(lines), *(["-f"] if follow else []), str(self._log)]
 
 
-def manager() -> Manager:
-    """Return the service manager of this machine. Raises ServiceError if it has none that katod knows."""
+def manager(label: str = LABEL) -> Manager:
+    """Return the service manager of this machine, for one service. Raises ServiceError if it has none katod knows."""
     if sys.platform == "darwin":
-        return Launchd()
+        return Launchd(label)
     if shutil.which("systemctl") is None:
         raise ServiceError("this machine has no systemd", hint=_without())
-    return Systemd()
+    return Systemd(label)
 
 
 def how_to_start() -> str:

@@ -12,6 +12,8 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Final, TypeVar
 
+import orjson
+
 from katod.errors import LedgerDamaged, LedgerError, LedgerUnreleased
 from katod.log import EventLog
 from katod.model import SessionKey
@@ -289,11 +291,14 @@ class Ledger:
             row.ranges = list(map(RANGES.read, found))
         return rows
 
-    def recorded_sessions(self) -> dict[int, bool]:
-        """Return the sessions that have an output which has a name, and whether one of them is being written."""
+    def recorded_sessions(self) -> list[tuple[int, SessionKey, bool]]:
+        """Return the sessions that have an output with a name, and whether one of them is being written."""
         is_open = "outputs.id IN (SELECT output FROM ranges WHERE \"end\" = '')"
-        query = f"SELECT session, max({is_open}) FROM outputs WHERE held IS NULL GROUP BY session ORDER BY session"
-        return {session: bool(now) for session, now in self.db.execute(query)}
+        query = (
+            f"SELECT sessions.id, sessions.key, max({is_open}) FROM outputs JOIN sessions ON sessions.id = session"
+            " WHERE held IS NULL GROUP BY session ORDER BY session"
+        )
+        return [(number, SessionKey(*orjson.loads(key)), bool(now)) for number, key, now in self.db.execute(query)]
 
     def output_at(self, path: Path) -> OutputRow | None:
         """Return the output with this path, without its ranges; None if katod created none there."""

@@ -142,6 +142,27 @@ def test_what_was_installed_can_be_examined(world, programs, monkeypatch):
     assert manager.manager().writable() is None
 
 
+def test_the_server_is_a_service_beside_the_daemon(world, programs, monkeypatch):
+    """If it is asked for; its log never has the token. It is stopped, started and removed with the daemon."""
+    own = world.unit.with_name("katod-serve.service")
+    world.cli("service", "install")
+    assert not own.exists()
+    said = world.cli("service", "install", "--serve", "--strict")
+    assert f"wrote {own}\n`katod serve --url` prints" in said
+    assert f'ExecStart="{programs.folder}/katod" "--config" "{world.config}" "serve" "--quiet"' in own.read_text()
+    assert "Type=exec" in own.read_text()
+    assert "AF_INET" in own.read_text()
+    assert "AF_INET" not in world.unit.read_text()
+    assert f"katod serve is running: {own}" in world.cli("service", "status")
+    world.cli("service", "stop")
+    world.cli("service", "start")
+    assert {"--user stop katod-serve.service", "--user start katod-serve.service"} <= set(programs.begun())
+    assert f"removed {own}\nremoved {world.unit}" in world.cli("service", "uninstall")
+    monkeypatch.setattr(sys, "platform", "darwin")
+    world.cli("service", "install", "--serve")
+    assert (world.home / "Library/LaunchAgents/katod-serve.plist").exists()
+
+
 def test_a_named_configuration_is_the_services(world, programs):
     """`--config` is written into the unit."""
     other = world.home / "other.toml"

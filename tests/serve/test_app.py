@@ -1,6 +1,7 @@
 """What is served, in this process: who gets it, the sessions live, lists, pages, exports and searches."""
 
 import asyncio
+import json
 from functools import cache
 from urllib.parse import quote
 from uuid import UUID
@@ -170,7 +171,7 @@ def test_start_takes_the_newest_session_of_a_project(world):
 
     async def work(app):
         async with app.socket() as client:
-            await client.say(type="start", projectPath="/home/me/app")
+            await client.say(type="start", projectPath="/home/me/app/")
             first = (await client.until("history"))[0]
             await client.say(type="start", projectPath="/home/me/other")
             second = await client.hear()
@@ -222,6 +223,39 @@ def test_ids_that_are_none_are_given_some(world):
     row, messages = run(world, work)
     assert UUID(row["id"]).version == 5
     assert "begin here" in [found["message"].get("content") for found in messages]
+
+
+SECRET = "sk-ant-api03-" + "a1B2" * 24
+
+
+@pytest.mark.parametrize("count", [3, pytest.param(4000, marks=pytest.mark.slow)])
+def test_secrets_are_redacted_wherever_messages_come_from(world, count):
+    """In the history, live, after a reconnect from any place, in every page, in exports and searches."""
+    maker = world.claude()
+    maker.put(*(maker.user(f"{number} {'x' * 900} the key is {SECRET}") for number in range(count)))
+
+    async def work(app):
+        found = []
+        async with app.socket() as client:
+            await client.start(SESSION)
+            maker.say(user(f"and {SECRET}"))
+            app.hub._changed(set())
+            found += [*client.frames, await client.hear()]
+        body = (await app.ask(f"{ONE}/messages?limit=100")).json
+        for at in {0, 1, count // 3, count // 2, count - 1}:
+            page = (await app.ask(f"{ONE}/messages?limit=30&offset={at}&order=asc")).json
+            found += page["messages"]
+            async with app.socket() as client:
+                found += await client.missed(SESSION, page["messages"][0]["id"])
+        texts = [
+            (await app.ask(path)).body.decode()
+            for path in (f"{ONE}/export", f"{ONE}/export?format=json", "/search?q=key")
+        ]
+        return [*map(json.dumps, [*found, body]), *texts]
+
+    texts = run(world, work)
+    assert sum("the key is" in text for text in texts) > 4
+    assert [text[:200] for text in texts if SECRET[-40:] in text] == []
 
 
 # -- who is let in ----------------------------------------------------------------------------------
@@ -291,11 +325,12 @@ def test_a_bridge_that_is_open_needs_no_token(world):
         async with app.socket({}) as client:
             connected, _ = await client.start(SESSION)
         async with app.socket(ORIGIN) as refused:
-            return connected, refused.status, (await app.ask("/projects", headers={})).status
+            asked = [await app.ask("/projects", method, headers={}) for method in ("GET", "POST")]
+            return connected, refused.status, *(one.status for one in asked)
 
     connected, *statuses = run(world, work, policy=POLICY._replace(is_open=True))
     assert connected["sessionId"] == SESSION
-    assert statuses == [401, 200]
+    assert statuses == [401, 200, 405]
 
 
 def test_a_browser_is_given_a_cookie_for_the_token(world):

@@ -5,14 +5,15 @@ import random
 import signal
 import socket
 import time
+from contextlib import suppress
 
 import httpx
 import pytest
-from websockets.exceptions import ConnectionClosed
+from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from katod.serve import limits
 from tests.serve.serving import Served, all_messages, big_session, ids
-from tests.support.live import until
+from tests.support.live import Live, until
 from tests.support.records import calls, result, says, user
 
 pytestmark = pytest.mark.slow
@@ -191,6 +192,28 @@ def test_memory_stays_small_however_much_was_recorded(everything):
         assert server.memory() < MEMORY, figures
 
 
+def test_a_recording_that_begins_is_told_at_once(world):
+    """By the daemon's ledger: the session is served from then on, also when the daemon is killed."""
+    maker = session_of(world)
+
+    async def look(server, daemon):
+        async with server.client() as client:
+            await client.say(type="subscribe_sessions")
+            await client.say(type="ping")
+            await client.until("pong")
+            maker.say(user("::start\nrecord this"))
+            event = (await client.until("session_event"))[-1]
+            assert (event["action"], event["sessionId"]) == ("created", maker.session)
+            await client.start(maker.session)
+            await asyncio.to_thread(daemon.kill)
+            maker.say(user("the daemon is gone"))
+            return await heard(client, "the daemon is gone")
+
+    with Live(world) as daemon, Served(world) as server:
+        assert server.get("/sessions/recent").json() == {"sessions": []}
+        assert len(ids(asyncio.run(look(server, daemon)))) >= 1
+
+
 # -- attacks ----------------------------------------------------------------------------------------
 
 
@@ -250,6 +273,34 @@ def test_what_is_too_large_ends_a_connection(everything):
             ).raise_for_status()
         assert httpx.get(f"{server.base}/login", headers={"X": "x" * 100_000}).status_code == 431
         assert server.get("/health").status_code == 200
+
+
+def test_who_is_refused_is_told_so_in_the_handshake(everything):
+    """By the status of its answer: no token, another page, another name."""
+
+    async def status(server, **headers):
+        with pytest.raises(InvalidStatus) as refused:
+            async with server.client(**headers):
+                pass
+        return refused.value.response.status_code
+
+    with Served(everything) as server:
+        assert asyncio.run(status(server, Authorization="Bearer wrong")) == 401
+        assert asyncio.run(status(server, Origin="http://evil.example")) == 403
+        assert httpx.get(f"{server.base}/login", headers={"Host": "evil.example"}).status_code == 421
+
+
+def test_a_body_that_never_ends_is_not_waited_for(everything, monkeypatch):
+    """Nor are headers; the connection is ended."""
+    monkeypatch.setattr("katod.serve.guard.PATIENCE", 0.5)  # the server is a fork of this process
+    monkeypatch.setattr("katod.serve.limits.FIRST", 0.5)
+    with Served(everything) as server:
+        head = f"POST /login HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\nOrigin: {server.base}\r\n"
+        for begin in (f"{head}Content-Length: 100\r\n\r\ntoken=", head, ""):
+            with socket.create_connection(("127.0.0.1", server.port), timeout=10) as one:
+                one.sendall(begin.encode())
+                with suppress(ConnectionResetError):
+                    assert one.recv(1) == b""
 
 
 def test_too_many_connections_are_refused(everything):

@@ -86,11 +86,11 @@ def test_a_variable_is_one_word_of_the_unit():
 
 
 @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="there is no systemd-analyze")
-@pytest.mark.parametrize(("dropped_in", "most"), [(False, 7), (True, 2)])
-def test_systemd_accepts_the_unit(tmp_path, dropped_in, most):
+@pytest.mark.parametrize(("dropped_in", "serves", "most"), [(False, False, 7), (True, False, 2), (False, True, 7)])
+def test_systemd_accepts_the_unit(tmp_path, dropped_in, serves, most):
     """`systemd-analyze verify` has nothing to say, and the exposure that it calculates is low."""
     file = tmp_path / "katod.service"
-    file.write_text(unit(Launch("/bin/true", "", LAUNCH.environment)))
+    file.write_text(unit(Launch("/bin/true", "", LAUNCH.environment, network=serves, serves=serves)))
     if dropped_in:
         folder = tmp_path / "katod.service.d"
         folder.mkdir()

@@ -48,7 +48,7 @@ LOOK_UPS = {
     "sources": (SourceRow,), "sources_of": (1,), "count_sources": (), "source_problems": (), "outputs": (), "output_at": (Path("/out/unknown"),),
     "busy_sessions": (), "place": (1, 7), "places": (1,), "is_applied": ("unknown",), "refusals": (),
     "project_folder": ("app", "/home/other/app"), "read_all": (), "check": (), "marker_of": (Path("/out"),),
-    "contained": ("/", ".db"),
+    "contained": ("/", ".db"), "recorded_sessions": (),
 }  # fmt: skip
 WRITERS = {
     "save_root", "add_session", "save_session", "add_near_misses", "save_sample", "add_source", "save_source", "add_output",
@@ -102,6 +102,21 @@ def test_near_misses_are_remembered_newest_first(ledger):
     assert [row.time for row in ledger.near_misses(2)] == ["t299", "t298"]
     assert len(ledger.near_misses(1_000)) == 200
     assert (ledger.has_near_miss(KEY), ledger.has_near_miss(OTHER)) == (True, False)
+
+
+def test_sessions_are_recorded_if_an_output_has_a_name(ledger):
+    """Each once, and whether one of its outputs is being written."""
+    for key in (KEY, OTHER):
+        ledger.add_session(key)
+    held = output("held.md", 2)
+    held.held = {"text": "", "time": ""}
+    ledger.add_output(held)
+    assert ledger.recorded_sessions() == []
+    ledger.save_output(row := ledger.add_output(output("a.md", 1, Range("a", end="b"))))
+    assert ledger.recorded_sessions() == [(1, KEY, False)]
+    ledger.save_output(ledger.add_output(output("b.md", 1, Range("c"))))
+    assert ledger.recorded_sessions() == [(1, KEY, True)]
+    assert row.id
 
 
 # -- sources -----------------------------------------------------------------------------------------

@@ -1,0 +1,91 @@
+"""`katod serve`: where it listens, and with which token. What it serves is in tests/serve."""
+
+import os
+import socket
+import stat
+
+import pytest
+
+from katod.errors import ServeError
+from katod.serve.server import listening, listening_at
+from katod.serve.token import own_token, read_token
+from tests.looping import each
+
+
+def test_the_address_has_the_token_where_it_is_not_sent(world):
+    """The token is made once, in a file that nobody else can read."""
+    address = world.cli("serve", "--url").strip()
+    before, _, token = address.partition("#token=")
+    assert before == "http://127.0.0.1:3100/"
+    assert len(token) == 43
+    assert world.cli("serve", "--url", "--host", "::1", "--port", "99").strip() == f"http://[::1]:99/#token={token}"
+    file = world.state / "serve-token"
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert file.read_text().strip() == token
+
+
+def test_other_machines_are_not_let_in_by_accident(world):
+    """An address that they reach has to be named, and needs a token that somebody chose."""
+    world.cli("serve", "--url", "--host", "192.168.1.5", code=1)
+    assert "can be reached from other machines" in world.said
+    for host in ("0.0.0.0", "::"):
+        world.cli("serve", "--url", "--host", host, code=1)
+        assert "every address" in world.said
+    token = world.home / "token"
+    token.write_text("x" * 32)
+    token.chmod(0o600)
+    address = world.cli("serve", "--url", "--host", "192.168.1.5", "--token-file", str(token))
+    assert address.strip() == f"http://192.168.1.5:3100/#token={'x' * 32}"
+    world.configure(token_path=token, host="192.168.1.5", port=80)
+    assert world.cli("serve", "--url").strip() == f"http://192.168.1.5:80/#token={'x' * 32}"
+
+
+def test_a_wrong_configuration_is_wrong_usage(world):
+    """A service manager does not try again."""
+    world.config.write_text("[serve]\nports = 1\n")
+    world.cli("serve", code=2)
+    assert "unknown key `serve.ports`" in world.said
+
+
+@each(
+    "content, mode",
+    [(b"short", 0o600), (b"x" * 32, 0o644), (b"two words " * 9, 0o600), (b"\xff" * 40, 0o600), (b"x" * 9999, 0o600)],
+)
+def test_a_token_that_is_not_secret_is_refused(tmp_path_factory, content, mode):
+    """Or not long enough, or no single word."""
+    file = tmp_path_factory.mktemp("token") / "token"
+    file.write_bytes(content)
+    file.chmod(mode)
+    with pytest.raises(ServeError):
+        read_token(file)
+
+
+def test_a_token_that_cannot_be_written_is_an_error(tmp_path):
+    """Not a server without one."""
+    (tmp_path / "state").write_text("")
+    with pytest.raises(ServeError, match="cannot be written"):
+        own_token(tmp_path / "state")
+
+
+def test_a_port_that_is_taken_is_an_error():
+    """Which says so."""
+    with listening("127.0.0.1", 0) as one:
+        one.listen()
+        with pytest.raises(ServeError, match="cannot listen"):
+            listening("127.0.0.1", one.getsockname()[1])
+
+
+def test_a_socket_is_for_its_owner_alone(tmp_path):
+    """One that nobody listens at is replaced; a file that is no socket is not."""
+    place = tmp_path / "katod.sock"
+    listening_at(place).close()
+    with listening_at(place) as listener:
+        assert stat.S_IMODE(os.stat(place).st_mode) & 0o077 == 0
+        listener.listen()
+        with pytest.raises(ServeError):
+            listening_at(place)
+    (tmp_path / "file").write_text("mine")
+    with pytest.raises(ServeError):
+        listening_at(tmp_path / "file")
+    assert (tmp_path / "file").read_text() == "mine"
+    assert socket.AF_UNIX

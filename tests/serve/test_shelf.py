@@ -1,0 +1,101 @@
+"""The sessions that are served."""
+
+import asyncio
+
+from katod.agents import AGENTS
+from katod.config import Settings
+from katod.discover.roots import find_roots
+from katod.metadata import SessionMetadata
+from katod.serve import shelf as shelves
+from katod.serve.shelf import Places, Shelf
+from tests.serve.serving import serving
+from tests.support.records import SESSION, calls, says, user
+
+
+def shelf(world, monkeypatch, *, everything=False):
+    """Return a shelf that looks at each call, and sweeps."""
+    monkeypatch.setattr(shelves, "_LOOK_EVERY", 0.0)
+    monkeypatch.setattr(shelves, "SWEEP_EVERY", 0.0)
+    return Shelf(Places(world.state, tuple(find_roots(Settings(), AGENTS)), everything), redact=True)
+
+
+def test_without_a_ledger_nothing_was_recorded(tmp_path):
+    """And nothing is served but what is asked for."""
+    assert Shelf(Places(tmp_path, ()), redact=True).all() == {}
+
+
+def test_a_session_is_served_from_its_recording_on_until_it_is_forgotten(world, monkeypatch):
+    """Also after the recording has ended."""
+    found = shelf(world, monkeypatch)
+    maker = world.claude()
+    maker.say(user("not yet"))
+    world.once()
+    assert found.all() == {}
+    maker.say(user("::start\nbegin here"), says("with pleasure"))
+    world.once()
+    assert found.all()[SESSION].is_open
+    maker.say(user("::stop"))
+    world.once()
+    assert not found.all()[SESSION].is_open
+    assert found.about(found.all()[SESSION])["title"] == "not yet"
+    world.cli("forget", SESSION, "--yes")
+    assert found.all() == {}
+
+
+def test_titles_and_paths_are_redacted(world, monkeypatch):
+    """As everything else that is sent."""
+    secret = "sk-ant-api03-" + "a1B2" * 24
+    world.claude().say(user(f"the key is {secret}"))
+    found = shelf(world, monkeypatch, everything=True)
+    (row,) = found.rows()
+    assert "the key is" in row["title"]
+    assert secret not in str(row)
+
+
+def test_files_that_change_belong_to_sessions(world, monkeypatch):
+    """One that is new is taken up at once where everything is served; files below no root are nobody's."""
+    found = shelf(world, monkeypatch, everything=True)
+    maker = world.claude()
+    assert found.all() == {}
+    maker.say(user("begin here"))
+    assert found.take_up({str(maker.path), "/etc/passwd", str(world.home / "x.jsonl")}) == {SESSION}
+    assert [path for path, _ in found.content(SESSION).files] == [str(maker.path)]
+
+
+def test_a_session_that_is_gone_is_told_to_its_viewers(world):
+    """They hear that it was deleted, and that what they have is no longer valid."""
+    maker = world.claude()
+    maker.say(user("::start\nbegin here"), calls("call_1", "ls"))
+    world.once()
+
+    async def work():
+        async with serving(world, everything=False) as app, app.socket() as client:
+            await client.start(SESSION)
+            await client.say(type="subscribe_sessions")
+            await client.say(type="ping")
+            await client.until("pong")
+            world.cli("forget", SESSION, "--yes")
+            app.hub.shelf._looked = app.hub.shelf._swept = -99.0
+            app.hub._changed(set())
+            while not {"session_event", "cursor_invalid"} <= {row["type"] for row in client.frames}:
+                await client.hear()
+                app.hub._changed(set())
+            return [row for row in client.frames if row["type"] == "session_event"]
+
+    (event,) = asyncio.run(work())
+    assert (event["action"], event["sessionId"], "metadata" in event) == ("deleted", SESSION, False)
+
+
+def test_what_is_known_of_a_session_does_not_depend_on_who_read_it(world, monkeypatch):
+    """Counted messages stay until a file changes."""
+    maker = world.claude()
+    maker.say(user("begin here"), says("with pleasure"))
+    found = shelf(world, monkeypatch, everything=True)
+    known = found.all()[SESSION]
+    assert found.about(known)["messageCount"] == 0
+    first = next(row for row in found.counted(known) if row)
+    assert first["messageCount"] >= 2
+    maker.say(user("more"))
+    found.take_up({str(maker.path)})
+    assert next(row for row in found.counted(known) if row)["messageCount"] > first["messageCount"]
+    assert isinstance(known.metadata, SessionMetadata)
