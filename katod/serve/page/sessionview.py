@@ -34,7 +34,7 @@ def session_head(row: Row, beside: Beside, now: float) -> str:
         f'{opening(f"{name_of(row)} · katod", "session")}<div id="bar"><div id="about">{about(row, now)}</div>'
         '<label class="switch"><input type="checkbox" id="thinking"> Thinking</label>'
         f'<details id="more"><summary>More</summary><div class="menu">{_menu(row, beside)}</div></details></div>\n'
-        f'<main id="main" data-live="{"1" if row.state in _LIVE else ""}">\n<h1>{title}</h1>\n'
+        f'<main id="main" data-awake="{"1" if row.state in _LIVE else ""}">\n<h1>{title}</h1>\n'
         f'<p class="where">{where(row)}</p>\n{_family(beside)}<div id="log">\n'
     )
 

@@ -142,7 +142,7 @@ customElements.define("katod-feed", class extends HTMLElement {
     this.button = make("button", "", { id: "new", type: "button", hidden: true });
     this.button.onclick = () => this.toEnd();
     document.body.append(this.button);
-    this.sticks = Boolean($("main").dataset.live) && !location.hash;
+    this.sticks = Boolean($("main").dataset.awake) && !location.hash;
     addEventListener("scroll", () => this.look(), { passive: true });
     new ResizeObserver(() => this.sticks && this.toEnd()).observe($("main"));
     if (this.sticks) this.toEnd();
@@ -178,7 +178,7 @@ customElements.define("katod-feed", class extends HTMLElement {
     const waits = state === "blocked" && this.state !== undefined && this.state !== "blocked";
     this.state = state;
     $("about").innerHTML = html;
-    $("main").dataset.live = ["working", "blocked", "stalled"].includes(state) ? "1" : "";
+    $("main").dataset.awake = ["working", "blocked", "stalled"].includes(state) ? "1" : "";
     if (title) {
       document.querySelector("#main>h1").textContent = title;
       document.title = (state === "blocked" ? "● " : "") + `${title} · katod`;
