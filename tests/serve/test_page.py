@@ -4,8 +4,6 @@ import asyncio
 import re
 from html.parser import HTMLParser
 
-import pytest
-
 from katod.events import TOOL_CALL, Event, SessionRef
 from katod.metadata import SessionMetadata
 from katod.model import SessionKey
@@ -14,7 +12,6 @@ from katod.serve.page.static import FOLDER
 from tests.serve.serving import BEARER, TOKEN
 from tests.serve.test_app import asked, run
 from tests.support.records import SESSION, says, user
-from tests.support.world import World
 
 ONE = f"/s/{SESSION}"
 BROWSER = {"accept": "text/html,*/*"}
@@ -52,11 +49,6 @@ def talked(world):
         maker.result("c2", "no such text", error=True),
     )
     return maker
-
-
-@pytest.fixture
-def world(tmp_path, monkeypatch):
-    return World(tmp_path, monkeypatch)
 
 
 def test_the_list_shows_each_session_with_what_it_is(world):
@@ -251,7 +243,7 @@ def test_a_conversation_goes_on_exactly_where_a_page_is(world):
             lost = await next_of(event, "lost")
         return first, last, again, lost
 
-    first, last, again, lost = run(world, work)
+    first, last, again, _lost = run(world, work)
     assert again == last
     page = asked(world, ONE)[0].body.decode()
     shown = re.findall(r'<section class="[^"]*" id="([^"]*)"', page)
@@ -285,7 +277,7 @@ def test_the_list_goes_on_exactly_where_a_page_is(world):
     other = world.session(2).say(user("another one"))
 
     async def work(app):
-        async with app.events("/live") as event:
+        async with app.events("/live?after=0123.4") as event:
             _, first, whole = await next_of(event, "all")
             other.say(says("yes"))
             rows = await next_of(event, "rows")

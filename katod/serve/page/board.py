@@ -19,7 +19,6 @@ from katod.record.peek import peek
 from katod.serve.shelf import Known, Shelf
 
 MOST: Final = 200  # sessions of one list
-_FRESH: Final = 0.2  # seconds in which nothing is looked at again
 _TITLE: Final = 120
 _STALLED: Final = "stalled"
 
@@ -50,19 +49,11 @@ class Board:
     def __init__(self, shelf: Shelf, *, redact: bool) -> None:
         self._shelf = shelf
         self._redact = redact
-        self._looked = -_FRESH
-        self._rows: list[Row] = []
         self.total = 0  # sessions, without those that others started
 
-    def rows(self) -> list[Row]:
-        """Return the latest sessions, those that changed last first. Raises LedgerError."""
-        return self._rows if time.monotonic() - self._looked < _FRESH else self.look()
-
     def look(self) -> list[Row]:
-        """Return them as they are now. Raises LedgerError."""
-        self._rows = self._newest(time.time())
-        self._looked = time.monotonic()
-        return self._rows
+        """Return the latest sessions, those that changed last first. Raises LedgerError."""
+        return self._newest(time.time())
 
     def row(self, known: Known) -> Row:
         """Return one session."""

@@ -75,8 +75,8 @@ class Pages:
     # -- the list ---------------------------------------------------------------------------------------
 
     async def _list(self, _: Request) -> Response:
-        rows = await self._hub.reading.run(self._board.rows)
-        return HTMLResponse(list_page(rows, self._board.total, time.time()))
+        rows, name = await self._streams.list_now()
+        return HTMLResponse(list_page(rows, self._board.total, name, time.time()))
 
     async def _list_live(self, request: Request) -> Response:
         return self._stream(self._streams.of_list(_since(request)))

@@ -9,7 +9,7 @@ from typing import Final
 from katod.serve.channel import Channel, Lost
 from katod.serve.feed import Opening
 from katod.serve.hub import Hub
-from katod.serve.page.board import Board
+from katod.serve.page.board import Board, Row
 from katod.serve.page.listview import groups, list_row
 from katod.serve.page.sessionview import about
 from katod.serve.page.sheet import Sheet
@@ -31,28 +31,30 @@ class Streams:
         self._opening = opening
         self._watch = Watch(hub, board)
 
+    async def list_now(self) -> tuple[list[Row], str]:
+        """Return the list, and the name of what a page that shows it has. Raises LedgerError, Busy."""
+        return await self._watch.look()
+
     async def of_list(self, since: str) -> Pieces:
         """Yield the list as it changes; `since` is what the page has of it, empty for nothing."""
         yield SOON
         async with self._watch.looking():
-            run, _, number = since.partition(".")
-            is_known = run == self._watch.run and number.isdecimal() and len(number) < 16
-            async with aclosing(merged(self._rows(int(number) if is_known else None), _beats())) as pieces:
+            async with aclosing(merged(self._rows(self._watch.number(since)), _beats())) as pieces:
                 async for piece in pieces:
                     yield piece
 
     async def _rows(self, seen: int | None) -> Pieces:
         changes = self._watch.changes
         if seen is None:
-            rows = await self._hub.reading.run(self._board.rows)
+            rows, name = await self._watch.look()
             seen = changes.number
-            yield event(groups(rows, time.time()), "all", f"{self._watch.run}.{seen}")
+            yield event(groups(rows, time.time()), "all", name)
         while True:
             rows, gone = changes.since(seen)
             if rows or gone:
                 seen, now = changes.number, time.time()
                 told = {"rows": [list_row(row, now) for row in rows], "gone": gone}
-                yield event(told, "rows", f"{self._watch.run}.{seen}")
+                yield event(told, "rows", self._watch.name(seen))
             await self._watch.tick()
 
     async def of_session(self, known: Known, since: str) -> Pieces:

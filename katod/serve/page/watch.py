@@ -8,7 +8,7 @@ from typing import Final
 
 from katod.errors import LedgerError
 from katod.serve.hub import Hub
-from katod.serve.page.board import Board, Changes
+from katod.serve.page.board import Board, Changes, Row
 from katod.serve.worker import Busy
 
 _EVERY: Final = 1.0  # seconds; also time alone ends a state, and some agents say theirs beside the session's file
@@ -20,7 +20,7 @@ class Watch:
 
     def __init__(self, hub: Hub, board: Board) -> None:
         self.changes = Changes()
-        self.run = secrets.token_hex(4)  # numbers of an earlier process mean nothing to this one
+        self._run = secrets.token_hex(4)  # numbers of an earlier process mean nothing to this one
         self._hub = hub
         self._board = board
         self._viewers = 0
@@ -32,7 +32,7 @@ class Watch:
         """Have the list looked at within the block, and once before it. Raises LedgerError, Busy."""
         self._viewers += 1
         try:
-            await self._look()
+            await self.look()
             if self._task is None:
                 self._task = asyncio.get_running_loop().create_task(self._watch())
             yield
@@ -53,11 +53,23 @@ class Watch:
                     while True:
                         with suppress(TimeoutError):
                             await asyncio.wait_for(news.take(), _EVERY)
-                        await self._look()
+                        await self.look()
                         await asyncio.sleep(_PAUSE)
             await asyncio.sleep(_EVERY)
 
-    async def _look(self) -> None:
-        self.changes.take(await self._hub.reading.run(self._board.look))
+    async def look(self) -> tuple[list[Row], str]:
+        """Return the list as it is now, and the name of that. Raises LedgerError, Busy."""
+        rows = await self._hub.reading.run(self._board.look)
+        self.changes.take(rows)
         self._ticked.set()
         self._ticked = asyncio.Event()
+        return rows, self.name(self.changes.number)
+
+    def name(self, number: int) -> str:
+        """Return how a page names what it has of the list."""
+        return f"{self._run}.{number}"
+
+    def number(self, name: str) -> int | None:
+        """Return what a page has of the list; None if that is nothing, or from another process."""
+        run, _, number = name.partition(".")
+        return int(number) if run == self._run and number.isdecimal() and len(number) < 16 else None

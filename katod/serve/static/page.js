@@ -97,7 +97,7 @@ function tell(title, words, name) {
 customElements.define("katod-board", class extends HTMLElement {
   connectedCallback() {
     newsButton();
-    this.stream = new Stream(this.dataset.live, "", {
+    this.stream = new Stream(this.dataset.live, this.dataset.last, {
       all: (html) => { const at = here(); $("groups").innerHTML = html; at && $(at)?.querySelector("a")?.focus(); this.count(); },
       rows: (told) => this.take(told),
     }, { wakeful: wantsNews });
