@@ -68,7 +68,7 @@ AROUND = {"record", "store", "pipeline", "schedule", "daemon", "cli", "service",
 
 # Libraries that reach the outside world, or make an output depend on more than its input: who may import them.
 LIBRARIES = {
-    "sqlite3": {"agents", "store"},
+    "sqlite3": {"agents", "store", "serve"},
     "watchdog": {"discover"},
     "httpx": {"matrix"},
     "structlog": {"log"},
@@ -132,7 +132,7 @@ IMPURE = {
     "matrix": ".client .exchange .worker",
     "seal": ".keys",
     "serve": (
-        ".changes .guard .page.board .page.pages .page.recording .page.static .page.streams .page.watch .rest .server .shelf .socket .token .visit .worker"
+        ".changes .guard .page.board .page.finding .page.index .page.pages .page.recording .page.static .page.streams .page.watch .rest .server .shelf .socket .token .visit .worker"
     ),
 }
 # What determines the bytes of an output: pure, and using only pure modules.

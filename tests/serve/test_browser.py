@@ -105,8 +105,13 @@ def test_links_lead_to_messages(everything):
     with Served(everything) as server, browsing(server) as browser:
         browser.enter().open("/find?q=%22question+12%22")
         browser.click(".result li a")
-        until(lambda: browser.run("return document.querySelector('.e:target')?.innerText.includes('question 12')"), "it")
-        until(lambda: 0 <= browser.run("return document.querySelector('.e:target').getBoundingClientRect().top") < 400, "it")
+        until(
+            lambda: browser.run("return document.querySelector('.e:target')?.innerText.includes('question 12')"), "it"
+        )
+        until(
+            lambda: 0 <= browser.run("return document.querySelector('.e:target').getBoundingClientRect().top") < 400,
+            "it",
+        )
         browser.press("j")
         until(lambda: browser.all(".e.here"), "the next message")
         browser.press("?")

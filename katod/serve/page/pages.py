@@ -25,7 +25,7 @@ from katod.serve.page import recording
 from katod.serve.page.board import Board
 from katod.serve.page.edited import files_of
 from katod.serve.page.filesview import files_page
-from katod.serve.page.finding import LONGEST, find, telling, words_of
+from katod.serve.page.finding import LONGEST, Finder, telling, words_of
 from katod.serve.page.findview import Result, find_page
 from katod.serve.page.frame import plain
 from katod.serve.page.listview import list_page
@@ -54,6 +54,7 @@ class Pages:
         self._board = Board(hub.shelf, redact=options.redact)
         self._opening = partial(Sheet, options=options)
         self._streams = Streams(hub, self._board, self._opening)
+        self._finder = Finder(hub)
         self._open = 0
 
     def routes(self) -> list[Route]:
@@ -179,19 +180,11 @@ class Pages:
 
     async def _find(self, request: Request) -> Response:
         query = request.query_params.get("q", "").strip()[:LONGEST]
-        words, results = words_of(query), list[Result]()
-        if words:
-            known = await self._hub.reading.run(lambda: list(self._hub.shelf.all().values()))
-            matches = await self._hub.searching.run(lambda: find(words, [one.found for one in known if one.files]))
-            by_key = {one.key: one for one in known}
-            rows = await self._hub.reading.run(
-                lambda: [
-                    Result(self._board.row(by_key[match.place.key]), telling(match), match.total)
-                    for match in matches
-                    if isinstance(match.place, Found)
-                ]
-            )
-            results += rows
+        words = words_of(query)
+        found = await self._finder.find(words) if words else []
+        results = await self._hub.reading.run(
+            lambda: [Result(self._board.row(known), telling(match), match.total) for known, match in found]
+        )
         return HTMLResponse(find_page(query, words, results, When(self._options.time_zone), time.time()))
 
     # -- streams ----------------------------------------------------------------------------------------

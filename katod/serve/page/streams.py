@@ -38,10 +38,10 @@ class Streams:
     async def of_list(self, since: str) -> Pieces:
         """Yield the list as it changes; `since` is what the page has of it, empty for nothing."""
         yield SOON
-        async with self._watch.looking():
-            async with aclosing(merged(self._rows(self._watch.number(since)), _beats())) as pieces:
-                async for piece in pieces:
-                    yield piece
+        rows = self._rows(self._watch.number(since))
+        async with self._watch.looking(), aclosing(merged(rows, _beats())) as pieces:
+            async for piece in pieces:
+                yield piece
 
     async def _rows(self, seen: int | None) -> Pieces:
         changes = self._watch.changes
