@@ -104,6 +104,11 @@ class Matrix:
         return bool(self.homeserver and self.token_file and self.room)
 
     @property
+    def parts(self) -> tuple[str, ...]:
+        """The room, the homeserver and the token file, nothing if nothing is delivered."""
+        return (self.room, self.homeserver, self.token_file) if self.is_on else ()
+
+    @property
     def destination(self) -> str:
         """The room, an empty string if nothing is delivered."""
         return self.room if self.is_on else ""

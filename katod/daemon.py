@@ -208,6 +208,8 @@ class Daemon:
         times = [self._discovery.deadline(), self._schedule.deadline()]
         if (retry := self._pipeline.delivery.next_retry()) is not None:
             times.append(retry)
+        if (look := self._room.deadline()) is not None:
+            times.append(look)
         if self._pipeline.unsettled:
             times.append(stepped + QUIET)
         return max(0.0, min(times) - time.monotonic())
@@ -284,7 +286,7 @@ class Daemon:
             self._schedule.forget(bury(remains, self._ledger, self._discovery.catalog))
             for row in sessions:
                 self._pipeline.forget(row.id, remains.outputs)
-            self._room.look()
+            self._room.look(at_once=True)
             self._log.session_forgotten(str(request.key))
         try:
             return "" if self._ledger.erase() else None

@@ -77,10 +77,24 @@ REQUIRED: Final = {
 }
 _IN_ROW: Final = ("time", "timeSource", "turn", "model")
 _IN_SOURCE: Final = ("providerEventId", "messageId", "requestId", "parentId")
-_OF_START: Final = (
-    "cwd", "branch", "commit", "repository", "cliVersion", "title", "origin", "modelProvider", "permissionMode",
-    "sandbox", "effort",
+# What a field of a payload is, if it is there. No name means two things, but for `input`.
+_TEXT_FIELDS: Final = (
+    "after", "argument", "before", "branch", "category", "cliVersion", "code", "command", "commit", "cwd", "decisionId",
+    "decisionKey", "description", "effort", "encrypted", "family", "freeText", "line", "message", "model",
+    "modelProvider", "name", "origin", "parent", "permissionMode", "phase", "prompt", "rawType", "reason", "repository",
+    "result", "sandbox", "scope", "script", "server", "status", "stopReason", "subagent", "subject", "subtype",
+    "summary", "task", "text", "title", "toolCallId", "trigger", "what",
 )  # fmt: skip
+_NUMBER_FIELDS: Final = (
+    "cacheRead", "cacheWrite", "contextLimit", "costUsd", "durationMs", "exitCode", "httpStatus", "number", "output",
+    "reasoning", "tokensAfter", "tokensBefore", "total",
+)  # fmt: skip
+_OBJECT_FIELDS: Final = ("data", "retry", "structured")
+_FLAG_FIELDS: Final = ("denied", "isError", "multiSelect")
+_TYPES: Final[dict[str, tuple[type, ...]]] = {
+    **dict.fromkeys(_TEXT_FIELDS, (str,)), **dict.fromkeys(_NUMBER_FIELDS, (int, float)),
+    **dict.fromkeys(_OBJECT_FIELDS, (dict,)), **dict.fromkeys(_FLAG_FIELDS, (bool,)), "pasted": (list,),
+}  # fmt: skip
 # Lists in a payload, and what their elements are: texts, or objects that have this text.
 _LISTS: Final = {"selections": "", "options": "label", "attachments": "type"}
 
@@ -135,18 +149,29 @@ def to_json(event: Event) -> dict[str, Any]:
     return row
 
 
-def _texts(row: dict[str, Any], payload: dict[str, Any], source: dict[str, Any]) -> Iterator[Any]:
-    """Yield what has to be text in an event."""
+def _texts(row: dict[str, Any], source: dict[str, Any]) -> Iterator[Any]:
+    """Yield what has to be text in an event, beside its payload."""
     yield from (row["id"], row["kind"], *(row.get(name, "") for name in _IN_ROW))
     yield from (source.get(name, "") for name in _IN_SOURCE)
-    yield from (payload[name] for name in REQUIRED.get(row["kind"], ()))
-    if row["kind"] == SESSION_START:
-        yield from (payload.get(name, "") for name in _OF_START)
+
+
+def _check_payload(kind: str, payload: dict[str, Any]) -> None:
+    for name in REQUIRED.get(kind, ()):
+        _ = payload[name]
+    types = _TYPES | {"input": (int,)} if kind == USAGE else _TYPES
+    if not all(isinstance(value, types.get(name, (object,))) for name, value in payload.items()):
+        raise TypeError("a field of the payload has another type")
+    lists = _LISTS | {"options": ""} if kind == USER_COMMAND else _LISTS
+    if not all(_is_list(payload[name], key) for name, key in lists.items() if name in payload):
+        raise TypeError("a list is expected")
 
 
 def _is_list(value: Any, key: str) -> bool:
+    """Return whether a value is a list of texts, or with a key, of objects that have a text by this name."""
     rows = value if isinstance(value, list) else [None]
-    return all(isinstance(row.get(key) if key and isinstance(row, dict) else row, str) for row in rows)
+    if key:
+        rows = [row.get(key) if isinstance(row, dict) else None for row in rows]
+    return all(isinstance(row, str) for row in rows)
 
 
 def from_json(row: dict[str, Any]) -> Event:
@@ -155,10 +180,9 @@ def from_json(row: dict[str, Any]) -> Event:
     if not isinstance(payload, dict) or not isinstance(source, dict):
         raise TypeError("payload and source are objects")
     ref = SessionRef(session["agent"], session["id"], session.get("subagent", ""), session.get("parent", ""))
-    if not all(isinstance(text, str) for text in [*ref, *_texts(row, payload, source)]):
+    if not all(isinstance(text, str) for text in [*ref, *_texts(row, source)]):
         raise TypeError("a text is expected")
-    if not all(_is_list(payload[name], key) for name, key in _LISTS.items() if name in payload):
-        raise TypeError("a list is expected")
+    _check_payload(row["kind"], payload)
     return Event(
         id=row["id"],
         kind=row["kind"],

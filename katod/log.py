@@ -176,6 +176,10 @@ class EventLog:
         """The homeserver refuses one event for good; those after it are sent."""
         self._emit("warning", "delivery.refused", output=output, txn=txn, problem=problem)
 
+    def delivery_postponed(self, output: int, problem: str, retry: float) -> None:
+        """The next event of a recording cannot be read or is not taken; the other recordings are sent meanwhile."""
+        self._emit("warning", "delivery.postponed", output=output, problem=problem, retry_seconds=round(retry, 1))
+
     def delivery_incomplete(self, output: int, problem: str) -> None:
         """The rest of a recording cannot be sent, because its session is no longer what was recorded."""
         self._emit("warning", "delivery.incomplete", output=output, problem=problem)

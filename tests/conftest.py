@@ -2,6 +2,8 @@
 
 import gc
 import os
+import signal
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,8 +15,11 @@ from tests import examples
 from tests.support.collected import close_collected
 from tests.support.world import World
 
-# Where nothing may be compiled to files, each program that a test starts would compile all of katod again.
+# Where nothing may be compiled to files, each program that a test starts would compile all of katod again, and its tests.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
+# A shell lets what runs in its background ignore Ctrl-C, and programs that tests start would inherit that.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 examples.register()
 settings.load_profile(examples.QUICK)
 

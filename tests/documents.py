@@ -181,11 +181,13 @@ def formats() -> str:
 
 def matrix() -> str:
     """Return the table of the events of the protocol."""
-    rows = [f"| `{row.name}` | {row.evidence if row.is_written else 'not written'} | {row.why} |" for row in MATRIX]
-    return (
-        "\n".join(["| event | katod has it | what it is made of, or why it is not written |", "|---|---|---|", *rows])
-        + "\n"
-    )
+    needs = {"": "", "thinking": "`thinking`", "tools": "`tools`", "full": '`tools = "full"`'}
+    rows = [
+        f"| `{row.name}` | {row.evidence if row.is_written else 'not written'} | {needs[row.needs]} | {row.why} |"
+        for row in MATRIX
+    ]
+    head = ["| event | katod has it | needs | what it is made of, or why it is not written |", "|---|---|---|---|"]
+    return "\n".join([*head, *rows]) + "\n"
 
 
 def bridge() -> str:

@@ -1,7 +1,7 @@
 """How many examples a property test takes, and how many cases of a table: a few by default, all with `-m slow`.
 
 The profile is chosen before any test is imported. By default a test takes `FEW` or `MANY` examples; one whose
-examples are more expensive sets its own numbers: `@examples(5, 400)`. KATOD_EXAMPLES replaces all numbers of many.
+examples are more expensive sets its own numbers: `@examples(5, 200)`. KATOD_EXAMPLES replaces all numbers of many.
 """
 
 import os
@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 
 FEW: Final = 5
-MANY: Final = 2_000
+MANY: Final = 1_000
 CASES: Final = 3  # of a parametrized test in the default run
 QUICK, THOROUGH, UNSHRUNK = "quick", "thorough", "unshrunk"
 

@@ -48,7 +48,7 @@ ARROWS = {
     # what katod adds to the agents' own files
     "setup": "agents command errors service write",
     # recordings that are delivered elsewhere
-    "matrix": "backoff config errors formats log model record smallfile store",
+    "matrix": "backoff config discover errors formats log model record smallfile store",
     # sessions for clients and browsers
     "serve": (
         "agents discover errors events formats lifecycle log metadata model record search service shell smallfile store"
@@ -129,7 +129,7 @@ IMPURE = {
     "service": ".control .desktop .lock .manager .pause .program .sandbox .sd_notify .signals .signs",
     "setup": ".files .hook .plan",
     "search": ".outputs .sessions",
-    "matrix": ".client .exchange .worker",
+    "matrix": ".client .delivery .exchange .progress .reader .readers .room .worker",
     "seal": ".keys",
     "serve": (
         ".changes .guard .page.board .page.finding .page.index .page.pages .page.recording .page.static .page.streams .page.watch .rest .server .shelf .socket .token .visit .worker"

@@ -22,7 +22,7 @@ from katod.cli.printing import cleaned, say
 from katod.cli.selection import select as selected
 from katod.discover.found import Found
 from katod.errors import NothingHere
-from katod.formatspec import recorded_formats
+from katod.formatspec import FORMATS, recorded_formats
 from katod.lifecycle import Lifecycle
 from katod.metadata import Replay
 from katod.model import Identity, SessionKey
@@ -65,7 +65,9 @@ def _follow(
     from katod.record.follow import printed  # noqa: PLC0415
 
     is_terminal = terminal_width() is not None
-    options = replace(options_of(context, **content), attachments="name")
+    options = options_of(context, **content)
+    if format_name is None or not FORMATS[format_name].carries_pictures:
+        options = replace(options, attachments="name")
     printer = open_format(format_name or ("markdown" if is_terminal else "jsonl"), options)
     show = _shower(in_colour=is_terminal and format_name is None)
     with (

@@ -133,10 +133,10 @@ def _ended(rows: list[Row], around: Surroundings) -> list[Line]:
 def _delivery(row: Row, around: Surroundings) -> list[Line]:
     """Return how the delivery to a room is going, nothing if there is none."""
     if not row["on"]:
-        return []
+        return [line(""), *_differs(row)] if "running" in row else []
     refused = f", {_count(row['refused'], 'event')} refused" if row.get("refused") else ""
     head = f"delivered to {row['room']}: {_count(row.get('sent', 0), 'event')}{refused}"
-    lines: list[Line] = [line(""), line(head)]
+    lines: list[Line] = [line(""), line(head), *_differs(row)]
     if problem := row.get("problem"):
         moment = recent(row["since"], around.now, When(around.zone))
         said, advice = ("stopped", "`katod doctor` says more") if row["stopped"] else ("waiting", "nothing is lost")
@@ -144,6 +144,15 @@ def _delivery(row: Row, around: Surroundings) -> list[Line]:
     return lines + [
         line(f"  recording {one['id']} is not complete: {one['problem']}") for one in row.get("incomplete", ())
     ]
+
+
+def _differs(row: Row) -> list[Line]:
+    """Return that the katod that runs has other settings than the file, if it does."""
+    if "running" not in row:
+        return []
+    to = f"delivers to {row['running']}" if row["running"] else "delivers nothing"
+    said = (Span("  not in effect", "yellow"), Span(f": katod began with other settings, and {to}"))
+    return [said, line("  → restart katod, or have it reload its settings (SIGHUP)", "dim")]
 
 
 def _section(title: str, rows: Iterable[Row], show: Callable[[Row], list[Line]]) -> list[Line]:

@@ -28,6 +28,7 @@ from katod.record.strange import not_understood
 from katod.service.lock import holder
 from katod.service.manager import how_to_start
 from katod.service.pause import paused_since
+from katod.store.deliveries import Summary
 from katod.store.integrity import quarantined
 from katod.store.ledger import LEDGER_NAME, MOST_REFUSALS, Ledger
 from katod.store.rows import OutputRow, SessionRow
@@ -114,7 +115,7 @@ def collect(context: Context) -> dict[str, Any]:
         finally:
             ledger.close()
     with suppress(ConfigError):
-        row["delivery"] = _delivery(context)
+        row["delivery"] = _delivery(context, is_running=pid is not None)
         context.look()
     with suppress(OSError):
         row["projects"] = Seen(context.state).unseen(_projects(context.state, row["recordings"]))
@@ -122,18 +123,25 @@ def collect(context: Context) -> dict[str, Any]:
     return row
 
 
-def _delivery(context: Context) -> dict[str, Any]:
+def _delivery(context: Context, *, is_running: bool) -> dict[str, Any]:
     """Return how the delivery to a Matrix room is going. Raises ConfigError."""
     settings = context.settings.matrix
-    if not settings.is_on:
-        return {"on": False}
-    row: dict[str, Any] = {"on": True, "room": settings.room, "homeserver": settings.homeserver}
+    row: dict[str, Any] = {"on": settings.is_on}
+    if settings.is_on:
+        row |= {"room": settings.room, "homeserver": settings.homeserver}
     with context.reading() as ledger:
         if ledger is None:
             return row
+        now = ledger.deliveries.running() if is_running else None
         found = ledger.deliveries.summary(settings.room)
+    if is_running and (now or ()) != settings.parts:
+        row["running"] = now.room if now is not None else ""
+    return row | _summary(found) if settings.is_on else row
+
+
+def _summary(found: Summary) -> dict[str, Any]:
     problems = [{"id": output, "problem": problem} for output, problem in found.problems]
-    row |= {"sent": found.sent, "refused": found.refused, "unfinished": found.unfinished, "incomplete": problems}
+    row = {"sent": found.sent, "refused": found.refused, "unfinished": found.unfinished, "incomplete": problems}
     state = {"since": found.room.since, "problem": found.room.problem}
     return row | {name: said for name, said in state.items() if said} | {"stopped": found.room.stopped}
 

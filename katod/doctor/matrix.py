@@ -8,6 +8,7 @@ from katod.doctor.case import Case
 from katod.doctor.findings import Finding, count, ok, problem, warning
 from katod.errors import DeliveryError, DeliveryStopped
 from katod.matrix.client import Client
+from katod.service.lock import holder
 
 _KEYS = ("homeserver", "token_file", "room")
 
@@ -15,6 +16,7 @@ _KEYS = ("homeserver", "token_file", "room")
 def examine(case: Case) -> Iterator[Finding]:
     """Yield whether the token file, the homeserver and the room can be used, and what is not complete in the room."""
     settings = case.settings.matrix
+    yield from _running(case)
     missing = [f"`matrix.{key}`" for key in _KEYS if not getattr(settings, key)]
     if len(missing) == len(_KEYS):
         return
@@ -38,7 +40,19 @@ def _reached(settings: Matrix) -> Finding:
     except DeliveryError as error:
         advice = "nothing is lost: katod tries again until it works"
         return problem("matrix.room", f"nothing can be delivered now: {error.what}", advice, **data)
-    return ok("matrix.room", f"{user} can send to {settings.room}, which is not encrypted", user=user, **data)
+    return ok("matrix.room", f"{user} is in {settings.room}, which is not encrypted", user=user, **data)
+
+
+def _running(case: Case) -> Iterator[Finding]:
+    """Yield that the katod that runs has other settings than the file."""
+    if case.ledger is None or holder(case.state) is None:
+        return
+    now = case.ledger.deliveries.running()
+    if (now or ()) != case.settings.matrix.parts:
+        to = f"delivers to {now.room}" if now is not None else "delivers nothing"
+        what = f"`[matrix]` is not in effect: katod began with other settings, and {to}"
+        advice = "restart katod, or have it reload its settings (SIGHUP)"
+        yield warning("matrix.running", what, advice, room=now.room if now is not None else "")
 
 
 def _of_ledger(case: Case) -> Iterator[Finding]:

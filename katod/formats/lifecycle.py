@@ -5,13 +5,14 @@ from typing import Any
 import orjson
 
 from katod.events import Event
+from katod.formats.lines import Lines
 from katod.formats.redact.redactor import may_contain_secret, redact_json
 from katod.lifecycle import Lifecycle, Line
 from katod.metadata import SessionMetadata
-from katod.model import Mark, Options
+from katod.model import Options
 
 
-class LifecycleLines:
+class LifecycleLines(Lines):
     """Prints the steps of a session as they happen; what was said is not among them."""
 
     def __init__(self, options: Options, state: dict[str, Any] | None = None) -> None:
@@ -36,18 +37,6 @@ class LifecycleLines:
         if self._redact and may_contain_secret(text):
             text = orjson.dumps(redact_json(line))
         return text.decode() + "\n"
-
-    def mark(self, _: Mark) -> str:
-        """Return nothing: marks are about the recording."""
-        return ""
-
-    def end(self) -> str:
-        """Return nothing: an output may always go on."""
-        return ""
-
-    def pause(self) -> str:
-        """Return nothing: nothing is held back."""
-        return ""
 
     def state(self) -> dict[str, Any]:
         """Return what is open, as JSON."""

@@ -17,7 +17,7 @@ from katod.config import Matrix, is_loopback
 from katod.errors import DeliveryError, DeliveryRefused, DeliveryStopped, safe_message
 from katod.smallfile import read_small
 
-_HINT: Final = "pip install 'katod[matrix]'"
+_HINT: Final = "install it again with '.[fast,matrix]' in place of '.[fast]'"
 _CLIENT: Final = "/_matrix/client/v3"
 _UPLOAD: Final = "/_matrix/media/v3/upload"
 _TIMEOUT: Final = 20.0  # seconds for a connection, and for each part of an answer
@@ -29,6 +29,12 @@ _CODE: Final = re.compile(r"M_[A-Z_]{1,60}|[A-Z][A-Z0-9_.]{1,80}")
 _MEDIA_TYPE: Final = re.compile(r"[A-Za-z0-9.+-]{1,60}/[A-Za-z0-9.+-]{1,60}")
 _NEVER: Final = frozenset({400, 403, 404, 413})
 _TOKEN: Final = re.compile(r"[!-~]+")
+# What a server makes, as it is kept and shown: an id has at most 255 bytes.
+_NAMES: Final = {
+    "user_id": re.compile(r"@[!-~]{1,254}"), "event_id": re.compile(r"\$[!-~]{1,254}"),
+    "content_uri": re.compile(r"mxc://[!-~]{1,249}"),
+}  # fmt: skip
+_PLAIN: Final = ("", "identity")
 
 
 class Answer(NamedTuple):
@@ -60,7 +66,8 @@ class Answer(NamedTuple):
         milliseconds = self.row.get("retry_after_ms")
         if isinstance(milliseconds, int | float) and milliseconds >= 0:
             return min(float(milliseconds) / 1000, _MOST_PATIENCE)
-        return min(float(self.retry_after), _MOST_PATIENCE) if self.retry_after.isdigit() else None
+        said = self.retry_after
+        return min(float(said), _MOST_PATIENCE) if said.isascii() and said.isdigit() else None
 
 
 def require_extra() -> ModuleType:
@@ -108,11 +115,7 @@ class Client:
 
     def user(self) -> str:
         """Return the id of the account. Raises DeliveryStopped if the token is not valid, DeliveryError."""
-        answer = self._get("/account/whoami")
-        user = answer.row.get("user_id")
-        if answer.status != 200 or not isinstance(user, str):
-            raise DeliveryError(answer.problem)
-        return user
+        return _name(self._get("/account/whoami"), "user_id")
 
     def check_room(self) -> None:
         """Raise DeliveryStopped if the account is not in the room, or the room is encrypted; DeliveryError."""
@@ -141,21 +144,12 @@ class Client:
         else:
             path = f"/rooms/{self._room}/state/{kind}/{quote(state_key, safe='')}"
         answer = self._ask("PUT", _CLIENT + path, orjson.dumps(content), "application/json")
-        return self._named(answer, "event_id", "$")
+        return _made(answer, "event_id")
 
     def upload(self, data: bytes, media_type: str) -> str:
         """Upload content and return its address; the same again gets another one. Raises what `send` raises."""
         kind = media_type if _MEDIA_TYPE.fullmatch(media_type) else "application/octet-stream"
-        return self._named(self._ask("POST", _UPLOAD, data, kind), "content_uri", "mxc://")
-
-    def _named(self, answer: Answer, key: str, beginning: str) -> str:
-        """Return what the server made. Raises DeliveryRefused if it never will, DeliveryError if it did not."""
-        if answer.is_final:
-            raise DeliveryRefused(answer.problem, status=answer.status)
-        name = answer.row.get(key)
-        if answer.status != 200 or not isinstance(name, str) or not name.startswith(beginning):
-            raise DeliveryError(answer.problem)
-        return name
+        return _made(self._ask("POST", _UPLOAD, data, kind), "content_uri")
 
     def _get(self, path: str) -> Answer:
         return self._ask("GET", _CLIENT + path, b"", "")
@@ -165,7 +159,9 @@ class Client:
         headers = {"Content-Type": kind} if kind else {}
         try:
             with self._http.stream(method, path, content=body or None, headers=headers) as response:
-                data = _body(response.iter_bytes())
+                if response.headers.get("Content-Encoding", "").strip().lower() not in _PLAIN:
+                    raise DeliveryError("the homeserver's answer is compressed, which nobody asked for")
+                data = _body(response.iter_raw())
                 answer = Answer(response.status_code, _object(data), response.headers.get("Retry-After", ""))
         except (self._httpx.HTTPError, self._httpx.InvalidURL, OSError) as error:
             why = safe_message(error)
@@ -175,6 +171,21 @@ class Client:
         if answer.status == 429:
             raise DeliveryError("the homeserver limits how many events it takes", wait=answer.wait)
         return answer
+
+
+def _made(answer: Answer, key: str) -> str:
+    """Return what the server made. Raises DeliveryRefused if it never will, DeliveryError if it did not."""
+    if answer.is_final:
+        raise DeliveryRefused(answer.problem, status=answer.status)
+    return _name(answer, key)
+
+
+def _name(answer: Answer, key: str) -> str:
+    """Return an id or an address of an answer. Raises DeliveryError if there is none."""
+    name = answer.row.get(key)
+    if answer.status != 200 or not isinstance(name, str) or _NAMES[key].fullmatch(name) is None:
+        raise DeliveryError(answer.problem if answer.status != 200 else f"the homeserver's answer has no {key}")
+    return name
 
 
 def _body(parts: Any) -> bytes:

@@ -4,8 +4,9 @@ Called from the loop, between steps; it never waits for the network.
 """
 
 from collections.abc import Callable, Hashable
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import partial
+from time import monotonic
 from typing import Final
 
 from katod.config import Matrix
@@ -25,10 +26,21 @@ from katod.matrix.worker import Worker
 from katod.record.follow import Limited
 from katod.record.policy import Policy
 from katod.store.ledger import Ledger
-from katod.store.rows import RoomRow, SentRow, SourceRow, UploadRow
+from katod.store.rows import DeliveringRow, PositionRow, RoomRow, SentRow, SourceRow, UploadRow
 
 _PATIENCE: Final = 2.0  # seconds for a request that is being made when katod ends
+_OFFER_EVERY: Final = 0.25  # seconds, at least: more often, the ledger is not asked what there is
+_SHARE: Final = 10  # or so many times as long as that took
 Position = tuple[int, Hashable]
+
+
+@dataclass(slots=True)
+class _Offers:
+    """What is offered of each output, with what changes whenever it has more; and when there may be something new."""
+
+    found: dict[int, tuple[Position, Recording | None]] = field(default_factory=dict)
+    changes: int = -1  # of the ledger, when it was last looked at
+    due: float = 0.0
 
 
 class RoomDelivery:
@@ -41,8 +53,7 @@ class RoomDelivery:
         self._settings = Matrix()  # that the thread was started with
         self._policy: Policy | None = None  # None while nothing is to be sent
         self._thread: tuple[Worker, Exchange] | None = None
-        self._offered: dict[int, tuple[Position, Recording | None]] = {}
-        self._changes = -1  # of the ledger, when it was last looked at
+        self._offers = _Offers()
 
     def use(self, policy: Policy) -> None:
         """Deliver as these settings say, from now on; what was stopped by a problem is tried again.
@@ -52,11 +63,14 @@ class RoomDelivery:
         self._policy = policy
         if self._thread is not None:
             self._thread[1].stop()
-        self._offered, self._changes = {}, -1
+        self._offers = _Offers()
+        self._note(DeliveringRow(*parts) if (parts := policy.settings.matrix.parts) else None)
         self.look()
 
     def close(self) -> None:
         """Stop sending, after the request that is being made if it does not take long; write what was sent."""
+        if self._policy is not None:
+            self._note(None)
         if self._thread is None:
             return
         worker, exchange = self._thread
@@ -65,8 +79,17 @@ class RoomDelivery:
         self._write(exchange.take()[0])
         self._policy = self._thread = None
 
-    def look(self) -> None:
-        """Write what was sent, answer what was asked, and offer what is new. Raises LedgerError."""
+    def _note(self, row: DeliveringRow | None) -> None:
+        """Let others know where katod delivers to."""
+        if self._ledger.deliveries.running() != row:
+            with self._ledger.transaction():
+                self._ledger.deliveries.begin_with(row)
+
+    def look(self, *, at_once: bool = False) -> None:
+        """Write what was sent, answer what was asked, and offer what is new: now and then, or `at_once`.
+
+        Raises LedgerError.
+        """
         if self._policy is None:
             return
         if self._thread is None:
@@ -79,34 +102,45 @@ class RoomDelivery:
         self._write(reports)
         if question is not None:
             exchange.answer(self._answer(question))
-        if self._changes != self._ledger.db.total_changes:
+        if self._has_changed and (at_once or monotonic() >= self._offers.due):
             self._offer(exchange)
-            self._changes = self._ledger.db.total_changes
         if is_over and exchange.is_stopping:  # for other settings; one that was stopped by a problem stays
             self._thread = None
             self.look()
+
+    @property
+    def _has_changed(self) -> bool:
+        return self._offers.changes != self._ledger.db.total_changes
+
+    def deadline(self) -> float | None:
+        """Return when (monotonic) there may be something to offer, None if there is nothing new in the ledger."""
+        return self._offers.due if self._thread is not None and self._has_changed else None
 
     def _start(self, settings: Matrix) -> None:
         if settings.is_on:
             self._settings, exchange = settings, Exchange(self._wake)
             worker = Worker(settings.room, partial(Client, settings), exchange, self._log)
             self._thread = worker, exchange
-            self._offered, self._changes = {}, -1
+            self._offers = _Offers()
             worker.start()
 
     # -- what is offered ------------------------------------------------------------------------------
 
     def _offer(self, exchange: Exchange) -> None:
-        positions = self._ledger.deliveries.positions(self._settings.room)
-        before = self._offered
-        self._offered = {
+        """Offer what the ledger has, and look again after a while: that takes long if there is much."""
+        began, changes = monotonic(), self._ledger.db.total_changes
+        positions = self._ledger.deliveries.offers(self._settings.room)
+        before = self._offers.found
+        offered = {
             output: before[output]
             if before.get(output, (None,))[0] == position
             else (position, self._recording(output, position[0]))
             for output, position in positions.items()
         }
-        if self._offered != before:
-            exchange.offer({output: found for output, (_, found) in self._offered.items() if found is not None})
+        if offered != before:
+            exchange.offer({output: found for output, (_, found) in offered.items() if found is not None})
+        now = monotonic()
+        self._offers = _Offers(offered, changes, now + max(_OFFER_EVERY, _SHARE * (now - began)))
 
     def _recording(self, output: int, session_id: int) -> Recording | None:
         """Return what is to be sent of an output, None if it may not be sent now."""
@@ -133,6 +167,7 @@ class RoomDelivery:
         return Known(
             deliveries.sent(question.session, self._settings.room, question.txns),
             deliveries.uploaded(self._settings.homeserver, question.hashes),
+            deliveries.position(question.output, self._settings.room),
         )
 
     def _write(self, reports: list[Report]) -> None:
@@ -148,6 +183,7 @@ class RoomDelivery:
                     continue
                 elif isinstance(report, Sent):
                     deliveries.add_sent([SentRow(report.recording.session, room, report.txn, report.event)])
+                    deliveries.move(PositionRow(report.recording.row.id, room, report.txn))
                 elif isinstance(report, Uploaded):
                     deliveries.add_uploads([UploadRow(report.recording.session, server, report.sha256, report.address)])
                 else:

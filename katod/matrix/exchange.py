@@ -57,18 +57,20 @@ Report = Sent | Uploaded | Progress | RoomRow
 
 
 class Question(NamedTuple):
-    """Which of these events, and which content, was sent already?"""
+    """Which of these events, and which content, was sent already, and which event of the output last?"""
 
     session: int
-    txns: tuple[str, ...]
-    hashes: tuple[str, ...]
+    output: int
+    txns: tuple[str, ...] = ()
+    hashes: tuple[str, ...] = ()
 
 
 class Known(NamedTuple):
-    """The answer: the server's ids by transaction, its addresses by hash."""
+    """The answer: the server's ids by transaction, its addresses by hash, the transaction of the last event."""
 
     sent: dict[str, str]
     uploaded: dict[str, str]
+    last: str = ""
 
 
 class Stopping(Exception):

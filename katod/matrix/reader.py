@@ -6,8 +6,10 @@ has to be kept of what is to be sent, and after a restart it is read again from 
 
 from collections import deque
 from collections.abc import Iterator
+from time import monotonic
 from typing import Final
 
+from katod.discover.live import signature
 from katod.errors import SourceChanged
 from katod.log import EventLog
 from katod.matrix.exchange import Recording
@@ -18,46 +20,90 @@ from katod.record.ranges import RangePrinter, head_metadata
 
 FORMAT: Final = "matrix"
 _BUDGET: Final = 256 * 1024  # bytes of a source that are read at once: their lines are in memory until they are sent
+_EVENT: Final = 256  # bytes of memory for each event that was read
+_CHECK_EVERY: Final = 300.0  # seconds, after which an end that is missing is looked for in a session that has changed
+_UNKNOWN: Final = "?"  # the end of a range that ended after an event that nobody knows any more
 _NO_START: Final = "its session no longer has the place where it began"
 _NO_END: Final = "its session no longer has the place where it ended"
 
 
-class Reader:
-    """A position in a recording: the lines that were read and not sent, and where to read on."""
+class Unsent:
+    """The lines that were read and not sent, in order. Those up to one that was sent before are passed over."""
 
-    def __init__(self, recording: Recording, log: EventLog) -> None:
-        self.recording = recording
+    def __init__(self, after: str = "") -> None:
         self.lines: deque[Line] = deque()
+        self.after = after  # the transaction of the line after which they begin, until it has come
+        self.size = 0  # characters, as they were read
+
+    def add(self, text: str) -> None:
+        """Add the lines of a text."""
+        self.size = self.size + len(text) if self.lines else len(text)
+        for line in lines_of(text):
+            if not self.after:
+                self.lines.append(line)
+            elif line.txn == self.after:
+                self.after = ""
+
+
+class Reader:
+    """A position in a recording: the lines that were read and not sent, and where to read on.
+
+    It begins after the line with the transaction `after`. Where that is nowhere in the recording any more, as the
+    session was rewritten or a new version of katod has other lines, it begins with the first one.
+    """
+
+    def __init__(self, recording: Recording, log: EventLog, after: str = "") -> None:
+        self.recording = recording
         self.problem = ""  # why the rest cannot be read, as far as that is known
         self._log = log
-        self._follower = Follower(recording.key, log)
-        self._printer = RangePrinter(FORMAT, recording.row.options, recording.row.ranges)
-        self._printer.head_metadata = head_metadata(recording.row)
-        self._checked: object = None  # the ends of ranges that are known to be in the session as it is
+        self._checked: object = None  # the ends of ranges that are known to be in the session as it is, or not to be
+        self._check_at = 0.0  # when those that are not can be looked for again
+        self._begin(after)
 
-    def update(self, recording: Recording) -> None:
-        """Go on with the same recording, of which there is more by now."""
-        self.recording = recording
-        self._printer.ranges = recording.row.ranges
+    def _begin(self, after: str) -> None:
+        """Begin at the beginning of the session."""
+        self._unsent = Unsent(after)
+        self._follower = Follower(self.recording.key, self._log)
+        self._printer = RangePrinter(FORMAT, self.recording.row.options, self.recording.row.ranges)
+        self._printer.head_metadata = head_metadata(self.recording.row)
+
+    @property
+    def lines(self) -> deque[Line]:
+        """The lines that were read and not sent."""
+        return self._unsent.lines
+
+    @property
+    def weight(self) -> int:
+        """About how many bytes of memory this needs."""
+        return _EVENT * self._follower.count + (self._unsent.size if self.lines else 0)
 
     @property
     def done(self) -> bool:
         """Whether all lines of a recording that has ended were read and taken."""
         return not self.lines and self._printer.done
 
+    def update(self, recording: Recording) -> None:
+        """Go on with the same recording, of which there is more by now."""
+        self.recording = recording
+        self._printer.ranges = recording.row.ranges
+
     def read(self) -> bool:
         """Read the next lines, if none are left; return whether there may be more to read now."""
         if self.lines or self._printer.done:
             return bool(self.lines)
         metadata = self._follower.metadata
-        self._take(self._printer.settle(metadata.last, metadata) if metadata.last else "")
+        self._unsent.add(self._printer.settle(metadata.last, metadata) if metadata.last else "")
         if self._printer.done or not self._has_ends():
             return bool(self.lines)
         self.problem = ""
         self._read_batch()
         if not (self._follower.moved or self._printer.done):
             self._note_problem()
-        return self._follower.moved or bool(self.lines)
+        return self._follower.moved or bool(self.lines) or self._finds_no_beginning()
+
+    def release(self) -> None:
+        """Take the lines that wait for what may still come: nothing has come for a while."""
+        self._unsent.add(self._printer.release())
 
     def _read_batch(self) -> None:
         """Read the next lines, up to the end of the last range, of a session that still has the ends of all ranges."""
@@ -67,12 +113,19 @@ class Reader:
                 restarts = self._follower.restarts
                 if not self._has_ends():
                     return
-            self._take(self._printer.take(event, metadata))
+            self._unsent.add(self._printer.take(event, metadata))
             if self._printer.done:
                 return
 
-    def _take(self, text: str) -> None:
-        self.lines.extend(lines_of(text))
+    def _finds_no_beginning(self) -> bool:
+        """Begin with the first line if all was read, and the one that is looked for is not even held back."""
+        if not self._unsent.after or self.problem or self._follower.problem is not None:
+            return False
+        self.release()
+        if self._unsent.after:
+            self._begin("")
+            return True
+        return bool(self.lines)
 
     def _note_problem(self) -> None:
         """Note why nothing more can be read, if the recording has more."""
@@ -87,15 +140,23 @@ class Reader:
             self.problem = _NO_END
 
     def _has_ends(self) -> bool:
-        """Return whether the session has the end of each range that has ended; without it, too much would be sent."""
+        """Return whether the session has the end of each range that has ended; without it, too much would be sent.
+
+        An end that is missing is looked for again when the session has changed, and not all the time.
+        """
         ends = {one.end for one in self.recording.row.ranges if one.end}
         state = (ends, self._follower.restarts)
-        if ends and self._checked != state:
-            if not ends <= self._found(ends):
-                self.problem = _NO_END
-                return False
-            self._checked = state
-        return True
+        if not ends or self._checked == state:
+            return True
+        missing = (*state, *(signature(path, identity) for path, identity, _ in self.recording.sources))
+        if self._checked != missing and monotonic() >= self._check_at:
+            if _UNKNOWN not in ends and ends <= self._found(ends):
+                self._checked = state
+            else:
+                self._checked, self._check_at = missing, monotonic() + _CHECK_EVERY
+        if self._checked != state:
+            self.problem = _NO_END
+        return self._checked == state
 
     def _found(self, wanted: set[str]) -> set[str]:
         """Return which of these events are in the session."""

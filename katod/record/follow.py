@@ -66,6 +66,11 @@ class Follower:
         """How many bytes were read of all sources together."""
         return sum(source.cursor.offset for source in self._sources.values())
 
+    @property
+    def count(self) -> int:
+        """How many events were yielded."""
+        return self._seen.count
+
     def look(self, files: Iterable[tuple[str, Identity]]) -> Replay:
         """Yield the events that are new in these files and those of earlier looks, with the metadata at that point.
 

@@ -86,6 +86,10 @@ class RangePrinter:
         if kind == "continued":
             self.headed = False
 
+    def release(self) -> str:
+        """Return what is held back for what may still come, in the range that is being printed."""
+        return self._format.pause() if self.active else ""
+
     def restored(self) -> str:
         """Return the mark above events that were missing and are printed again; the next one gets a heading."""
         return self._take_pending() + self._format.mark(Mark("restored"))

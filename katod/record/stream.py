@@ -227,12 +227,15 @@ class SeenByFollower:
         self._count = 0
         self._again: dict[Any, _Again] = {}
 
+    @property
+    def count(self) -> int:
+        """How many events were admitted."""
+        return self._count
+
     def admit(self, event: Event, source: Any) -> bool:
         """Return whether the event is new."""
         if self._native_ids:
-            before = len(self._ids)
-            self._ids.add(hash(event.id))
-            return len(self._ids) > before
+            return self._admit_id(hash(event.id))
         hashed = hash(fingerprint(event))
         places, again = self._places.get(hashed, []), self._again.get(source)
         is_known = again is not None and again.repeats(places, distinctive=event.kind in DISTINCTIVE)
@@ -240,6 +243,13 @@ class SeenByFollower:
             self._places.setdefault(hashed, []).append(self._count)
             self._count += 1
         return not is_known
+
+    def _admit_id(self, hashed: int) -> bool:
+        if hashed in self._ids:
+            return False
+        self._ids.add(hashed)
+        self._count += 1
+        return True
 
     def restart(self, source: Any) -> None:
         """Note that a source is read from its beginning again."""

@@ -9,20 +9,20 @@ from collections.abc import Collection, Hashable, Iterable
 from itertools import islice
 from typing import Final, NamedTuple
 
-from katod.store.rows import DeliveryRow, RoomRow, SentRow, UploadRow
-from katod.store.tables import DELIVERIES, ROOMS, SENT, UPLOADS
+from katod.store.rows import DeliveringRow, DeliveryRow, PositionRow, RoomRow, SentRow, UploadRow
+from katod.store.tables import DELIVERIES, DELIVERING, POSITIONS, ROOMS, SENT, UPLOADS
 
 _MOST_VALUES: Final = 500  # of one statement
 _UNFINISHED: Final = "SELECT output FROM deliveries WHERE room = ? AND NOT done"
-_HERE: Final = "SELECT 1 FROM sqlite_master WHERE name = 'deliveries'"
+_HERE: Final = "SELECT 1 FROM sqlite_master WHERE name = ?"
 
 
 class Summary(NamedTuple):
-    """How the delivery to one room is going: events sent and refused, recordings not complete, what is wrong."""
+    """How the delivery to one room is going: events sent and refused, outputs not all of which was sent, problems."""
 
     sent: int
     refused: int
-    unfinished: int
+    unfinished: list[int]
     room: RoomRow
     problems: list[tuple[int, str]]  # outputs that cannot be completed
 
@@ -37,7 +37,7 @@ class Deliveries:
         """Note that a range of an output is to be delivered."""
         self._insert(DELIVERIES.insert, [DELIVERIES.values(DeliveryRow(room, False, output, number))])
 
-    def positions(self, room: str) -> dict[int, tuple[int, Hashable]]:
+    def offers(self, room: str) -> dict[int, tuple[int, Hashable]]:
         """Return each output of which not all was sent, with its session, and what changes whenever it has more."""
         sources: dict[int, list[Hashable]] = {}
         sessions = f"SELECT session FROM outputs WHERE id IN ({_UNFINISHED})"
@@ -86,18 +86,40 @@ class Deliveries:
         """Remember which events a room has; not of sessions that were forgotten meanwhile."""
         self._insert(SENT.insert, self._known(map(SENT.values, rows)))
 
+    def position(self, output: int, room: str) -> str:
+        """Return the transaction of the last event that was sent of an output, empty if none was."""
+        query = "SELECT txn FROM positions WHERE output = ? AND room = ?"
+        found = self._db.execute(query, (output, room)).fetchone()
+        return found[0] if found else ""
+
+    def move(self, row: PositionRow) -> None:
+        """Remember how far an output was delivered."""
+        self._replace(POSITIONS.insert, POSITIONS.values(row))
+
     def add_uploads(self, rows: Iterable[UploadRow]) -> None:
         """Remember which content a homeserver has; not of sessions that were forgotten meanwhile."""
         self._insert(UPLOADS.insert, self._known(map(UPLOADS.values, rows)))
 
     def note(self, row: RoomRow) -> None:
         """Store whether events wait for a room."""
-        self._db.execute(ROOMS.insert.replace("INSERT", "INSERT OR REPLACE", 1), ROOMS.values(row))
+        self._replace(ROOMS.insert, ROOMS.values(row))
+
+    def begin_with(self, row: DeliveringRow | None) -> None:
+        """Store where the katod that runs delivers to, None for nowhere."""
+        self._db.execute("DELETE FROM delivering")
+        if row is not None:
+            self._insert(DELIVERING.insert, [DELIVERING.values(row)])
+
+    def running(self) -> DeliveringRow | None:
+        """Return where the katod that runs delivers to, or the last one if it was killed; None for nowhere."""
+        found = self._db.execute(DELIVERING.select).fetchone() if self._exists("delivering") else None
+        return DELIVERING.read(found) if found else None
 
     def forget(self, session: int) -> None:
         """Delete all that is known of the deliveries of a session, before its outputs are deleted."""
         outputs = "SELECT id FROM outputs WHERE session = ?"
-        self._db.execute(f"DELETE FROM deliveries WHERE output IN ({outputs})", (session,))
+        for table in ("deliveries", "positions"):
+            self._db.execute(f"DELETE FROM {table} WHERE output IN ({outputs})", (session,))
         for table in ("sent", "uploads"):
             self._db.execute(f"DELETE FROM {table} WHERE session = ?", (session,))
 
@@ -111,14 +133,14 @@ class Deliveries:
             found.update(dict(self._db.execute(query, (session,)).fetchall()))
         return sorted(found.items())
 
-    def _exists(self) -> bool:
-        """Return whether there are such tables: a ledger that is only read may be that of an older katod."""
-        return self._db.execute(_HERE).fetchone() is not None
+    def _exists(self, table: str = "deliveries") -> bool:
+        """Return whether there is such a table: a ledger that is only read may be that of an older katod."""
+        return self._db.execute(_HERE, (table,)).fetchone() is not None
 
     def summary(self, room: str) -> Summary:
         """Return how the delivery to a room is going."""
         if not self._exists():
-            return Summary(0, 0, 0, RoomRow(room), [])
+            return Summary(0, 0, [], RoomRow(room), [])
         query = "SELECT count(*), coalesce(sum(event = ''), 0) FROM sent WHERE room = ?"
         total, refused = self._db.execute(query, (room,)).fetchone()
         rows = self._db.execute(f"{DELIVERIES.select} WHERE room = ? AND NOT done", (room,)).fetchall()
@@ -126,7 +148,7 @@ class Deliveries:
         found = self._db.execute(f"{ROOMS.select} WHERE room = ?", (room,)).fetchone()
         problems = {row.output: row.problem for row in unfinished if row.problem}
         return Summary(
-            total - refused, refused, len({row.output for row in unfinished}),
+            total - refused, refused, sorted({row.output for row in unfinished}),
             ROOMS.read(found) if found else RoomRow(room), sorted(problems.items()),
         )  # fmt: skip
 
@@ -142,6 +164,9 @@ class Deliveries:
         sessions = {row[0] for row in wanted}
         there = {one for one in sessions if self._db.execute("SELECT 1 FROM sessions WHERE id = ?", (one,)).fetchone()}
         return [row for row in wanted if row[0] in there]
+
+    def _replace(self, statement: str, values: list[object]) -> None:
+        self._db.execute(statement.replace("INSERT", "INSERT OR REPLACE", 1), values)
 
     def _insert(self, statement: str, rows: Collection[list[object]]) -> None:
         self._db.executemany(statement.replace("INSERT", "INSERT OR IGNORE", 1), rows)

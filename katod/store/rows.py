@@ -201,6 +201,14 @@ class SentRow(NamedTuple):
     event: str
 
 
+class PositionRow(NamedTuple):
+    """How far an output was delivered to a room: the transaction of the last event that was sent of it."""
+
+    output: int
+    room: str
+    txn: str
+
+
 class UploadRow(NamedTuple):
     """Content of a session that a homeserver has: its hash and its address there; empty if it was refused."""
 
@@ -217,6 +225,14 @@ class RoomRow(NamedTuple):
     since: str = ""
     problem: str = ""
     stopped: bool = False
+
+
+class DeliveringRow(NamedTuple):
+    """Where the katod that runs delivers recordings to: its settings, which those in the file may not be any more."""
+
+    room: Annotated[str, "PRIMARY KEY"]
+    homeserver: str
+    token_file: str
 
 
 class ProjectRow(NamedTuple):

@@ -17,9 +17,11 @@ from katod.model import Range
 from katod.store.integrity import STRANGE
 from katod.store.rows import (
     AppliedRow,
+    DeliveringRow,
     DeliveryRow,
     NearMissRow,
     OutputRow,
+    PositionRow,
     ProjectRow,
     RefusalRow,
     RoomRow,
@@ -208,11 +210,13 @@ DELIVERIES: Final = Table("deliveries", DeliveryRow, key="room, done, output, nu
 SENT: Final = Table("sent", SentRow, key="session, room, txn")
 UPLOADS: Final = Table("uploads", UploadRow, key="homeserver, sha256, session")
 ROOMS: Final = Table("rooms", RoomRow)
+POSITIONS: Final = Table("positions", PositionRow, key="output, room")
+DELIVERING: Final = Table("delivering", DeliveringRow)
 
 _FIRST: Final = (SESSIONS, SOURCES, OUTPUTS, RANGES, REFUSALS, NEAR_MISSES, SAMPLES, ROOTS, SEEN, APPLIED, PROJECTS)
 # Tables that a ledger of this version may lack, because they were added to it later.
 ADDED: Final = "".join(
     table.create.replace("CREATE TABLE", "CREATE TABLE IF NOT EXISTS", 1)
-    for table in (TOMBSTONES, DELIVERIES, SENT, UPLOADS, ROOMS)
+    for table in (TOMBSTONES, DELIVERIES, SENT, UPLOADS, ROOMS, POSITIONS, DELIVERING)
 )
 SCHEMA: Final = "".join([*(table.create for table in _FIRST), ADDED])

@@ -104,7 +104,7 @@ def spoken(
 
 
 @pytest.mark.fault("hostile record")
-@examples(5, 400)
+@examples(5, 200)
 @given(data=st.data())
 def test_no_shape_of_a_record_raises(spoken: tuple[str, list[dict[str, Any]], Places], data: st.DataObject) -> None:
     """Any value anywhere raises no exception."""

@@ -138,3 +138,20 @@ def test_lifecycle_lines_are_printed_as_they_happen(spoken):
     assert [row["type"] for row in rows][:4] == ["session", "agent_start", "message_update", "turn_start"]
     assert {"tool_execution_start", "message_end"} <= {row["type"] for row in rows}
     assert "three" not in json.dumps(rows)
+
+
+@pytest.mark.slow
+def test_what_is_followed_for_a_room_is_what_is_exported(world, make, monkeypatch):
+    """Up to the line that says that it was exported: with the content of pictures, and with the same options."""
+    image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "cGljdHVyZQ=="}}
+    world.claude().append(make.user([{"type": "text", "text": "Look"}, image]), make.runs("t1", "make"))
+
+    def end(_watch):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(SessionWatch, "wait", end)
+    for options in ([], ["--tools", "none"], ["--tools", "full", "--thinking"]):
+        followed = world.cli("follow", SESSION, "-f", "matrix", "--all", *options)
+        exported = world.cli("export", SESSION, "-f", "matrix", *options)
+        assert exported.splitlines()[:-1] == followed.splitlines()
+        assert '"base64":"' in followed

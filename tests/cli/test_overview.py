@@ -136,7 +136,7 @@ def test_the_state_of_a_session_is_a_column():
 
 ROOM = {
     "on": True, "room": "!r:example.org", "homeserver": "https://example.org", "sent": 1203, "refused": 0,
-    "unfinished": 1, "incomplete": [], "stopped": False,
+    "unfinished": [1], "incomplete": [], "stopped": False,
 }  # fmt: skip
 
 

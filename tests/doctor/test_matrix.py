@@ -1,12 +1,13 @@
 """What the doctor says of a room that recordings are delivered to."""
 
-from contextlib import closing
+from contextlib import closing, contextmanager
 
 import pytest
 
 from katod.doctor import matrix
+from katod.service.lock import Lock
 from katod.store.ledger import Ledger
-from katod.store.rows import SentRow
+from katod.store.rows import DeliveringRow, SentRow
 from tests.matrix.homeserver import ROOM, Homeserver
 from tests.support.records import Claude, user
 
@@ -54,3 +55,49 @@ def test_what_the_room_lacks_is_named(home, server):
     found = home.with_ledger(matrix.examine)
     assert found["matrix.refused"].data == {"events": 1}
     assert found["matrix.incomplete"].text == "recording 7 is not complete in the room: gone"
+
+
+@pytest.mark.slow
+def test_settings_that_are_not_in_effect_are_named(home, server):
+    """A katod that runs knows only those that it began with, until it reloads them."""
+    Claude(home).say(user("hello"))
+    home.process()
+
+    def found():
+        return home.with_ledger(matrix.examine).get("matrix.running")
+
+    def deliver(row):
+        with closing(Ledger.open(home.state, None)) as ledger, ledger.transaction():
+            ledger.deliveries.begin_with(row)
+
+    def status(running):
+        assert home.status()["delivery"].get("running") == running
+        return home.cli("status")
+
+    row = DeliveringRow(ROOM, server.url, str(home.home / "token"))
+    deliver(row)
+    assert found() is None  # no katod runs
+    assert "not in effect" not in status(None)
+    with held(home.state):
+        assert "delivers to !room:localhost" in found().text
+        assert f"not in effect: katod began with other settings, and delivers to {ROOM}" in status(ROOM)
+        server.configure(home)
+        assert found() is None
+        status(None)
+        for other in (None, row._replace(homeserver="https://example.org"), row._replace(token_file="/other")):
+            deliver(other)
+            assert found().level == "warning"
+            status(other.room if other else "")
+        deliver(None)
+        assert found().text == "`[matrix]` is not in effect: katod began with other settings, and delivers nothing"
+        assert "SIGHUP" in found().advice
+
+
+@contextmanager
+def held(state):
+    """Hold the lock of a state directory, as a katod that runs does."""
+    lock = Lock.take(state)
+    try:
+        yield
+    finally:
+        lock.release()

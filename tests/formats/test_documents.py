@@ -13,7 +13,8 @@ from katod.record.export import Stretch, render_all, replay
 from tests.formats.schemas import schema
 from tests.golden.cases import KNOWN, cases
 from tests.looping import each
-from tests.oracle.corpus import corpus_folder, corpus_sources
+from tests.oracle.corpus import Source, corpus_folder, corpus_sources
+from tests.support import draft
 
 DOCUMENTS = ["agent-record", "vcon"]  # trajectories are compared with their schema beside the other tests of them
 SPECIFICATIONS = corpus_folder() / ".." / "targets" / "schemas"
@@ -68,6 +69,24 @@ def test_every_real_session_gives_valid_documents(source):
     assert len(ids) == len(set(ids))
     assert json.loads(made["vcon"])["analysis"][0]["body"] == made["agent-record"]
     cddl().validate_cbor(cbor2.dumps(record))
+
+
+@pytest.mark.slow
+@draft.needed
+def test_every_example_of_the_draft_gives_valid_documents(tmp_path):
+    """The sessions that its authors chose."""
+    cbor2 = pytest.importorskip("cbor2")
+    names = draft.git("ls-tree", "-r", "--name-only", "HEAD", "examples/sessions").decode().split()
+    examples = [name for name in names if name.endswith(".jsonl")]
+    assert examples
+    for name in examples:
+        path = tmp_path / Path(name).name
+        path.write_bytes(draft.git("show", f"HEAD:{name}"))
+        source = Source(path.name.partition("-")[0], path.name, path)
+        made = exported(source, "agent-record")
+        assert wrong_in("agent-record", made) == [], name
+        cddl().validate_cbor(cbor2.dumps(json.loads(made)))
+        assert wrong_in("vcon", exported(source, "vcon")) == [], name
 
 
 def exported(source, name):

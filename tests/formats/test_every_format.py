@@ -11,15 +11,16 @@ from pathlib import Path
 
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
 from katod import events as ev
-from katod.events import Event, SessionRef
+from katod.events import Event, SessionRef, from_json, to_json
 from katod.formatspec import FORMATS
 from katod.model import Options
 from katod.record.export import read_katod, render_all
 from tests.examples import examples, mostly
 from tests.golden.cases import GOLDEN, cases
-from tests.support.anyevents import conversations
+from tests.support.anyevents import ANY_VALUES, conversations
 from tests.support.records import SESSION, Claude, line
 from tests.support.rendering import rendered
 
@@ -83,6 +84,27 @@ def test_any_text_is_printed_as_valid_text(name, events):
         assert isinstance(json.loads(text), dict)
 
 
+@EVERY
+@examples(5, 300)
+@given(events=conversations(), data=st.data())
+def test_events_of_a_stranger_are_refused_or_printed(name, events, data):
+    """A line of JSONL in which a field has any other value either is no event, or every format can print it."""
+    rows = [to_json(event) for event in events]
+    for row in rows:
+        if row["payload"]:
+            row["payload"][data.draw(st.sampled_from(sorted(row["payload"])))] = data.draw(ANY_VALUES)
+    if any(left := [taken(row) for row in rows]):
+        rendered(name, [event for some in left for event in some], OPTIONS)
+
+
+def taken(row):
+    """Return the event of a row, nothing if it is none."""
+    try:
+        return [from_json(row)]
+    except (KeyError, TypeError):
+        return []
+
+
 def _filled(value):
     """Return a payload with a secret in each of its texts."""
     if isinstance(value, dict):
@@ -94,7 +116,7 @@ def _filled(value):
 
 PAYLOADS = {
     ev.USER_MESSAGE: {"text": "", "attachments": [{"type": "image", "name": "", "mediaType": ""}]},
-    ev.USER_COMMAND: {"command": "", "options": {"a": ""}, "line": ""},
+    ev.USER_COMMAND: {"command": "", "options": [""], "line": ""},
     ev.DECISION_RESPONSE: {"decisionId": "", "selections": [""], "freeText": ""},
     ev.ASSISTANT_MESSAGE: {"text": ""},
     ev.ASSISTANT_THINKING: {"text": "", "subject": "", "encrypted": ""},

@@ -106,8 +106,7 @@ def test_long_line_is_cut_after_redaction():
 @each(
     ("cwd", "path", "shown"),
     [
-        ("/Users/me/shop", "/Users/me/a", "~/a"),
-        ("/root/shop", "/root/a", "~/a"),
+        *((f"{home}/shop", f"{home}/a", "~/a") for home in ("/Users/me", "/root")),
         ("/srv/shop", "/home/me/a", "/home/me/a"),
         ("", "/home/me/a", "/home/me/a"),
         ("/home/me/shop/", "/home/me/shop/a", "a"),

@@ -126,7 +126,7 @@ TURN = st.lists(PIECE, min_size=1, max_size=5).map(lambda pieces: Turn([Person("
 
 
 @pytest.mark.slow
-@examples(10, 2_000)
+@examples(10, 1_000)
 @given(
     st.lists(TURN, min_size=1, max_size=5), st.integers(150, 1500), st.booleans(), st.sampled_from([printed, shareable])
 )  # fmt: skip

@@ -11,7 +11,7 @@ from katod.agents import AGENTS as KNOWN
 from tests.golden.cases import AGENTS, FIXTURES
 from tests.golden.hostile import HOSTILE
 
-RUNS = 2_000
+RUNS = 600
 LONGEST = 20_000  # bytes of a seed and of an input
 
 

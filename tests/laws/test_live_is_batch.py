@@ -71,7 +71,7 @@ def histories(draw: Any, agent: str) -> tuple[list[bytes], list[int], bool]:
 
 
 @pytest.mark.parametrize("agent", ["claude", "codex"])
-@examples(3, 400)
+@examples(3, 200)
 @given(data=st.data())
 def test_any_chunking_and_any_restart_gives_the_export(
     agent: str, tmp_path_factory: pytest.TempPathFactory, data: st.DataObject

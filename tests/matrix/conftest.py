@@ -12,3 +12,9 @@ def server() -> Iterator[Homeserver]:
     """Return a homeserver on loopback."""
     with Homeserver() as found:
         yield found
+
+
+@pytest.fixture(autouse=True)
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Offer what is new at once."""
+    monkeypatch.setattr("katod.matrix.delivery._OFFER_EVERY", 0.0)

@@ -68,10 +68,8 @@ class Delivering(InProcess):
         worker, exchange = thread
         if not worker.is_alive():
             return not exchange._reports
-        resting = worker._readers._resting
-        offered = exchange._offered
-        is_done = all(resting.get(output, (None,))[0] is recording for output, recording in offered.items())
-        return is_done and not exchange._reports and self._room._changes == self._ledger.db.total_changes
+        is_done = all(map(worker._readers.is_resting, exchange._offered.values()))
+        return is_done and not exchange._reports and not self._room._has_changed
 
     def vanish(self) -> None:
         """End as if killed: what was sent and is not in the ledger is not known any more."""

@@ -46,6 +46,7 @@ class Homeserver:
         self.joined = True
         self.retry_after_ms = 20
         self.slowness = 0.3
+        self.coding = ""
         self.token = TOKEN
         self.lock = threading.Lock()
         self.connections: list[socket.socket] = []
@@ -114,7 +115,6 @@ class Homeserver:
                 json.dumps(event["content"], sort_keys=True),
             )
             for event in self.events
-            if "state_key" not in event
         )
         assert [found for found, number in sources.items() if number > 1] == []
         known: dict[str, str] = {}
@@ -224,6 +224,8 @@ class _Handler(BaseHTTPRequestHandler):
     def _raw(self, status: int, data: bytes, *, missing: int = 0) -> None:
         self.send_response(status)
         self.send_header("Content-Length", str(len(data)))
+        if self.homeserver.coding:
+            self.send_header("Content-Encoding", self.homeserver.coding)
         with suppress(OSError):  # katod has gone
             self.end_headers()
             self.wfile.write(data[: len(data) - missing])

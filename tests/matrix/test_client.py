@@ -59,6 +59,7 @@ def test_a_limit_says_how_long_to_wait(client, server):
         client.send("t", "x", {})
     assert caught.value.wait == 2.5
     assert Answer(429, {}, "7").wait == 7
+    assert Answer(429, {}, "\N{SUPERSCRIPT TWO}").wait is None  # a digit for Python alone
     assert Answer(429, {"retry_after_ms": 1e15}).wait == 3600
     assert Answer(429, {"retry_after_ms": "soon"}, "Wed, 21 Oct 2026 07:28:00 GMT").wait is None
 
@@ -126,3 +127,27 @@ def test_a_token_is_one_word_in_a_private_file(tmp_path):
         read_token(file)
     with pytest.raises(DeliveryStopped, match="No such file"):
         read_token(tmp_path / "missing")
+
+
+@pytest.mark.parametrize("coding", ["gzip", "gzip, gzip", "br"])
+def test_a_compressed_answer_is_not_unpacked(client, server, coding):
+    """A few bytes may be gigabytes; katod asks for none, and `identity` is none."""
+    server.coding = coding
+    with pytest.raises(DeliveryError, match="compressed"):
+        client.user()
+    server.coding = "identity"
+    assert client.user() == "@katod:localhost"
+
+
+@pytest.mark.parametrize("name", ["", "@", "katod", "@a b", "@a\x1b[31m", "@" + "a" * 255, 7])
+def test_a_name_that_the_server_makes_is_one(client, server, name):
+    """It is shown to people, and kept: at most 255 bytes, without spaces and terminal escapes."""
+    server.get = lambda _: (200, {"user_id": name})
+    with pytest.raises(DeliveryError, match="no user_id"):
+        client.user()
+    server.put = lambda *_: (200, {"event_id": f"${name}\n"})
+    with pytest.raises(DeliveryError, match="no event_id"):
+        client.send("t", "x", {})
+    server.upload = lambda _: (200, {"content_uri": f"mxc://{'a' * 250}"})
+    with pytest.raises(DeliveryError, match="no content_uri"):
+        client.upload(b"", "a/b")

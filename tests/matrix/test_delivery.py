@@ -8,11 +8,14 @@ from typing import Any
 
 import pytest
 
+from katod.matrix import reader as reader_
+from katod.matrix.reader import Reader
 from katod.service.control import Request
 from katod.store.ledger import Ledger
+from katod.store.rows import PositionRow
 from tests.examples import mostly
 from tests.matrix.delivering import Delivering, assert_complete, expected
-from tests.matrix.homeserver import ROOM, TOKEN, Homeserver, in_order
+from tests.matrix.homeserver import _ERRORS, ROOM, TOKEN, Homeserver, in_order
 from tests.support.live import PATIENCE, Live, until
 from tests.support.records import MAKERS, OF_EACH_NATURE, SESSION, Claude, Maker, calls, result, says, user
 from tests.support.world import World
@@ -50,9 +53,32 @@ def test_a_recording_arrives_as_it_is_recorded(world: World, server: Homeserver,
     assert assert_complete(world, server) > 5
     assert not {"before", "nothing", "after", "no"} & set(server.texts())
     assert world.status()["delivery"] == {
-        "on": True, "room": ROOM, "homeserver": server.url, "sent": len(server.events), "refused": 0, "unfinished": 0,
+        "on": True, "room": ROOM, "homeserver": server.url, "sent": len(server.events), "refused": 0, "unfinished": [],
         "incomplete": [], "stopped": False,
     }  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("switches", "shown"), [("", {"make"}), (" -tools", set()), (" +tools +thinking", {"make", "made", "Hm"})]
+)
+def test_the_room_gets_what_the_recording_shows(
+    world: World, server: Homeserver, switches: str, shown: set[str]
+) -> None:
+    """The options of a recording hold for its delivery, and for its export as well."""
+    server.configure(world)
+    katod = Delivering(world)
+    session = Claude(world)
+    session.say(user(f"::start notes{switches}\nhello"), says("yes"), calls("call-1", "make"))
+    session.append(session.thinks("Hm"))
+    session.say(result("call-1", "made"), says("ok"), user("::stop"))
+    katod.deliver()
+    katod.stop()
+    assert_complete(world, server)
+    given = ["--tools", "full", "--thinking"] if "+" in switches else ["--tools", "none"] if switches else []
+    for text in (json.dumps(server.events), world.cli("export", "latest", "-f", "matrix", *given)):
+        assert {word for word in ("make", "made", "Hm") if f'"{word}"' in text} == shown
+        assert "hello" in text
 
 
 FAULTS = ("cut", "half", "nonsense", "broken", "limit", "proxy")
@@ -64,7 +90,8 @@ def test_each_event_is_in_the_room_once_whatever_the_server_does(
     world: World, server: Homeserver, monkeypatch: pytest.MonkeyPatch, fault: str
 ) -> None:
     """A lost answer, one that is none, an error and a limit are followed by the same request again."""
-    monkeypatch.setattr("katod.matrix.worker._FIRST_RETRY", 0.01)
+    for name in ("readers._FIRST_RETRY", "progress._FIRST_RETRY", "progress._LEAST_WAIT"):
+        monkeypatch.setattr(f"katod.matrix.{name}", 0.01)
     server.configure(world)
     server.fault = in_order(["", fault, "", fault, fault, *[""] * 3, fault])
     katod = Delivering(world)
@@ -72,7 +99,7 @@ def test_each_event_is_in_the_room_once_whatever_the_server_does(
     katod.deliver()
     katod.stop()
     assert_complete(world, server)
-    [*_, waited] = katod.said("delivery.waits")
+    [*_, waited] = katod.said("delivery.waits" if fault == "limit" else "delivery.postponed")
     assert waited["retry_seconds"] < 1
 
 
@@ -85,8 +112,8 @@ def test_each_event_is_in_the_room_once_wherever_katod_is_killed(world: World, s
     while True:
         server.fault = in_order(["", "cut", *["broken"] * 9])
         katod = Delivering(world)
-        katod.step_until(lambda: katod.is_idle or katod.said("delivery.waits"), "an event")  # noqa: B023
-        if not katod.said("delivery.waits"):
+        katod.step_until(lambda: katod.is_idle or katod.said("delivery.postponed"), "an event")  # noqa: B023
+        if not katod.said("delivery.postponed"):
             break
         katod.vanish()
         kills += 1
@@ -98,7 +125,7 @@ def test_each_event_is_in_the_room_once_wherever_katod_is_killed(world: World, s
 @pytest.mark.slow
 def test_an_outage_loses_nothing(world: World, server: Homeserver, monkeypatch: pytest.MonkeyPatch) -> None:
     """What was said while the server was away is sent when it is back, and `status` says since when it waits."""
-    monkeypatch.setattr("katod.matrix.worker._LONGEST_RETRY", 0.05)
+    monkeypatch.setattr("katod.matrix.progress._LONGEST_RETRY", 0.05)
     server.configure(world)
     katod = Delivering(world)
     maker = Claude(world).say(user("::start notes\nhello"), says("yes"))
@@ -109,7 +136,7 @@ def test_an_outage_loses_nothing(world: World, server: Homeserver, monkeypatch: 
     found = world.status()["delivery"]
     assert found["problem"] == "the homeserver cannot be reached: ConnectError"
     assert found["since"]
-    assert found["unfinished"] == 1
+    assert found["unfinished"] == [1]
     assert "waiting" in world.cli("status")
     server.start()
     katod.deliver()
@@ -162,7 +189,7 @@ def test_a_refused_event_is_skipped_and_counted(world: World, server: Homeserver
     assert len(server.events) == len(expected(world)) - 1
     assert "prompt" not in server.types()[:2]
     found = world.status()["delivery"]
-    assert (found["refused"], found["unfinished"]) == (1, 0)
+    assert (found["refused"], found["unfinished"]) == (1, [])
     assert "1 event refused" in world.cli("status")
     [said] = katod.said("delivery.refused")
     assert said["problem"] == "the homeserver answers 400 M_BAD_JSON"
@@ -222,7 +249,7 @@ def test_a_room_that_becomes_encrypted_gets_nothing_more(
     world: World, server: Homeserver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The room is looked at again and again."""
-    monkeypatch.setattr("katod.matrix.worker._CHECK_EVERY", 0.0)
+    monkeypatch.setattr("katod.matrix.room._CHECK_EVERY", 0.0)
     server.configure(world)
     katod = Delivering(world)
     maker = Claude(world).say(user("::start notes\nhello"), says("yes"))
@@ -247,7 +274,7 @@ def test_without_the_extra_katod_says_what_to_install(
     katod.stop()
     assert "hello" in world.written()["notes.md"]
     for said in (world.status()["delivery"]["problem"], world.cli("doctor", code=1), str(katod.logged)):
-        assert "pip install 'katod[matrix]'" in said.replace('\\"', '"').replace("\\'", "'")
+        assert "install it again with '.[fast,matrix]'" in said.replace('\\"', '"').replace("\\'", "'")
 
 
 def test_a_token_that_others_can_read_is_not_used(world: World, server: Homeserver) -> None:
@@ -426,7 +453,7 @@ def test_a_request_that_hangs_delays_neither_the_recording_nor_the_end(world: Wo
     server.fault = in_order([])
     with Live(world):
         maker.say(says("done"), user("::stop"))
-        until(lambda: world.status()["delivery"]["unfinished"] == 0, "the end")
+        until(lambda: world.status()["delivery"]["unfinished"] == [], "the end")
     assert_complete(world, server)
 
 
@@ -454,7 +481,6 @@ def test_a_reload_begins_and_ends_the_delivery(world: World, server: Homeserver)
 
 
 @pytest.mark.slow
-@pytest.mark.slow
 def test_many_recordings_that_waited_are_all_sent(world: World, server: Homeserver) -> None:
     """More than katod keeps positions of at once, each of several turns, after an outage."""
     server.configure(world)
@@ -468,8 +494,285 @@ def test_many_recordings_that_waited_are_all_sent(world: World, server: Homeserv
     server.start()
     katod.deliver(10 * PATIENCE)
     katod.stop()
-    assert world.status()["delivery"]["unfinished"] == 0
+    assert world.status()["delivery"]["unfinished"] == []
     assert sorted(text for text in server.texts() if text.startswith("answer")) == sorted(
         f"answer {number} {n}" for number in range(40) for n in range(40)
     )
     server.assert_each_once()
+
+
+# -- one that fails ------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Try again at once."""
+    for name in ("readers._FIRST_RETRY", "readers._LONGEST_RETRY", "progress._FIRST_RETRY", "progress._LONGEST_RETRY"):
+        monkeypatch.setattr(f"katod.matrix.{name}", 0.01)
+
+
+def poisoned(world: World, server: Homeserver, word: str, fault: str = "broken") -> list[str]:
+    """Let the homeserver fail whenever it is sent the event with a text; return its transaction."""
+    ledger = Ledger.read(world.state)
+    assert ledger is not None
+    with closing(ledger.db):
+        txns = [line.txn for line in expected(world) if line.content.get("text") == word]
+    server.fault = lambda method, path: fault if method == "PUT" and path.endswith(tuple(txns)) else ""
+    return txns
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("fault", mostly(("broken",), ("broken", "cut", "proxy", "forbidden")))
+def test_an_event_that_is_never_taken_stops_neither_its_recording_nor_the_others(
+    world: World, server: Homeserver, monkeypatch: pytest.MonkeyPatch, hurried: None, fault: str
+) -> None:
+    """It is given up once others are taken, whatever the server says of it, and counted as refused."""
+    monkeypatch.setattr("tests.matrix.homeserver._ERRORS", _ERRORS | {"forbidden": (403, "")})
+    server.configure(world)
+    server.fault = lambda method, _: "broken" if method == "PUT" else ""
+    katod = Delivering(world)
+    one, other = world.session(1), world.session(2)
+    one.say(user("::start one\nhello"), says("poison"), user("more"), says("done"), user("::stop"))
+    katod.turn()
+    other.say(user("::start two\nhello"), says("yes"), user("::stop"))
+    katod.turn()
+    txns = poisoned(world, server, "poison", fault)
+    katod.deliver()
+    katod.stop()
+    assert len(txns) == 1
+    assert sorted(server.texts()) == sorted(["hello", "more", "done", "hello", "yes"] + ["poison"] * (fault == "cut"))
+    found = world.status()["delivery"]
+    assert (found["refused"], found["unfinished"], found["incomplete"]) == (1, [], [])
+    assert len(katod.said("delivery.postponed")) >= 7
+    assert [said["txn"] for said in katod.said("delivery.refused")] == txns
+    server.assert_each_once()
+
+
+@pytest.mark.slow
+def test_nothing_is_given_up_while_the_homeserver_takes_no_event_at_all(
+    world: World, server: Homeserver, hurried: None
+) -> None:
+    """It may only be unable to write; the status says what each recording waits for, and when it can, all is sent."""
+    server.configure(world)
+    server.fault = lambda method, _: "broken" if method == "PUT" else ""
+    katod = Delivering(world)
+    talk(Claude(world))
+    katod.step_until(lambda: len(katod.said("delivery.postponed")) > 20, "many failures")
+    [found] = world.status()["delivery"]["incomplete"]
+    assert found == {
+        "id": 1,
+        "problem": "the next event is not taken, and tried again: the homeserver answers 500 M_UNKNOWN",
+    }
+    server.fault = in_order([])
+    katod.deliver()
+    katod.stop()
+    assert sorted(server.texts()) == sorted(line.content["text"] for line in expected(world) if "text" in line.content)
+    server.assert_each_once()
+    assert world.status()["delivery"]["refused"] == 0
+    assert world.status()["delivery"]["incomplete"] == []
+
+
+@pytest.mark.slow
+def test_an_upload_that_is_never_taken_does_not_stop_its_recording(
+    world: World, server: Homeserver, hurried: None
+) -> None:
+    """Its event is sent without it."""
+    server.configure(world)
+    server.fault = lambda method, _: "broken" if method == "POST" else ""
+    katod = Delivering(world)
+    Claude(world).say(user("::start notes\nhello"), says("x" * 80_000), user("more"), user("::stop"))
+    katod.deliver()
+    katod.stop()
+    assert server.texts()[0] == "hello"
+    assert server.texts()[2] == "more"
+    assert server.uploads == {}
+
+
+@pytest.mark.slow
+def test_a_session_that_cannot_be_translated_stops_no_other(
+    world: World, server: Homeserver, monkeypatch: pytest.MonkeyPatch, hurried: None
+) -> None:
+    """It is tried again; what went wrong is in the log and the status with its number, without a word of it."""
+    server.configure(world)
+    katod = Delivering(world)
+    reads = Reader.read
+
+    def read(reader: Reader) -> bool:
+        if reader.recording.row.id == 1:
+            raise KeyError("secret words")
+        return reads(reader)
+
+    monkeypatch.setattr(Reader, "read", read)
+    for number in (1, 2):
+        world.session(number).say(user(f"::start notes-{number}\nhello {number}"), says("yes"), user("::stop"))
+        katod.turn()
+    katod.step_until(lambda: len(katod.said("delivery.postponed")) > 3 and "yes" in server.texts(), "the other one")
+    assert server.texts() == ["hello 2", "yes"]
+    [found] = world.status()["delivery"]["incomplete"]
+    assert found == {"id": 1, "problem": "internal error: KeyError"}
+    assert "secret" not in str(katod.logged)
+    monkeypatch.setattr(Reader, "read", reads)
+    katod.deliver()
+    katod.stop()
+    assert sorted(server.texts()) == ["hello 1", "hello 2", "yes", "yes"]
+
+
+# -- what was sent before ------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+def test_another_version_sends_nothing_of_what_is_before_the_last_event(
+    world: World, server: Homeserver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It would come after what followed it; from the last event on, all of it is sent."""
+    server.configure(world)
+    reads = reader_.lines_of
+    monkeypatch.setattr(
+        reader_, "lines_of", lambda text: (one for one in reads(text) if not one.type.endswith("response"))
+    )
+    katod = Delivering(world)
+    maker = Claude(world).say(user("::start notes\nhello"), says("one"), user("more"), says("two"), user("and"))
+    katod.deliver()
+    katod.stop()
+    assert server.texts() == ["hello", "more", "and"]
+    monkeypatch.setattr(reader_, "lines_of", reads)
+    katod = Delivering(world)
+    maker.say(says("three"), user("last"))
+    katod.deliver()
+    katod.stop()
+    assert server.texts() == ["hello", "more", "and", "three", "last"]
+
+
+@pytest.mark.slow
+def test_a_last_event_that_is_nowhere_any_more_does_not_stop_the_delivery(world: World, server: Homeserver) -> None:
+    """What is known to be in the room is not sent again."""
+    server.configure(world)
+    katod = Delivering(world)
+    maker = Claude(world).say(user("::start notes\nhello"), says("one"), user("more"))
+    katod.deliver()
+    katod.stop()
+    with closing(Ledger.open(world.state, None)) as ledger, ledger.transaction():
+        ledger.deliveries.move(PositionRow(1, ROOM, "another"))
+    katod = Delivering(world)
+    maker.say(says("two"), user("::stop"))
+    katod.deliver()
+    katod.stop()
+    assert_complete(world, server)
+
+
+@pytest.mark.slow
+def test_the_states_of_the_room_are_not_doubled_by_a_kill(world: World, server: Homeserver) -> None:
+    """A state has no transaction: the ledger has one before the next is sent, and the server knows the last one."""
+    server.configure(world)
+    session = Claude(world).say(user("::start notes\nhello"))
+    for number in range(6):
+        session.append(session.record("system", subtype="turn_duration", durationMs=5), session.user(f"{number}"))
+    session.say(user("::stop"))
+    kills = 0
+    while kills < 30:
+        katod = Delivering(world)
+        before = len(server.events)
+        writes = katod._room._write
+
+        def write(reports: list[Any], writes: Any = writes, katod: Delivering = katod) -> None:
+            """Write what is asked for, and nothing in between."""
+            thread = katod._room._thread
+            if thread is not None and thread[1]._asked is not None:
+                writes(reports)
+
+        katod._room._write = write  # type: ignore[method-assign]
+        katod.step_until(lambda: katod.is_idle or len(server.events) > before + 2, "some events")  # noqa: B023
+        is_idle = katod.is_idle
+        katod.vanish()
+        kills += 1
+        if is_idle:
+            break
+    katod = Delivering(world)
+    katod.deliver()
+    katod.stop()
+    assert kills > 2
+    assert server.types().count("session.active") > 10
+    server.assert_each_once()
+
+
+@pytest.mark.slow
+def test_the_last_answer_is_sent_after_a_while(
+    world: World, server: Homeserver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Although what it used is not known yet; it is not sent again when it is, nor after a restart."""
+    monkeypatch.setattr("katod.matrix.readers._QUIET", 0.05)
+    server.configure(world)
+    katod = Delivering(world)
+    maker = Claude(world).say(user("::start notes\nhello"))
+    maker.append(maker.says("the answer", message={"stop_reason": None}))
+    katod.step_until(lambda: "the answer" in server.texts(), "the answer")
+    katod.stop()
+    katod = Delivering(world)
+    katod.deliver()
+    maker.say(user("more"), user("::stop"))
+    katod.deliver()
+    katod.stop()
+    assert server.texts() == ["hello", "the answer", "more"]
+
+
+@pytest.mark.slow
+def test_what_rests_is_not_read_again(world: World, server: Homeserver, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many recordings go on: each is read once, and again only where it has more."""
+    made: list[int] = []
+    begin = Reader.__init__
+
+    def init(reader: Reader, recording: Any, *more: Any) -> None:
+        made.append(recording.row.id)
+        begin(reader, recording, *more)
+
+    monkeypatch.setattr(Reader, "__init__", init)
+    monkeypatch.setattr("katod.matrix.readers._LOOK_EVERY", 0.0)
+    monkeypatch.setattr("katod.matrix.readers._QUIET", 0.0)
+    server.configure(world)
+    katod = Delivering(world)
+    makers = [world.session(number) for number in range(1, 31)]
+    for number, maker in enumerate(makers):
+        maker.say(user(f"::start notes-{number}\nhello"), says("yes"), user("more"))
+    katod.deliver(3 * PATIENCE)
+    for maker in makers:
+        maker.say(says("again"))
+        katod.deliver()
+    katod.stop()
+    assert sorted(made) == sorted(set(made))
+    assert len(made) == 30
+
+
+def test_what_katod_delivers_to_is_known_while_it_runs(world: World, server: Homeserver) -> None:
+    """So that others can tell it from what the configuration says."""
+    server.configure(world)
+    katod = Delivering(world, delivering=False)
+    assert rows(world, "delivering") == []
+    katod.configured()
+    assert rows(world, "delivering") == [(ROOM, server.url, str(world.home / "token"))]
+    world.configure()
+    katod.configured()
+    assert rows(world, "delivering") == []
+    server.configure(world)
+    katod.configured()
+    katod.stop()
+    assert rows(world, "delivering") == []
+
+
+def test_the_ledger_is_not_asked_all_the_time(
+    world: World, server: Homeserver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is new waits for a moment, and the loop knows until when."""
+    monkeypatch.setattr("katod.matrix.delivery._OFFER_EVERY", 1000.0)
+    server.configure(world)
+    katod = Delivering(world)
+    assert katod._room.deadline() is None
+    Claude(world).say(user("::start notes\nhello"))
+    katod.turn()
+    katod._room.look()
+    deadline = katod._room.deadline()
+    assert deadline is not None
+    assert 900 < deadline - time.monotonic() <= 1000
+    assert katod._room._offers.found == {}
+    katod._room.look(at_once=True)
+    assert list(katod._room._offers.found) == [1]
+    katod.stop()

@@ -102,7 +102,7 @@ def test_a_live_recording_arrives_through_restarts_of_both_sides(world: World, s
     maker.say(user("::stop\nafter"), says("no"))
     with Live(world):
         until_sent(server, room, world)
-        until(lambda: world.status()["delivery"]["unfinished"] == 0, "the end", PATIENCE)
+        until(lambda: world.status()["delivery"]["unfinished"] == [], "the end", PATIENCE)
     assert assert_arrived(server, room, world) > LIVES * TURNS * 4
     assert "after" not in {event["content"].get("text") for event in server.events(room)}
 

@@ -2,7 +2,7 @@
 
 import re
 
-from tests.formats.foreign.cases import cases, pieces
+from tests.formats.redact.foreign.cases import cases, pieces
 from tests.support.records import says, user
 from tests.support.world import World
 

@@ -5,7 +5,6 @@ KATOD_VAC_REPO names a clone of the draft's repository; its schema, with what ma
 meant, is looked for in `targets/schemas` beside the corpus.
 """
 
-import os
 import subprocess
 import sys
 import venv
@@ -17,10 +16,10 @@ from katod.seal.keys import make_key, public_path, read_public
 from katod.seal.record import read_record
 from tests.oracle.corpus import corpus_folder
 from tests.seal.verifying import verify_record
+from tests.support import draft
 from tests.support.records import Claude, Codex, says, user
 from tests.support.sealing import a_record, written
 
-VAC_REPO = os.environ.get("KATOD_VAC_REPO", "")
 SCHEMAS = corpus_folder().parent / "targets/schemas"
 PACKAGES = ("pycose==1.1.0", "cbor2<6", "cryptography", "cwt", "pycddl>=0.6.4")
 pytestmark = pytest.mark.slow
@@ -133,11 +132,10 @@ def test_another_library_verifies_with_the_public_key_alone(python, key, sealed,
         assert not call(python, library, record, signature, public_path(other))[0]
 
 
-@pytest.mark.skipif(not VAC_REPO, reason="KATOD_VAC_REPO does not name a clone of the draft's repository")
+@draft.needed
 def test_the_drafts_own_script_and_katod_verify_each_other(python, key, sealed, tmp_path):
     """The script verifies katod's signatures by the public key, and katod the script's, with its claimed issuer."""
-    show = ["git", "-C", VAC_REPO, "show", "HEAD:scripts/sign-record.py"]
-    script = subprocess.run(show, capture_output=True, text=True, timeout=60, check=True).stdout
+    script = draft.git("show", "HEAD:scripts/sign-record.py").decode()
     public = public_path(key)
     for record, signature in sealed:
         arguments = ("verify", "--key", public, "--sig", signature, "--record")

@@ -151,9 +151,9 @@ def test_hits_are_those_of_reading_every_fixture():
 
 
 @pytest.mark.slow
-def test_hits_are_those_of_reading_every_real_session():
-    """The same for all real sessions."""
-    sources = [source for source in corpus_sources() if os.path.getsize(source.path) < _LARGEST]
+def test_hits_are_those_of_reading_real_sessions():
+    """The same for every third real session."""
+    sources = [source for source in corpus_sources()[::3] if os.path.getsize(source.path) < _LARGEST]
     if not sources:
         pytest.skip(f"no real sessions in {corpus_folder()}")
     assert _compare(sources, _NEEDLES, seed=random.randrange(10**6)) > _NEEDLES

@@ -32,7 +32,7 @@ def test_what_was_sent_is_known_by_session_and_room(ledger):
     assert (found["t0"], found["t5"]) == ("", "$5")
     assert ledger.deliveries.sent(1, OTHER, ["t5"]) == ledger.deliveries.sent(2, ROOM, ["t5"]) == {}
     assert ledger.deliveries.sent(1, ROOM, []) == {}
-    assert ledger.deliveries.summary(ROOM)[:3] == (1199, 1, 0)
+    assert ledger.deliveries.summary(ROOM)[:3] == (1199, 1, [])
     assert ledger.deliveries.rooms_of([1, 2]) == [(ROOM, 1199)]
 
 
@@ -67,21 +67,21 @@ def test_ranges_are_delivered_until_they_are_done(world: World):
     deliveries = parts.ledger.deliveries
     deliveries.begin(output.id, 0, ROOM)
     deliveries.begin(output.id, 2, ROOM)
-    first = deliveries.positions(ROOM)
+    first = deliveries.offers(ROOM)
     assert list(first) == [output.id]
-    assert deliveries.positions(OTHER) == {}
+    assert deliveries.offers(OTHER) == {}
     assert deliveries.numbers(output.id, ROOM) == [0, 2]
     maker.say(says("yes"))
     parts.read(session, source)
-    assert deliveries.positions(ROOM) != first
+    assert deliveries.offers(ROOM) != first
     deliveries.finish(output.id, ROOM, 0)
-    assert list(deliveries.positions(ROOM)) == [output.id]
+    assert list(deliveries.offers(ROOM)) == [output.id]
     deliveries.note_problem(output.id, ROOM, "gone")
-    assert deliveries.summary(ROOM)[2:] == (1, RoomRow(ROOM), [(output.id, "gone")])
+    assert deliveries.summary(ROOM)[2:] == ([output.id], RoomRow(ROOM), [(output.id, "gone")])
     deliveries.finish(output.id, ROOM, 2)
-    assert deliveries.positions(ROOM) == {}
+    assert deliveries.offers(ROOM) == {}
     assert deliveries.numbers(output.id, ROOM) == [0, 2]
-    assert deliveries.summary(ROOM)[2:] == (0, RoomRow(ROOM), [])
+    assert deliveries.summary(ROOM)[2:] == ([], RoomRow(ROOM), [])
 
 
 def test_an_output_that_waits_for_its_name_is_not_offered(world: World):
@@ -94,7 +94,7 @@ def test_an_output_that_waits_for_its_name_is_not_offered(world: World):
         output.held = {"text": "", "time": ""}
         parts.ledger.save_output(output)
     parts.ledger.deliveries.begin(output.id, 0, ROOM)
-    assert parts.ledger.deliveries.positions(ROOM) == {}
+    assert parts.ledger.deliveries.offers(ROOM) == {}
 
 
 def test_why_events_wait_is_kept_by_room(ledger):
@@ -109,4 +109,4 @@ def test_a_ledger_without_these_tables_has_no_deliveries():
     """An older katod made it, and this one only reads it."""
     old = Ledger(MemoryDatabase(SCHEMA.replace(ADDED, "")))
     assert old.deliveries.rooms_of([1]) == []
-    assert old.deliveries.summary(ROOM) == (0, 0, 0, RoomRow(ROOM), [])
+    assert old.deliveries.summary(ROOM) == (0, 0, [], RoomRow(ROOM), [])

@@ -21,7 +21,7 @@ _TIMES: Final = st.sampled_from(
 )
 _NAMES: Final = st.sampled_from(["a", "b", "c", "d"])
 _PATHS: Final = st.sampled_from(["/home/me/app/a.py", "/home/me/other/b.py", "c.py", ""])
-_VALUES: Final = st.recursive(
+ANY_VALUES: Final = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**63), 2**63 - 1) | st.floats(allow_nan=False, allow_infinity=False)
     | texts(max_size=20),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(texts(max_size=5), inner, max_size=3),
@@ -44,12 +44,12 @@ def _payload(required: dict[str, Any], **optional: Any) -> Any:
 
 _KINDS: Final = {
     ev.USER_MESSAGE: _payload({"text": _WORDS}, subtype=_NAMES, attachments=st.lists(_ATTACHMENT, max_size=2)),
-    ev.USER_COMMAND: _payload({"command": st.just("start"), "options": st.just({}), "line": _WORDS}),
+    ev.USER_COMMAND: _payload({"command": st.just("start"), "options": st.just(["+tools"]), "line": _WORDS}),
     ev.DECISION_RESPONSE: _payload({"decisionId": _NAMES, "selections": st.lists(_WORDS, max_size=2)}, freeText=_WORDS),
     ev.ASSISTANT_MESSAGE: _payload({"text": _WORDS}, phase=st.just("final"), stopReason=_WORDS),
     ev.ASSISTANT_THINKING: _payload({"text": _WORDS}, subject=_WORDS, encrypted=_WORDS),
     ev.TOOL_CALL: _payload(
-        {"toolCallId": _NAMES, "name": _WORDS, "family": st.just("other"), "input": _VALUES},
+        {"toolCallId": _NAMES, "name": _WORDS, "family": st.just("other"), "input": ANY_VALUES},
         server=_WORDS, description=_WORDS,
     ),
     ev.TOOL_RESULT: _payload(
@@ -61,8 +61,8 @@ _KINDS: Final = {
         {"decisionId": _NAMES, "decisionKey": _WORDS, "prompt": _WORDS, "options": st.just([{"label": "yes"}])}
     ),
     ev.SYSTEM_MESSAGE: _payload({"text": _WORDS}, subtype=_WORDS),
-    ev.PROVIDER_INFO: _payload({"text": _WORDS}, data=_VALUES),
-    ev.PROVIDER_RAW: _payload({"rawType": _WORDS, "raw": _VALUES}),
+    ev.PROVIDER_INFO: _payload({"text": _WORDS}, data=st.dictionaries(_WORDS, ANY_VALUES, max_size=3)),
+    ev.PROVIDER_RAW: _payload({"rawType": _WORDS, "raw": ANY_VALUES}),
     ev.SESSION_START: _payload(
         {}, cwd=_PATHS, branch=_WORDS, commit=_WORDS, cliVersion=_WORDS, title=_WORDS, repository=_WORDS,
         modelProvider=_WORDS, permissionMode=_WORDS, sandbox=_WORDS, effort=_WORDS,

@@ -1,4 +1,4 @@
-"""Claude Code: what it says of a running session in `sessions/<pid>.json`, which it writes anew at each change.
+"""Claude Code: what it says of a running session in `sessions/<pid>.json`, rewritten at each change.
 
 A process that ended badly leaves its file, and its number may belong to another one by now. So a file counts only if
 the process began when the file says; where that cannot be checked (without /proc), none does: a session would be

@@ -74,7 +74,7 @@ class Answer:
         self.metrics = added(self.metrics, metrics)
 
     def start(self, call: str, subagent: str, known: Row, result: str) -> str:
-        """Note that a call started a sub-agent, or what became of it; return what of its result is told nowhere yet."""
+        """Note that a call started a sub-agent, or what became of it; return what of the result is not said yet."""
         told = self.results.get(call)
         more = {"result": result} if result and told is None else {}
         self.subagents.setdefault(call, {}).setdefault(subagent, {}).update(known | more)

@@ -158,7 +158,7 @@ class Trajectory:
         return self._beside(_said(event, "user", "\n".join(filter(None, map(text_of, said)))))
 
     def _subagent(self, event: Event) -> list[Step]:
-        """Refer to a sub-agent in the result of the call that started it; what is told later is a step."""
+        """Refer to a sub-agent in the result of the call that started it; what follows later becomes a step."""
         payload = event.payload
         subagent, result = text_of(payload.get("subagent")), text_of(payload.get("result"))
         about = chosen(payload, ("task", "status"))

@@ -5,6 +5,7 @@ from typing import Any, Final
 from katod.formats.matrix.calls import Calls, Row, answered, duration
 from katod.formats.matrix.lines import Draft, Wait, transaction_of
 from katod.formats.matrix.session import Told
+from katod.formats.matrix.shown import shows
 from katod.formats.matrix.values import Content
 from katod.model import LONGEST_NAME
 
@@ -54,8 +55,7 @@ class Agents:
         child = told.text("subagent")
         if self._bound(told, child, calls):
             return []
-        txn = transaction_of(told.event)
-        self._remember(child, txn)
+        self._remember(child, transaction_of(told.event) if shows(told, "agent.spawn") else "")
         about = {"parent_session_id": told.session_id, "child_session_id": child}
         about |= {name: told.text(name) for name in ("task", "model") if told.text(name)}
         return [Draft("agent.spawn", about, at=("task",))]

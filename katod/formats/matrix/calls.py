@@ -9,6 +9,7 @@ from katod.agents.toolcalls import words_of_refusal
 from katod.formats.matrix import files, git
 from katod.formats.matrix.lines import Draft, Picture, timestamp_of, transaction_of
 from katod.formats.matrix.session import Session, Told, Turns, described, pictures
+from katod.formats.matrix.shown import shows, summary
 from katod.formats.matrix.values import Content, Path, given_input, integer
 from katod.model import LONGEST_NAME
 
@@ -24,7 +25,8 @@ _TIMED_OUT: Final = "timeout"
 _ANSWERED: Final = "answered"  # in place of a request's transaction
 SERVERS: Final = "mcp-servers"
 _APPROVED: Final = frozenset({"approved", "allowed", "granted"})
-_DENIED: Final = ("denied", "rejected", "cancelled")
+_DENIED: Final = ("denied", "rejected")
+_SAID: Final = {"mcp": "mcp.tool.call", "agent": "agent.spawn", "tool": "tool.call"}
 
 Row = dict[str, Any]
 
@@ -67,15 +69,16 @@ def called(told: Told, calls: Calls, session: Session, turns: Turns) -> list[Dra
     """Return a call: of a tool, of a tool of an MCP server, or of a sub-agent."""
     name, server = told.text("name"), told.text("server")
     kind = "mcp" if server else "agent" if name.lower() in _SPAWNING else "tool"
-    txn = transaction_of(told.event)
+    txn = transaction_of(told.event) if shows(told, _SAID[kind]) else ""
     row: Row = {"txn": txn, "kind": kind, "name": _short_name(name, server)[:LONGEST_NAME]}
     row |= _remembered(told, server)
     calls.add(told.text("toolCallId"), row)
-    about = _call_ids(told, turns) | {"tool_name": row["name"]}
+    line = summary(told, session)
+    about = _call_ids(told, turns) | {"tool_name": row["name"]} | ({"katod_summary": line} if line else {})
     given, at = given_input(told.payload.get("input"))
     reply = _said_in(told, turns)
     if kind == "agent":
-        return [_spawned(told, reply)]
+        return [_spawned(told, reply, line)]
     if kind == "tool":
         return [Draft("tool.call", about | {"tool_source": _BUILTIN} | given, reply=reply, at=at)]
     call = Draft("mcp.tool.call", about | {"mcp_server": server} | given, reply=reply, at=at)
@@ -130,11 +133,12 @@ def connected(told: Told, session: Session) -> list[Draft]:
     return [draft for name in names for draft in _connected(told, session, name)]
 
 
-def _spawned(told: Told, reply: str) -> Draft:
+def _spawned(told: Told, reply: str, line: str) -> Draft:
     given = dict_of(told.payload.get("input"))
     task = next((text for key in ("prompt", "message", "description", "task") if (text := text_of(given.get(key)))), "")
     about = {"parent_session_id": told.session_id, "task": task, "model": text_of(given.get("model"))}
-    about |= {"katod_tool_use_id": told.text("toolCallId"), "katod_subagent": told.ids().get("katod_subagent", "")}
+    about |= {"katod_summary": line, "katod_tool_use_id": told.text("toolCallId")}
+    about |= {"katod_subagent": told.ids().get("katod_subagent", "")}
     content = {name: text for name, text in about.items() if text}
     return Draft("agent.spawn", content, reply=reply, at=("task",))
 
@@ -245,7 +249,7 @@ def asked(told: Told, calls: Calls) -> list[Draft]:
     if len(calls.requests) >= _MOST_OPEN:
         calls.requests.pop(next(iter(calls.requests)))
     if 0 < len(call) <= LONGEST_NAME:
-        calls.requests[call] = transaction_of(told.event)
+        calls.requests[call] = transaction_of(told.event) if shows(told, "approval.request") else ""
     about = {"tool_use_id": call, "tool_name": row.get("name", ""), "description": text_of(data.get("intention"))}
     about |= {"tool_source": row.get("server") or _BUILTIN if row else ""}
     content = told.ids() | {name: text for name, text in about.items() if text}

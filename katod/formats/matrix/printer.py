@@ -12,6 +12,7 @@ from katod.agents import AGENTS
 from katod.agents.answers import Parts
 from katod.agents.fields import dict_of
 from katod.events import Event
+from katod.formats.lines import Lines
 from katod.formats.matrix import calls as calls_
 from katod.formats.matrix import files, notes
 from katod.formats.matrix import session as session_
@@ -28,6 +29,7 @@ from katod.formats.matrix.lines import (
 )
 from katod.formats.matrix.names import PREFIX
 from katod.formats.matrix.session import Session, Told, Turns, state_of
+from katod.formats.matrix.shown import as_shown
 from katod.formats.matrix.sums import Sums, counts_of
 from katod.formats.rows import row_of
 from katod.lifecycle import PERMISSION_COMPLETED, PERMISSION_REQUESTED
@@ -35,7 +37,7 @@ from katod.metadata import SessionMetadata
 from katod.model import Mark, Options
 
 
-class Matrix:
+class Matrix(Lines):
     """Writes what the protocol has a name for, in the order in which it was recorded.
 
     A line is held back only until the next event, if that may add to it: the usage of an answer, the summary of a
@@ -46,7 +48,7 @@ class Matrix:
     def __init__(self, options: Options, state: dict[str, Any] | None = None, prefix: str = PREFIX) -> None:
         """Start an output, or continue one. Raises ValueError for a prefix that is too long for a server."""
         state = state or {}
-        self._options = options
+        self._base = options
         self._prefix = checked_prefix(prefix)
         self._session = Session(**state.get("session", {}))
         self._turns = Turns(**state.get("turns", {}))
@@ -54,6 +56,12 @@ class Matrix:
         self._calls = Calls(state.get("calls"))
         self._agents = Agents(state.get("agents"))
         self._held = Held.of(state.get("held"))
+
+    @property
+    def _options(self) -> Options:
+        """The options of the range that is being printed."""
+        switches = self._session.switches
+        return self._base.with_switches(dict(switches)) if switches else self._base
 
     def state(self) -> dict[str, Any]:
         """Return the thread, the turn, the sums, what is open, and the line that is held back."""
@@ -63,12 +71,13 @@ class Matrix:
         }  # fmt: skip
         return {name: part for name, part in parts.items() if part}
 
-    def head(self, _metadata: SessionMetadata, _time: str) -> str:
-        """Return nothing: the first line is that of the first event."""
-        return ""
+    def mark(self, mark: Mark) -> str:
+        """Return nothing, but count nothing any more: a part of the session may be missing.
 
-    def mark(self, _: Mark) -> str:
-        """Return nothing, but count nothing any more: a part of the session may be missing."""
+        A range's switches apply from its first mark on.
+        """
+        if mark.kind in ("started", "resumed"):
+            self._session.switches = list(map(list, mark.switches))
         if self._session.root:
             self._session.whole = False
         return ""
@@ -91,7 +100,7 @@ class Matrix:
         told = Told(event, row["payload"], metadata, self._options, agent.product, agent.answers)
         self._session.last = event.id
         added = self._held.addition(told, kind)
-        drafts = [] if added and kind != ev.USAGE else self._drafts(told, kind)
+        drafts = [] if added and kind != ev.USAGE else as_shown(self._drafts(told, kind), told)
         if drafts and not self._session.root:
             drafts = [*session_.begun(told, self._session), *drafts]
         lines = [line_of(draft, event, self._session.root) for draft in drafts]

@@ -54,6 +54,8 @@ class Session:
     late: bool = False  # whether usage comes after the results of the calls of an answer
     branch: str = ""
     servers: list[str] = field(default_factory=list)
+    todos: list[Any] = field(default_factory=list)  # the agent's list of things to do, as it was last
+    switches: list[Any] = field(default_factory=list)  # of the range that is being printed
 
 
 class Told(NamedTuple):

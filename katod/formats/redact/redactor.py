@@ -188,7 +188,7 @@ def _redact_keys(nodes: list[tuple[Any, int, Any]], copies: dict[int, Any]) -> N
 
 
 def _with_keys(held: dict[str, Any]) -> dict[str, Any]:
-    """Return an object with its keys redacted; two that became the same are told apart."""
+    """Return an object with its keys redacted; two that became equal get different endings."""
     done: dict[str, Any] = {}
     for key, value in held.items():
         name = _redacted_key(key)

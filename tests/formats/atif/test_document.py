@@ -497,7 +497,7 @@ def test_any_conversation_is_a_valid_trajectory(events, name):
     assert events == before
 
 
-@examples(5, 2_000)
+@examples(5, 1_000)
 @given(
     st.lists(st.tuples(st.integers(0, 9), NAMES, NAMES, st.sampled_from(["", "", "x"])), max_size=14),
     ANY_AGENT,

@@ -33,7 +33,7 @@ from tests.support.translated import translated
 LARGEST = 60_000
 AT = "2026-02-10T22:36:18.000Z"
 MS = 1770762978000
-SAVING = Options(attachments="save")
+SAVING = Options(attachments="save", thinking=True, tools="full")
 TYPES = {"string": str, "integer": int, "boolean": bool, "object": dict, "string[]": list, "object[]": list}
 # Keys without `katod_` that the protocol does not have: what is said of a text that is uploaded, and inputs as text.
 MORE = {"m.relates_to", "size_bytes", "sha256", "input_json"}
@@ -777,6 +777,138 @@ def test_a_sub_agent_without_a_call_has_the_agents_own_records():
     assert (result["katod_status"], replies_to(result)) == ("odd", REFERENCE + transaction("codex:s:1:0"))
 
 
+# -- what a recording shows --------------------------------------------------------------------------------
+
+
+NONE, SHORT = Options(tools="none"), Options()  # the second one is what a recording shows by default
+
+
+def telling():
+    """Return a session that tells of each thing of which an option decides whether it is shown; secret words have an S."""
+    file = {"path": "a.py", "change": "add", "added": 1, "after": "Sha"}
+    diff = "diff --git a/S.py b/S.py\n--- a/S.py\n+++ b/S.py\n@@ -1,1 +1,1 @@\n-Sx\n+Sy\n"
+    talk = Talk("copilot").user("typed").add(ev.ASSISTANT_THINKING, text="Sthought")
+    talk.says("said").calls("Write", family="edit", given={"file_path": "a.py", "content": "Sgiven"})
+    talk.result("Sgot", structured={"files": [file]}, exitCode=0, status="ok")
+    talk.calls("mcp__hub__list", "c2", "mcp", given={"query": "short", "Skey": {"a": "Sdeep"}}, server="hub")
+    talk.result("Sgot", "c2").runs("git diff", diff).runs("git commit -m x", "[main ab12cd3] subject\nSbelow")
+    talk.calls("Bash", "c3", given={"command": "first line\nSsecond line"})
+    asked = {"toolCallId": "c3", "intention": "Swish"}
+    talk.add(ev.PROVIDER_INFO, text="", subtype="permission-requested", data=asked)
+    talk.add(ev.PROVIDER_INFO, text="", subtype="permission-completed", data=asked | {"kind": "approved"})
+    talk.result("Swrong", "c3", isError=True, exitCode=3).calls("Bash", "c4").result("Slate", "c4", status="timeout")
+    talk.calls("Task", "c5", "agent", given={"description": "look", "prompt": "Stask", "model": "Smodel"})
+    talk.says("Sinner", by="a1").calls("Bash", "c6", by="a1").result("Sreport", "c5")
+    talk.add(ev.AGENT_END, subagent="a2", status="completed", result="report")
+    talk.calls("Read", "c7", "read", given={"file_path": "/x/CLAUDE.md"}).result("Sgot", "c7")
+    talk.calls("Edit", "c8", "edit", given={"file_path": "CLAUDE.md", "old_string": "S", "new_string": "S\nS"})
+    talk.result("ok", "c8").add(ev.COMPACTION, trigger="auto", tokensBefore=9)
+    return talk.add(ev.SYSTEM_MESSAGE, text="Ssummary", subtype="compact-summary").user(
+        "/mcp__hub__say hi", subtype="slash-command"
+    )
+
+
+ABOUT_TOOLS = {row.name for row in ROWS if row.needs in ("tools", "full")}
+
+
+def test_without_thinking_there_is_none():
+    """Whatever is shown of tools; with the option, it is there."""
+    for tools in ("none", "summary", "full"):
+        shown = telling().text(options=Options(tools=tools))
+        assert ("claude.thinking" in shown, "Sthought" in shown) == (False, False)
+        assert "Sthought" in telling().text(options=Options(tools=tools, thinking=True))
+
+
+def test_without_tools_nothing_says_that_there_were_any():
+    """No call, result, approval, file, commit or sub-agent; what was said and typed is there."""
+    rows = telling().rows(options=NONE)
+    assert [row["type"].removeprefix(f"{PREFIX}.") for row in rows] == [
+        "session.start", "prompt", "session.active", "response", "context.summarized", "mcp.prompt.used",
+    ]  # fmt: skip
+    assert "S" not in str([row["content"].get("text", "") for row in rows])
+    assert ABOUT_TOOLS & set(telling().names(options=NONE)) == set()
+
+
+def test_a_summary_says_what_the_line_of_a_transcript_says():
+    """Neither what a tool was given beside that, nor what it returned, nor what a sub-agent was asked and did."""
+    talk = telling()
+    text = talk.text(options=SHORT)
+    assert [word for word in text.split('"') if word.startswith("S")] == []
+    assert "Sdeep" not in text
+    assert "Ssecond" not in text
+    calls = {row["tool_use_id"]: row for row in talk.rows("tool.call", options=SHORT)}
+    assert said(calls["c3"]) == {
+        "prompt_id": "n1", "tool_use_id": "c3", "tool_name": "Bash", "tool_source": "builtin",
+        "katod_summary": "first line … +1 line",
+    }  # fmt: skip
+    assert calls["c8"]["katod_summary"] == "CLAUDE.md (+1 −0)"  # noqa: RUF001 - a minus
+    assert talk.one("mcp.tool.call", options=SHORT)["katod_summary"] == "short"
+    assert talk.one("agent.spawn", options=SHORT)["katod_summary"] == "look"
+    failed = next(row for row in talk.rows("tool.result", options=SHORT) if row["is_error"])
+    assert said(failed) == {
+        "tool_use_id": "c3", "tool_name": "Bash", "tool_source": "builtin", "is_error": True, "exit_code": 3,
+        "duration_ms": 3000, "katod_derived_fields": ["duration_ms"],
+    }  # fmt: skip
+    assert said(talk.one("git.commit", options=SHORT)) == {
+        "commit_hash": "ab12cd3",
+        "branch": "main",
+        "message": "subject",
+    }
+    assert "git.diff.viewed" not in talk.names(options=SHORT)
+    assert set(talk.names(options=SHORT)) == set(talk.names(options=SAVING)) - {"git.diff.viewed", "thinking"}
+
+
+def test_the_answer_of_a_sub_agent_is_shown_as_in_a_transcript():
+    """With all of the tools, or with an option of its own; its start and end in any case but none."""
+
+    def results(**options):
+        return [row.get("result") for row in telling().rows("agent.result", options=Options(**options))]
+
+    assert results() == [None, None]
+    assert results(subagent_reports=True) == [None, "report"]
+    assert results(tools="full") == ["Sreport", "report"]
+    assert results(tools="none", subagent_reports=True) == []
+
+
+def test_a_list_of_things_to_do_is_summarised_by_what_changed():
+    """As in a transcript."""
+    talk = Talk()
+    for status in ("pending", "completed"):
+        given = {"todos": [{"content": "Test", "status": status}, {"content": "Ship", "status": "pending"}]}
+        talk.calls("TodoWrite", family="think", given=given)
+    assert [row["katod_summary"] for row in talk.rows("tool.call", options=SHORT)] == ["2 items: Test · Ship", "☑ Test"]
+
+
+def test_the_switches_of_a_range_decide_in_it():
+    """A result whose call was not shown answers nothing; a restart in between changes nothing."""
+    talk = (
+        Talk("cursor")
+        .calls()
+        .add(ev.ASSISTANT_THINKING, text="Hm")
+        .result("got")
+        .calls("Bash", "c2")
+        .result("hidden", "c2")
+    )
+    switched = {2: (("thinking", True), ("tools", True)), 4: (("tools", False),)}
+    metadata, text, state = SessionMetadata(SessionKey("cursor", "s")), "", None
+    for number, event in enumerate(talk.events):
+        shown = Matrix(NONE, json.loads(json.dumps(state)))
+        if number in switched:
+            shown.mark(Mark("resumed", switches=switched[number]))
+        text, state = text + shown.event(event, metadata), shown.state()
+    rows = checked(text)
+    assert [row["type"].removeprefix(f"{PREFIX}.") for row in rows] == ["session.start", "thinking", "tool.result"]
+    assert "m.in_reply_to" not in rows[-1]["content"]["m.relates_to"]
+
+
+def test_a_request_that_was_cancelled_was_not_denied():
+    """Nobody recorded a decision."""
+    about = {"toolCallId": "c1"}
+    talk = Talk("copilot").calls().add(ev.PROVIDER_INFO, text="", subtype="permission-requested", data=about)
+    talk.add(ev.PROVIDER_INFO, text="", subtype="permission-completed", data=about | {"kind": "cancelled"})
+    assert "approval.response" not in talk.names()
+
+
 # -- for any conversation ----------------------------------------------------------------------------------
 
 
@@ -794,9 +926,15 @@ def test_the_prefix_is_an_option_of_the_format():
 @given(events=conversations())
 def test_any_conversation_gives_events_that_a_server_takes(events):
     """Each line fits, has the protocol's types, and refers to earlier ones; a restart anywhere changes nothing."""
+    for options in (SAVING, SHORT, NONE):
+        goes_through(events, options)
+
+
+def goes_through(events, options):
+    """Check what is written of events, at once and with a restart before each."""
     talk = Talk(start=False)
     talk.events = events
-    whole, metadata = Matrix(SAVING), SessionMetadata(SessionKey("claude", "s"))
+    whole, metadata = Matrix(options), SessionMetadata(SessionKey("claude", "s"))
     text = ""
     for event in events:
         metadata.observe(event)
@@ -804,7 +942,7 @@ def test_any_conversation_gives_events_that_a_server_takes(events):
         metadata.close(event)
     text += whole.pause()
     checked(text)
-    assert talk.text() == text
+    assert talk.text(options=options) == text
 
 
 LONG = st.sampled_from(["x", "é", "\n", "\x01", "🙂"]).map(lambda char: char * 70_000)
@@ -823,8 +961,8 @@ def test_whatever_is_long_fits_into_its_event(text, name, given):
 
 
 @cache
-def _written(case):
-    return "".join(render_all(case.events(), "matrix", SAVING))
+def _written(case, options=SAVING):
+    return "".join(render_all(case.events(), "matrix", options))
 
 
 @pytest.mark.parametrize("agent", sorted(AGENTS))
@@ -833,6 +971,33 @@ def test_every_fixture_gives_events_that_a_server_takes(agent):
     for case in cases():
         if case.agent == agent:
             checked(_written(case))
+
+
+DETAILS = {
+    "input",
+    "input_json",
+    "output",
+    "error_message",
+    "task",
+    "description",
+    "katod_images",
+    "thinking_text",
+    "summary_text",
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("agent", sorted(AGENTS))
+def test_every_fixture_is_shown_as_its_recording_shows_it(agent):
+    """What is left refers only to what is left, too."""
+    for case in cases():
+        if case.agent == agent:
+            for options in (NONE, SHORT):
+                rows = {row["txn_id"]: row for row in checked(_written(case, options))}
+                about = {row["type"].removeprefix(f"{PREFIX}.") for row in rows.values()}
+                assert about & (ABOUT_TOOLS if options is NONE else {"thinking", "git.diff.viewed"}) == set()
+                assert all(DETAILS & set(row["content"]) <= {"error_message"} for row in rows.values())
+                assert rows.keys() <= {row["txn_id"] for row in checked(_written(case))}
 
 
 @pytest.mark.slow

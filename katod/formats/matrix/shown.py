@@ -1,0 +1,67 @@
+"""What of the lines of a session the options of its recording show. Pure."""
+
+from typing import Final
+
+from katod import events as ev
+from katod.agents.tooltable import tool
+from katod.formats import todos
+from katod.formats.edits import edit_size
+from katod.formats.matrix.lines import Draft
+from katod.formats.matrix.names import NEEDS
+from katod.formats.matrix.session import Session, Told
+from katod.formats.toolview import View, is_quiet
+
+# What is left of a line about tools with `tools = "summary"`: what a transcript says of the call in its line, and what
+# came of it, but neither what the tool was given nor what it returned.
+_KEPT: Final = frozenset({
+    "session_id", "prompt_id", "timestamp", "tool_use_id", "katod_tool_use_id", "tool_name", "tool_source",
+    "mcp_server", "server_name", "resource_uri", "katod_summary", "is_error", "katod_status", "status", "exit_code",
+    "duration_ms", "katod_derived_fields", "error_type", "decision", "note", "path", "file_path", "scope",
+    "change_type", "lines_added", "lines_removed", "commit_hash", "message", "branch", "insertions", "deletions",
+    "katod_kind", "action", "branch_name", "from_branch", "parent_session_id", "child_session_id",
+})  # fmt: skip
+_REPORT: Final = frozenset({"result"})
+_SUMMARY: Final = "summary_text"  # of a compaction: it retells what tools returned, and no transcript has it
+
+
+def shows(told: Told, name: str) -> bool:
+    """Return whether lines of this name are shown; those of a sub-agent in its parent's file need all of the tools."""
+    tools, needs = told.options.tools, NEEDS[name]
+    if not told.is_own and tools != "full":
+        return False
+    if needs == "thinking":
+        return told.options.thinking
+    return not needs or tools == "full" or (needs == "tools" and tools == "summary")
+
+
+def as_shown(drafts: list[Draft], told: Told) -> list[Draft]:
+    """Return what is shown of what could be said of an event."""
+    found = [draft for draft in drafts if shows(told, draft.name)]
+    return found if told.options.tools == "full" else [_without_details(draft, told) for draft in found]
+
+
+def _without_details(draft: Draft, told: Told) -> Draft:
+    if draft.name == "context.summarized":
+        content = {name: value for name, value in draft.content.items() if name != _SUMMARY}
+        return draft._replace(content=content, at=(), waits=None)
+    if NEEDS[draft.name] != "tools":
+        return draft
+    has_report = told.event.kind == ev.AGENT_END and told.options.subagent_reports
+    kept = _KEPT | _REPORT if has_report else _KEPT
+    content = {name: value for name, value in draft.content.items() if name in kept}
+    return draft._replace(content=content, at=draft.at if draft.at and draft.at[0] in content else (), pictures=())
+
+
+def summary(told: Told, session: Session) -> str:
+    """Return what the line of a call says in a transcript, empty if it has none or if all of the call is shown."""
+    payload = {"name": told.text("name"), "family": told.text("family")} | told.payload
+    if told.options.tools != "summary" or is_quiet(payload["name"]):
+        return ""
+    if (known := tool(payload["name"])).items:
+        items = todos.items_of(payload.get("input"), known)
+        before = [(text, bool(done)) for text, done in session.todos] or None
+        session.todos = [[text, done] for text, done in items]
+        line = todos.changes(before, items)
+    else:
+        line = View(str, told.metadata.cwd).about(payload, *edit_size(payload))
+    return " ".join(span.text for span in line)

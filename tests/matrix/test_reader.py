@@ -1,0 +1,76 @@
+"""The lines of a recording, read from its session."""
+
+import pytest
+
+from katod.agents import AGENTS
+from katod.log import EventLog
+from katod.matrix.exchange import Recording
+from katod.matrix.reader import Reader
+from katod.model import Options, Range
+from katod.record.follow import Limited
+from katod.store.rows import OutputRow
+from tests.support.records import Claude
+from tests.support.world import World
+
+
+@pytest.fixture
+def session(world: World) -> Claude:
+    """Return a session with two messages."""
+    found = world.claude()
+    found.append(found.user("hello"), found.says("yes"), found.user("more"))
+    return found
+
+
+def reader_of(session: Claude, *, end: str = "", after: str = "") -> Reader:
+    """Return a position in a recording of all of a session, up to an event."""
+    identity = AGENTS["claude"].named(session.path)
+    assert identity is not None
+    head = {"key": identity.key, "metadata": {}}
+    row = OutputRow(
+        1, 1, session.path.parent, session.path, "markdown", 1, Options(), head, ranges=[Range("", end=end)]
+    )
+    return Reader(Recording(1, identity.key, row, 0, (Limited(str(session.path), identity, None),)), EventLog(), after)
+
+
+def read(reader: Reader) -> list[str]:
+    """Return the texts of all lines that can be read now."""
+    found: list[str] = []
+    while reader.read():
+        while reader.lines:
+            found.append(reader.lines.popleft().content.get("text", ""))
+    return [text for text in found if text]
+
+
+def test_a_missing_end_is_looked_for_once(session: Claude, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Again only when the session has changed, and after a while; one that nobody knows, never."""
+    looks: list[set[str]] = []
+    find = Reader._found
+    monkeypatch.setattr(Reader, "_found", lambda self, ends: looks.append(ends) or find(self, ends))
+    reader = reader_of(session, end="gone")
+    assert [reader.read() for _ in range(5)] == [False] * 5
+    assert (len(looks), reader.problem) == (1, "its session no longer has the place where it ended")
+    session.append(session.says("later"))
+    assert (reader.read(), len(looks)) == (False, 1)
+    monkeypatch.setattr("katod.matrix.reader.monotonic", lambda: 1e12)
+    assert (reader.read(), len(looks)) == (False, 2)
+    assert (reader_of(session, end="?").read(), len(looks)) == (False, 2)
+
+
+def test_it_begins_after_the_line_that_was_sent_last(session: Claude) -> None:
+    """That line may be one that waits for more; if it is nowhere, everything is read."""
+    session.append(session.says("held", message={"stop_reason": None}))
+    whole = reader_of(session)
+    lines: dict[str | None, str] = {}
+    for is_released in (False, True):
+        if is_released:
+            whole.release()
+        while whole.read():
+            lines |= {line.content.get("text"): line.txn for line in whole.lines}
+            whole.lines.clear()
+    assert list(lines) == [None, "hello", "yes", "more", "held"]
+    assert whole.weight > 0
+    assert read(reader_of(session, after=lines["hello"])) == ["yes", "more"]
+    assert read(reader_of(session, after=lines["more"])) == []
+    assert read(reader_of(session, after="another")) == ["hello", "yes", "more"]
+    session.append(session.user("again"))
+    assert read(reader_of(session, after=lines["held"])) == ["again"]

@@ -1,0 +1,143 @@
+"""Which recordings are read, and when."""
+
+from types import SimpleNamespace
+from typing import Any, ClassVar
+
+import pytest
+
+from katod.log import EventLog
+from katod.matrix import readers as readers_
+from katod.matrix.exchange import Recording
+from katod.matrix.readers import Readers
+from katod.model import SessionKey
+
+
+class Clock:
+    """A clock that is set."""
+
+    now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+class FakeReader:
+    """A position that needs as much memory as is said."""
+
+    made: ClassVar[list[tuple[int, str]]] = []
+
+    def __init__(self, recording: Recording, _log: EventLog, after: str) -> None:
+        self.recording, self.problem, self.weight = recording, "", 10
+        self.made.append((recording.row.id, after))
+
+    def update(self, recording: Recording) -> None:
+        """Go on with the same recording."""
+        self.recording = recording
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    """Return the clock of the readers, which have positions of ten bytes each."""
+    found = Clock()
+    monkeypatch.setattr(readers_, "monotonic", found)
+    monkeypatch.setattr(readers_, "Reader", FakeReader)
+    monkeypatch.setattr(readers_, "_MOST", 100)
+    FakeReader.made = []
+    return found
+
+
+@pytest.fixture
+def readers() -> Readers:
+    """Return the positions in recordings of which `t<number>` was sent last."""
+    return Readers(EventLog(), lambda recording: f"t{recording.row.id}")
+
+
+def offered(output: int, ranges: int = 1) -> Recording:
+    """Return a recording as it is offered."""
+    row: Any = SimpleNamespace(id=output, ranges=[None] * ranges)
+    return Recording(output, SessionKey("claude", str(output)), row, 0, ())
+
+
+def test_what_was_read_rests_until_there_is_more(readers: Readers, clock: Clock) -> None:
+    """But for one look after a while, at the answer that waits for its usage; then for ever."""
+    recording = offered(1)
+    reader = readers.of(recording)
+    assert reader is not None
+    readers.rest(reader)
+    assert readers.of(recording) is None
+    assert readers.pause() == 60
+    clock.now += 61
+    assert readers.of(recording) is reader
+    assert readers.is_quiet(reader)
+    readers.rest(reader)
+    clock.now += 100_000
+    assert readers.of(recording) is None
+    assert readers.pause() == 600
+    more = offered(1)
+    assert readers.of(more) is reader
+    assert not readers.is_quiet(reader)
+    assert FakeReader.made == [(1, "t1")]
+
+
+def test_what_could_not_be_read_is_tried_again(readers: Readers, clock: Clock) -> None:
+    """Now and then, as long as there is a problem."""
+    recording = offered(1)
+    reader = readers.of(recording)
+    assert reader is not None
+    reader.problem = "gone"
+    for _ in range(5):
+        readers.rest(reader)
+        assert (readers.of(recording), readers.pause()) == (None, 30)
+        clock.now += 30
+        assert readers.of(recording) is reader
+
+
+def test_what_failed_waits_longer_each_time(readers: Readers, clock: Clock) -> None:
+    """Although there is more of it; until something of it is sent."""
+    reader = readers.of(offered(1))
+    assert reader is not None
+    for number, wait in enumerate((1, 2, 4, 8), 1):
+        assert readers.park(offered(1), anew=False) == (wait, number)
+        assert readers.of(offered(1)) is None
+        assert not readers.is_resting(offered(1))
+        clock.now += wait
+        assert readers.of(offered(1)) is reader
+    readers.resume(reader)
+    assert readers.park(offered(1), anew=True) == (1, 1)
+    clock.now += 1
+    assert readers.of(offered(1)) is not reader
+    for _ in range(20):
+        wait, _ = readers.park(offered(1), anew=False)
+    assert wait == 300
+
+
+def test_positions_are_dropped_when_they_need_too_much_memory(readers: Readers, clock: Clock) -> None:
+    """Those that have rested longest; of all others, each is read once, however many there are."""
+    recordings = [offered(number) for number in range(1, 16)]
+    for recording in recordings:
+        reader = readers.of(recording)
+        assert reader is not None
+        readers.rest(reader)
+    assert [number for number, _ in FakeReader.made] == list(range(1, 16))
+    assert all(readers.of(recording) is None for recording in recordings)
+    assert readers.of(offered(15)) is not None
+    assert len(FakeReader.made) == 15
+    assert readers.of(offered(1)) is not None
+    assert len(FakeReader.made) == 16
+
+
+def test_positions_that_are_needed_are_kept(readers: Readers, clock: Clock) -> None:
+    """Another recording has to wait until one of them rests."""
+    needed = [readers.of(offered(number)) for number in range(1, 11)]
+    assert readers.of(offered(11)) is None
+    assert needed[0] is not None
+    readers.rest(needed[0])
+    assert readers.of(offered(11)) is not None
+
+
+def test_another_range_begins_anew(readers: Readers, clock: Clock) -> None:
+    """Where it begins may have been passed."""
+    first = readers.of(offered(1))
+    assert readers.of(offered(1, ranges=2)) is not first
+    readers.keep({})
+    assert readers.is_resting(offered(1)) is False
