@@ -20,8 +20,8 @@ def list_page(rows: Sequence[Row], total: int, name: str, now: float) -> str:
     """Return the list over all agents, of a `total`; `name` is what a stream goes on from."""
     return (
         f'{opening("Sessions · katod", "list")}<main id="main">\n<h1 class="unseen">Sessions</h1>\n'
-        f'<katod-board data-live="/live" data-last="{text(name)}"><div id="groups">\n{groups(rows, now)}</div></katod-board>\n'
-        f"{_rest(rows, total)}</main>\n{closing()}"
+        f'<katod-board data-live="/live" data-last="{text(name)}"><div id="groups">\n{groups(rows, now)}</div>'
+        f"</katod-board>\n{_rest(rows, total)}</main>\n{closing()}"
     )
 
 

@@ -93,7 +93,8 @@ class Streams:
     async def _about(self, known: Known) -> Pieces:
         before = None
         while True:
-            row = await self._hub.reading.run(lambda: self._board.row(known))
+            now = await self._hub.find(known.name)  # it is another one once it is recorded
+            row = await self._hub.reading.run(lambda: self._board.row(now or known))  # noqa: B023 - done within the loop
             if row != before:
                 before = row
                 yield event({"html": about(row, time.time()), "title": row.title, "state": row.state}, "about")
