@@ -18,6 +18,13 @@ def pasted(word: str) -> str:
     return f"$'{''.join(one if one.isprintable() and not _APART.match(one) else _octal(one) for one in word)}'"
 
 
+def pasted_with_home(word: str, home: str) -> str:
+    """Return a word as a shell takes it, with `~` for the home directory."""
+    if word == home:
+        return "~"
+    return f"~/{pasted(word[len(home) + 1 :])}" if word.startswith(f"{home}/") else pasted(word)
+
+
 def _octal(char: str) -> str:
     errors = "surrogateescape" if "\udc80" <= char <= "\udcff" else "surrogatepass"
     return "".join(f"\\{byte:03o}" for byte in char.encode("utf-8", errors))

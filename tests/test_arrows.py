@@ -51,7 +51,9 @@ ARROWS = {
     # recordings that are delivered elsewhere
     "matrix": "backoff config discover errors formats log model record smallfile store",
     # sessions for clients and browsers
-    "serve": "agents discover errors formats log metadata model record search smallfile store",
+    "serve": (
+        "agents discover errors events formats lifecycle log metadata model record search service shell smallfile store"
+    ),
     "daemon": "agents config discover errors log matrix model pipeline record schedule service store",
     "doctor": "agents config discover errors log matrix model project record service shell store write",
     "cli": (
@@ -67,7 +69,7 @@ AROUND = {"record", "store", "pipeline", "schedule", "daemon", "cli", "service",
 
 # Libraries that reach the outside world, or make an output depend on more than its input: who may import them.
 LIBRARIES = {
-    "sqlite3": {"agents", "store"},
+    "sqlite3": {"agents", "store", "serve"},
     "watchdog": {"discover"},
     "httpx": {"matrix"},
     "structlog": {"log"},
@@ -130,7 +132,9 @@ IMPURE = {
     "search": ".outputs .sessions",
     "matrix": ".client .delivery .exchange .progress .reader .readers .room .worker",
     "seal": ".keys",
-    "serve": ".changes .guard .rest .server .shelf .socket .token .visit .worker",
+    "serve": (
+        ".changes .guard .page.board .page.finding .page.index .page.pages .page.recording .page.static .page.streams .page.watch .rest .server .shelf .socket .token .visit .worker"
+    ),
 }
 # What determines the bytes of an output: pure, and using only pure modules.
 DECIDING = (

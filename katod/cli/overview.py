@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple
 
 from katod.agents import AGENTS
 from katod.cli.layout import Line, Span, cut, in_home, line, one_text, table
-from katod.formats.when import When
+from katod.formats.when import When, ago
 from katod.model import NearMiss
 from katod.states import Need, State
 from katod.store.rows import UNNAMED
@@ -237,14 +237,6 @@ def recent(time: str, now: float, zone: When) -> str:
 def utc(seconds: float) -> str:
     """Return a time in seconds since 1970 as katod prints it in JSON: in UTC, like `2026-02-10T22:36:40.000Z`."""
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-
-
-def ago(seconds: float) -> str:
-    """Return how long ago something was, in its largest unit."""
-    for unit, length in (("d", 86_400), ("h", 3_600), ("min", 60)):
-        if seconds >= length:
-            return f"{int(seconds // length)} {unit} ago"
-    return "just now"
 
 
 def size(number: int) -> str:

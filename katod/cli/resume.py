@@ -1,33 +1,18 @@
 """`katod resume`: ends a pause, or says how the agent itself goes on with a session."""
 
 import os
-from itertools import islice
 from pathlib import Path
-from typing import Final, NamedTuple
 
 import click
 
-from katod.agents import AGENTS
-from katod.agents.base import SPAWNED
 from katod.cli.context import Context
 from katod.cli.parameters import SESSION
 from katod.cli.pause import go_on
 from katod.cli.printing import say
 from katod.cli.selection import select
 from katod.discover.found import Found
-from katod.errors import SelectionError
-from katod.log import EventLog
 from katod.service.pause import paused_since
-from katod.shell import pasted
-
-_LOOK_AHEAD: Final = 400  # events
-
-
-class _Beginning(NamedTuple):
-    """What the first events of a session say: the id by which its agent knows it, and where it is."""
-
-    id: str
-    cwd: str
+from katod.shell import pasted_with_home
 
 
 @click.command()
@@ -50,30 +35,11 @@ def resume(context: Context, session: str) -> None:
 
 def _command(context: Context, found: Found) -> str:
     """Return the command that goes on with a session, or with the one that started it. Raises SelectionError."""
-    spec = AGENTS[found.key.agent]
+    from katod.record.onward import onward  # noqa: PLC0415 - loads the adapters' translation
+
     main = context.found().get(found.key._replace(subagent=""), found) if found.key.subagent else found
-    if spec.resume is None:
-        raise SelectionError(f"{spec.product} has no command that goes on with a session")
-    begun = _begun(main)
-    if begun.id.startswith("-") or not begun.id.isprintable():  # it would be an option, or worse
-        raise SelectionError("its id is not one that can be typed", path=str(main.key))
-    words = spec.resume(begun.id, main.files[-1][0])
-    return f"{_change_directory(begun.cwd)}{' '.join(map(_quoted, words))}"
-
-
-def _begun(found: Found) -> _Beginning:
-    """Return what is known of the beginning of a session; for one that was started by another, the id of that."""
-    from katod.record.export import Stretch, replay  # noqa: PLC0415 - loads the adapters' translation
-
-    begun = _Beginning(found.key.id, "")
-    stretches = [Stretch(path, identity) for path, identity, _ in found.files]
-    for event, metadata in islice(replay(found.key, stretches, EventLog(), skip_missing=True), _LOOK_AHEAD):
-        session = event.session
-        is_spawned = metadata.start.origin == SPAWNED and session.parent
-        begun = _Beginning(session.parent if is_spawned else session.id, metadata.cwd)
-        if begun.cwd:
-            break
-    return begun
+    (words, cwd), home = onward(main), str(Path.home())
+    return f"{_change_directory(cwd)}{' '.join(pasted_with_home(word, home) for word in words)}"
 
 
 def _change_directory(cwd: str) -> str:
@@ -85,12 +51,4 @@ def _change_directory(cwd: str) -> str:
         return ""
     if os.path.samefile(cwd, "."):
         return ""
-    return f"cd {_quoted(cwd)} && "
-
-
-def _quoted(word: str) -> str:
-    """Return a word of the command, with `~` for the home directory."""
-    home = str(Path.home())
-    if word == home:
-        return "~"
-    return f"~/{pasted(word[len(home) + 1 :])}" if word.startswith(f"{home}/") else pasted(word)
+    return f"cd {pasted_with_home(cwd, str(Path.home()))} && "

@@ -213,7 +213,7 @@ def _print(matches: list[Match], scope: _Scope, screen: "_Screen", *, as_json: b
             show(_block(match, described, screen))
             continue
         for hit in match.hits:
-            row = {**described._asdict(), **hit._asdict(), "open": screen.opening(described, match, [hit])}
+            row = {**described._asdict(), **hit._asdict(), "event": "", "open": screen.opening(described, match, [hit])}
             if as_json:
                 click.echo(orjson.dumps({name: value for name, value in row.items() if value}))
             else:

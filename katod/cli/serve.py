@@ -113,6 +113,7 @@ def _application(context: Context, place: _Place, token: str) -> Any:
     from katod.serve.app import application  # noqa: PLC0415
     from katod.serve.changes import Changes  # noqa: PLC0415
     from katod.serve.hub import Hub  # noqa: PLC0415
+    from katod.serve.page.pages import Pages  # noqa: PLC0415
     from katod.serve.shelf import Places, Shelf  # noqa: PLC0415
 
     settings, roots = context.settings, tuple(context.roots())
@@ -121,7 +122,8 @@ def _application(context: Context, place: _Place, token: str) -> Any:
     shelf = Shelf(places, redact=settings.content.redact)
     options = Recording.of(settings, ()).export_options(thinking=False, tools=None, redact=settings.content.redact)
     policy = Policy(place.names(), token, settings.serve.bridge_open and place.is_here)
-    return application(Hub(shelf, Changes(roots, log, watch=settings.watch.use_events), log), options, policy)
+    hub = Hub(shelf, Changes(roots, log, watch=settings.watch.use_events), log)
+    return application(hub, options, policy, Pages(hub, options, context.state).routes())
 
 
 def require_extra() -> None:

@@ -82,9 +82,12 @@ class Html:
 
     def end(self) -> str:
         """Return the list of prompts and the end of the page."""
+        return f"</main>\n{self.prompts()}</body>\n</html>\n"
+
+    def prompts(self) -> str:
+        """Return the list of prompts, empty if there are none."""
         rows = "".join(f'<li><a href="#m{number}">{text(words)}</a></li>\n' for number, words in self._numbered())
-        prompts = f"<nav>\n<b>Prompts</b>\n<ol>\n{rows}</ol>\n</nav>\n" if rows else ""
-        return f"</main>\n{prompts}</body>\n</html>\n"
+        return f"<nav>\n<b>Prompts</b>\n<ol>\n{rows}</ol>\n</nav>\n" if rows else ""
 
     def _numbered(self) -> Iterable[tuple[int, str]]:
         return enumerate(self._prompts, self._number - len(self._prompts) + 1)
@@ -177,10 +180,14 @@ def _attachment(attachment: Attachment, data: str) -> str:
 
 
 def _code(code: Code) -> str:
+    return coloured_code(code.text, "" if code.language == "text" else code.language)
+
+
+def coloured_code(words: str, language: str) -> str:
+    """Return a block of code in the colours of its language, empty for none."""
     from katod.formats.messages import coloured  # noqa: PLC0415 - only HTML needs these libraries
 
-    language = "" if code.language == "text" else code.language
-    return f"<pre><code>{coloured(clean(code.text), language)}</code></pre>"
+    return f"<pre><code>{coloured(clean(words), language)}</code></pre>"
 
 
 def _markdown(words: str, speaker: int = _SPEAKER) -> str:

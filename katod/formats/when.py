@@ -63,6 +63,14 @@ class When:
         return clock if local.date().isoformat() == day else f"{local.date().isoformat()} {clock}"
 
 
+def ago(seconds: float) -> str:
+    """Return how long ago something was, in its largest unit."""
+    for unit, length in (("d", 86_400), ("h", 3_600), ("min", 60)):
+        if seconds >= length:
+            return f"{int(seconds // length)} {unit} ago"
+    return "just now"
+
+
 @lru_cache(maxsize=512)
 def _parse(time: str, zone: ZoneInfo) -> datetime | None:
     try:

@@ -23,11 +23,12 @@ Searched = Found | TranscriptFile
 
 
 class ShownHit(NamedTuple):
-    """One hit as it is shown; `time` is ISO 8601 or empty."""
+    """One hit as it is shown; `time` is ISO 8601 or empty, `event` the id of an event of a session."""
 
     speaker: str
     time: str
     snippet: str
+    event: str = ""
 
 
 class Match(NamedTuple):
@@ -187,7 +188,7 @@ class _Kept:
 
     def _shown(self, hit: Hit) -> ShownHit:
         near = surroundings(hit.redacted(), self._query)
-        return ShownHit(hit.speaker, hit.time, snippet(near, self._query, self._terms.width))
+        return ShownHit(hit.speaker, hit.time, snippet(near, self._query, self._terms.width), hit.event)
 
 
 def _is_said(hit: Hit) -> bool:

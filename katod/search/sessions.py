@@ -35,7 +35,8 @@ def search_session(found: Found, query: Query) -> Iterator[Hit]:
             if event.id not in seen and query.matches(text):
                 seen.add(event.id)
                 speaker = speaker_of(event, label, spawned=metadata.start.origin == SPAWNED)
-                yield Hit(event.dedup_key or event.id, speaker, event.time, text, partial(redacted_words_of, event))
+                said = partial(redacted_words_of, event)
+                yield Hit(event.dedup_key or event.id, speaker, event.time, text, said, event=event.id)
 
 
 def _events(stretch: Stretch, query: Query) -> Replay:

@@ -2,28 +2,25 @@
 
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
-from urllib.parse import parse_qs
 
 from starlette.applications import Starlette
 from starlette.convertors import Convertor, register_url_convertor
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, Response
 from starlette.routing import BaseRoute, Route, WebSocketRoute
 from starlette.types import ASGIApp
 
 from katod.model import Options
-from katod.serve.access import COOKIE, Policy, is_token
+from katod.serve.access import Policy
 from katod.serve.answers import problem
 from katod.serve.guard import Guard
 from katod.serve.hub import Hub
+from katod.serve.page.door import Login, is_browser
+from katod.serve.page.frame import plain
+from katod.serve.page.static import static
 from katod.serve.rest import Rest
 from katod.serve.socket import Sockets
-
-_FORM = """<!doctype html><html lang="en"><meta charset="utf-8"><title>katod</title>
-<form method="post" action="/login"><label>Token <input type="password" name="token" autocomplete="off"></label>
-<button>Show my sessions</button></form></html>
-"""
 
 
 class _Whole(Convertor[str]):
@@ -43,6 +40,7 @@ def application(hub: Hub, options: Options, policy: Policy, pages: Sequence[Base
     register_url_convertor("whole", _Whole())
     login = Login(policy)
     routes = [
+        Route("/static/{name}", static),
         WebSocketRoute("/ws", Sockets(hub).talk),
         Route("/login", login.form, methods=["GET"]),
         Route("/login", login.take, methods=["POST"]),
@@ -60,32 +58,14 @@ def application(hub: Hub, options: Options, policy: Policy, pages: Sequence[Base
 
     app = Starlette(routes=routes, lifespan=lifespan, exception_handlers={HTTPException: _wrong})
     app.router.redirect_slashes = False
-    return Guard(app, policy)
+    return Guard(app, policy, login.door)
 
 
-class Login:
-    """Gives a browser a cookie for the token."""
-
-    def __init__(self, policy: Policy) -> None:
-        self._policy = policy
-
-    async def form(self, _: Request) -> Response:
-        """Return a form for the token, for browsers without scripts."""
-        return HTMLResponse(_FORM)
-
-    async def take(self, request: Request) -> Response:
-        """Take the token from a form."""
-        given = parse_qs((await request.body()).decode("utf-8", "replace"), max_num_fields=8).get("token", [""])
-        if not is_token(self._policy, given[0].strip()):
-            return problem(401, "UNAUTHORIZED", "this is not the token: `katod serve` printed where it is")
-        answer = RedirectResponse("/", 303)
-        answer.set_cookie(COOKIE, self._policy.cookie, httponly=True, samesite="strict", path="/")
-        return answer
-
-
-async def _wrong(_: Request, error: Exception) -> Response:
+async def _wrong(request: Request, error: Exception) -> Response:
     """Return what is wrong with a request that nothing answers."""
     status = error.status_code if isinstance(error, HTTPException) else 500
+    if status == 404 and is_browser(request.scope):
+        return HTMLResponse(plain("Not here", "There is nothing here."), 404)
     if status == 405:
         return problem(405, "READ_ONLY", "katod shows sessions, and changes nothing in them", {"Allow": "GET, HEAD"})
     return problem(status, "NOT_FOUND" if status == 404 else "FAILED", "there is nothing here")

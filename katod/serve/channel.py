@@ -6,7 +6,7 @@ from contextlib import aclosing
 from typing import Any
 
 from katod.metadata import SessionMetadata
-from katod.serve.feed import Content, Feed, Read, after, named
+from katod.serve.feed import Content, Opening
 from katod.serve.tail import Place, Sent, Tail
 from katod.serve.worker import Worker
 
@@ -20,23 +20,24 @@ class Lost(Exception):
 class Channel:
     """Follows the files of one session while somebody looks. Of what was read, only the end is kept.
 
-    `content` returns where the session is now. For the event loop, which has the worker read.
+    `content` returns where the session is now, `opening` begins to read it. For the event loop, which has the worker
+    read.
     """
 
-    def __init__(self, content: Callable[[], Content], worker: Worker) -> None:
+    def __init__(self, content: Callable[[], Content], worker: Worker, opening: Opening) -> None:
         self.tail = Tail()
         self.viewers = 0
         self._worker = worker
-        self._feed = Feed(content)
+        self.reading = opening(content)
         self._asked = False
-        self._reading = asyncio.Lock()
+        self._lock = asyncio.Lock()
         self._news = asyncio.Event()
         self._ready = asyncio.Event()
 
     @property
     def metadata(self) -> SessionMetadata:
         """What is known of the session so far."""
-        return self._feed.metadata
+        return self.reading.metadata
 
     async def ready(self) -> None:
         """Return when all that the session has was read once."""
@@ -51,30 +52,25 @@ class Channel:
 
     async def catch_up(self) -> None:
         """Read all that the session has now. Raises Busy."""
-        async with self._reading:
+        async with self._lock:
             self._asked, more = False, True
             while more:
                 try:
-                    read, made = await self._worker.run(self._next)
+                    hidden, made, more = await self._worker.run(self.reading.sent)
                 except KeyError:  # it is no longer served
                     break
-                self.tail.skip(read.hidden)
+                self.tail.skip(hidden)
                 self.tail.extend(made)
-                more = read.more
                 if made and self._ready.is_set():
                     self._tell()
         self._ready.set()
         if self._is_gone():
             self._tell()
 
-    def _next(self) -> tuple[Read, list[Sent]]:
-        read = self._feed.read()
-        return read, [Sent.of(message) for message in read.shown]
-
     def _is_gone(self) -> bool:
         """Return whether the session is no longer served."""
         try:
-            self._feed.content()
+            self.reading.content()
         except KeyError:
             return True
         return False
@@ -95,8 +91,7 @@ class Channel:
         if (number := self.tail.last_named(name)) is not None:
             kept = self.tail.since(number) or []
             return Place(kept[0].id), number + 1
-        content = self._feed.content()
-        found = await self._worker.run(lambda: named(content, name))
+        found = await self._worker.run(lambda: self.reading.named(name))
         if not found:
             raise Lost
         return Place(found), None
@@ -106,7 +101,7 @@ class Channel:
 
         Raises Lost if the place is no longer in the session, because its files were rewritten.
         """
-        async with aclosing(self._worker.stream(after(self._feed.content(), place))) as found:
+        async with aclosing(self._worker.stream(self.reading.after(place))) as found:
             async for some in found:
                 for sent in filter(None, some):
                     number = self.tail.number_of(sent.id)

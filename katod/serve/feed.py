@@ -4,7 +4,7 @@ To redact takes longer than all the rest, so messages that nobody is sent are no
 """
 
 from collections.abc import Callable, Iterator
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, Protocol
 
 from katod.formats.redact.redactor import redact_json
 from katod.formats.stream import bridge
@@ -36,6 +36,40 @@ class Read(NamedTuple):
     hidden: list[Fields]
     shown: list[Fields]
     more: bool
+
+
+class Sending(NamedTuple):
+    """What was read at once: messages that are not to be shown, what is sent of the others, whether there is more."""
+
+    hidden: list[Fields]
+    sent: list[Sent]
+    more: bool
+
+
+class Reading(Protocol):
+    """A position in a session that moves to its end, and what viewers are sent on the way, each once."""
+
+    content: Callable[[], Content]  # where the session is now; raises KeyError if it is no longer served
+
+    @property
+    def metadata(self) -> SessionMetadata:
+        """What is known of the session so far."""
+        ...
+
+    def sent(self) -> Sending:
+        """Return what is sent of the next bytes of the session's files."""
+        ...
+
+    def named(self, name: str) -> str:
+        """Return the id of what a viewer means, looked up in the files; empty if there is none."""
+        ...
+
+    def after(self, place: Place) -> Iterator[Sent]:
+        """Yield what is sent after a place, read from the files; nothing if it is not in them."""
+        ...
+
+
+Opening = Callable[[Callable[[], Content]], Reading]  # begins to read a session, given where it is now
 
 
 class Feed:
@@ -72,6 +106,19 @@ class Feed:
             self._streamed += sum(message["type"] == "stream" for message in made)
             (found.shown if self._is_shown else found.hidden).extend(made)
         return found._replace(more=self._follower.moved)
+
+    def sent(self) -> Sending:
+        """Return what is sent of the next bytes of the session's files."""
+        hidden, shown, more = self.read()
+        return Sending(hidden, [Sent.of(message) for message in shown], more)
+
+    def named(self, name: str) -> str:
+        """Return the id of the message that a viewer means, empty if there is none."""
+        return named(self.content(), name)
+
+    def after(self, place: Place) -> Iterator[Sent]:
+        """Yield all messages after a place, none if it is not in the session."""
+        return after(self.content(), place)
 
     def _show(self, content: Content) -> None:
         """Begin to make messages that may be shown."""

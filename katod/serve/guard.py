@@ -2,6 +2,7 @@
 
 import time
 from asyncio import timeout
+from collections.abc import Callable
 from typing import Final
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -11,7 +12,10 @@ from katod.serve.answers import problem
 from katod.serve.limits import BODY, HEAD, PATIENCE, Rate
 
 ABORT: Final = "katod.abort"  # the extension with which a connection is ended at once
-OPEN: Final = frozenset({"/login"})  # what somebody without a token may ask for
+# What somebody without a token may ask for: the form for it, and how that looks.
+OPEN: Final = frozenset({
+    "/login", "/static/icon.svg", "/static/page.css", "/static/page.js", "/static/transcript.css",
+})  # fmt: skip
 BRIDGE: Final = ("/ws", "/health", "/metrics", "/projects", "/sessions", "/search")  # and what is below these
 _TOO_LARGE: Final = Refusal(413, "TOO_LARGE", "the request is too large")
 _TOO_LONG: Final = Refusal(431, "TOO_LARGE", "the headers are too large")
@@ -39,8 +43,10 @@ class Gone(Exception):
 class Guard:
     """The outermost application. Decides by raw headers and the raw path, never by an address made of them."""
 
-    def __init__(self, app: ASGIApp, policy: Policy) -> None:
+    def __init__(self, app: ASGIApp, policy: Policy, door: Callable[[Scope], ASGIApp | None] = lambda _: None) -> None:
+        """`door` returns what asks a browser for the token, None for any other client."""
         self._app = app
+        self._door = door
         self._policy = policy
         self._all = Rate(each=100, burst=400)
         self._strangers = Rate(each=2, burst=20)
@@ -56,7 +62,8 @@ class Guard:
         refused = self._refused(scope, path)
         if refused is not None:
             headers = {"WWW-Authenticate": "Bearer"} if refused.status == 401 else None
-            await problem(refused.status, refused.code, refused.told, headers)(scope, receive, send)
+            answer = problem(refused.status, refused.code, refused.told, headers)
+            await ((self._door(scope) if refused.status == 401 else None) or answer)(scope, receive, send)
             return
         try:
             await self._app(scope, _bounded(scope, receive), send)

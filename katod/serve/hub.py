@@ -9,6 +9,7 @@ from katod.errors import LedgerError
 from katod.log import EventLog
 from katod.serve.changes import Changes
 from katod.serve.channel import Channel
+from katod.serve.feed import Feed, Opening
 from katod.serve.news import News, Subscription
 from katod.serve.shelf import Known, Shelf
 from katod.serve.worker import Busy, Worker
@@ -27,7 +28,7 @@ class Hub:
         self.shelf = shelf
         self._changes = changes
         self._log = log
-        self._channels: dict[str, Channel] = {}
+        self._channels: dict[tuple[str, Opening], Channel] = {}  # by session, and what reads it
         self._news = News(shelf)
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -46,7 +47,7 @@ class Hub:
     @property
     def viewed(self) -> int:
         """How many sessions are open."""
-        return len(self._channels)
+        return len({name for name, _ in self._channels})
 
     async def find(self, name: str) -> Known | None:
         """Return the session with this UUID, None if there is none. Raises LedgerError, Busy."""
@@ -57,11 +58,15 @@ class Hub:
         return await self.reading.run(lambda: self.shelf.newest(project))
 
     @asynccontextmanager
-    async def looking(self, name: str) -> AsyncGenerator[Channel, None]:
-        """Look at a session within the block; all that it has was read when the block begins. Raises KeyError."""
-        channel = self._channels.get(name)
+    async def looking(self, name: str, opening: Opening = Feed) -> AsyncGenerator[Channel, None]:
+        """Look at a session within the block; all that it has was read when the block begins. Raises KeyError.
+
+        `opening` is what reads it for its viewers.
+        """
+        channel = self._channels.get((name, opening))
         if channel is None:
-            channel = self._channels[name] = Channel(lambda: self.shelf.content(name), self.reading)
+            channel = Channel(lambda: self.shelf.content(name), self.reading, opening)
+            self._channels[name, opening] = channel
             self._begin(channel.advance())
         channel.viewers += 1
         try:
@@ -70,7 +75,7 @@ class Hub:
         finally:
             channel.viewers -= 1
             self._rest()
-            asyncio.get_running_loop().call_later(_LINGER, self._leave, name)
+            asyncio.get_running_loop().call_later(_LINGER, self._leave, (name, opening))
 
     @asynccontextmanager
     async def subscribed(self) -> AsyncGenerator[Subscription, None]:
@@ -86,13 +91,13 @@ class Hub:
 
     def _rest(self) -> None:
         """Close all but the last sessions that nobody looks at."""
-        resting = [name for name, channel in self._channels.items() if not channel.viewers]
-        for name in resting[:-_MOST_LINGERING]:
-            del self._channels[name]
+        resting = [what for what, channel in self._channels.items() if not channel.viewers]
+        for what in resting[:-_MOST_LINGERING]:
+            del self._channels[what]
 
-    def _leave(self, name: str) -> None:
-        if (channel := self._channels.get(name)) is not None and not channel.viewers:
-            del self._channels[name]
+    def _leave(self, what: tuple[str, Opening]) -> None:
+        if (channel := self._channels.get(what)) is not None and not channel.viewers:
+            del self._channels[what]
 
     def _changed(self, paths: set[str]) -> None:
         if self._channels or self._news.has_subscribers:
@@ -100,11 +105,12 @@ class Hub:
 
     async def _take_up(self, paths: set[str]) -> None:
         """Read what is new in the sessions of these files, or in all that are looked at; tell of them."""
-        names = await self.reading.run(lambda: self.shelf.take_up(paths)) if paths else set(self._channels)
-        for name in names & self._channels.keys():
-            self._begin(self._channels[name].advance())
+        names = await self.reading.run(lambda: self.shelf.take_up(paths)) if paths else None
+        for (name, _), channel in self._channels.items():
+            if names is None or name in names:
+                self._begin(channel.advance())
         if self._news.has_subscribers:
-            rows = await self.reading.run(lambda: self._news.look(names if paths else set()))
+            rows = await self.reading.run(lambda: self._news.look(names or set()))
             self._news.tell(rows)
         elif not paths:
             await self.reading.run(self.shelf.all)  # files that nobody told of

@@ -25,6 +25,7 @@ from katod.serve.access import Policy, names_of
 from katod.serve.app import application
 from katod.serve.changes import Changes
 from katod.serve.hub import Hub
+from katod.serve.page.pages import Pages
 from katod.serve.shelf import Places, Shelf
 from tests.support import program
 from tests.support.live import PATIENCE, memory, until
@@ -44,7 +45,8 @@ async def serving(world, *, everything=True, policy=POLICY):
     hub = Hub(shelf, Changes(roots, EventLog(), watch=False), EventLog())
     hub.start()
     try:
-        yield App(application(hub, Options(), policy), hub)
+        options = Options(time_zone="Europe/Berlin")
+        yield App(application(hub, options, policy, Pages(hub, options, world.state).routes()), hub)
     finally:
         hub.close()
 
@@ -76,6 +78,30 @@ class App:
 
         await self._app(self._scope("http", path, headers) | {"method": method}, receive, send)
         return _answer(sent, "http.response")
+
+    @asynccontextmanager
+    async def events(self, path, headers=BEARER):
+        """Yield what returns the next event of a stream: its kind, its id, and its data."""
+        sent = asyncio.Queue()
+
+        async def receive():
+            return await asyncio.Event().wait()
+
+        task = asyncio.create_task(self._app(self._scope("http", path, headers) | {"method": "GET"}, receive, sent.put))
+        assert (await sent.get())["status"] == 200
+
+        async def event():
+            while "data: " not in (text := (await sent.get())["body"].decode()):
+                pass
+            fields = dict(line.split(": ", 1) for line in text.strip().split("\n"))
+            return fields.get("event", "message"), fields.get("id", ""), json.loads(fields["data"])
+
+        try:
+            yield event
+        finally:
+            task.cancel()
+            with suppress(asyncio.CancelledError):
+                await task
 
     @asynccontextmanager
     async def socket(self, headers=BEARER):

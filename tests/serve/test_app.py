@@ -349,7 +349,7 @@ def test_a_browser_is_given_a_cookie_for_the_token(world):
     assert "SameSite=strict" in cookie
     assert TOKEN not in cookie
     assert (refused.status, "set-cookie" in refused.headers) == (401, False)
-    assert b'<form method="post" action="/login">' in form.body
+    assert b'<form id="door" method="post" action="/login">' in form.body
 
 
 def test_what_is_asked_too_often_is_refused(world):

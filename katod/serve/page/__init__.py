@@ -1,0 +1,1 @@
+"""The page of `katod serve`: what people look at in a browser."""

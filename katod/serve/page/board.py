@@ -1,0 +1,141 @@
+"""All sessions as the list shows them, with what each is doing: those that wait for their person first.
+
+For the reading thread.
+"""
+
+import os
+import time
+from collections.abc import Iterable
+from contextlib import suppress
+from typing import Final, NamedTuple
+
+from katod.agents import AGENTS
+from katod.agents.toolcalls import one_line
+from katod.formats.redact.redactor import redact
+from katod.lifecycle import State, is_over
+from katod.model import Stat
+from katod.record.doing import Doing, doing
+from katod.record.peek import peek
+from katod.serve.shelf import Known, Shelf
+
+MOST: Final = 200  # sessions of one list
+_TITLE: Final = 120
+_STALLED: Final = "stalled"
+
+
+class Row(NamedTuple):
+    """One session; times in seconds since 1970."""
+
+    name: str
+    agent: str = ""
+    title: str = ""
+    folder: str = ""
+    branch: str = ""
+    state: str = ""  # empty: not known, or long over
+    since: float = 0.0
+    is_recorded: bool = False
+    is_recording: bool = False
+
+    @property
+    def group(self) -> str:
+        """The part of the list that it is in."""
+        waits = {State.BLOCKED.value: "waiting", State.WORKING.value: "working", _STALLED: "working"}
+        return waits.get(self.state, "recent")
+
+
+class Board:
+    """The list, looked at again whenever somebody asks."""
+
+    def __init__(self, shelf: Shelf, *, redact: bool) -> None:
+        self._shelf = shelf
+        self._redact = redact
+        self.total = 0  # sessions, without those that others started
+
+    def look(self) -> list[Row]:
+        """Return the latest sessions, those that changed last first. Raises LedgerError."""
+        return self._newest(time.time())
+
+    def row(self, known: Known) -> Row:
+        """Return one session."""
+        return self._row(known, time.time())
+
+    def children(self, known: Known) -> list[Row]:
+        """Return the sessions that a session started, the first one first. Raises LedgerError."""
+        mine = [
+            one for one in self._shelf.all().values() if one.key.subagent and one.key._replace(subagent="") == known.key
+        ]
+        now = time.time()
+        return sorted((self._row(one, now) for one in mine), key=lambda row: row.since)
+
+    def _newest(self, now: float) -> list[Row]:
+        main = [known for known in self._shelf.all().values() if not known.key.subagent]
+        self.total = len(main)
+        newest = sorted(main, key=lambda known: -known.changed_ns)
+        rows: list[Row] = []
+        for known in newest:
+            if len(rows) >= MOST:
+                break
+            row = self._row(known, now)
+            if row.title or row.is_recorded or row.state:
+                rows.append(row)
+        return sorted(rows, key=lambda row: -row.since)
+
+    def _row(self, known: Known, now: float) -> Row:
+        if not is_over(known.changed_ns / 1e9, now):
+            _renew(known)
+        if known.metadata is None:
+            known.metadata = peek(known.found)[0]
+        about, state = known.metadata, _doing(known, now)
+        say = redact if self._redact else str
+        return Row(
+            known.name, AGENTS[known.key.agent].product, say(one_line(about.best_title, _TITLE)),
+            say(os.path.basename(about.cwd.rstrip("/"))), say(about.start.branch),
+            "" if state is None else (_STALLED if state.stalled else state.state.value),
+            known.changed_ns / 1e9, bool(known.number), known.is_open,
+        )  # fmt: skip
+
+
+def _renew(known: Known) -> None:
+    """Look at the files of a session: they may have grown since they were found."""
+    files = dict(known.files)
+    for path, (identity, _) in known.files.items():
+        with suppress(OSError):
+            if not AGENTS[known.key.agent].is_contained(path):
+                now = os.stat(path)
+                files[path] = identity, Stat(now.st_size, now.st_mtime_ns, now.st_dev, now.st_ino)
+    known.files = files
+
+
+def _doing(known: Known, now: float) -> Doing | None:
+    sources = [(path, identity, stat.mtime_ns) for path, (identity, stat) in known.files.items()]
+    return doing(sources, now) if sources else None
+
+
+class Changes:
+    """What has changed in a list since somebody saw it: rows by the number of the look at which they changed."""
+
+    def __init__(self) -> None:
+        self.number = 0
+        self._rows: dict[str, tuple[int, Row]] = {}
+        self._gone: dict[str, int] = {}
+
+    def take(self, rows: Iterable[Row]) -> bool:
+        """Take note of the list as it is now; return whether anything changed."""
+        now = {row.name: row for row in rows}
+        changed = [row for name, row in now.items() if name not in self._rows or self._rows[name][1] != row]
+        gone = [name for name in self._rows if name not in now]
+        if not changed and not gone:
+            return False
+        self.number += 1
+        for row in changed:
+            self._rows[row.name] = self.number, row
+            self._gone.pop(row.name, None)
+        for name in gone:
+            del self._rows[name]
+            self._gone[name] = self.number
+        return True
+
+    def since(self, number: int) -> tuple[list[Row], list[str]]:
+        """Return the rows that changed after a look, oldest change first, and the names of those that are gone."""
+        rows = sorted((row for seen, row in self._rows.values() if seen > number), key=lambda row: row.since)
+        return rows, [name for name, seen in self._gone.items() if seen > number]

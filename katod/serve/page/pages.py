@@ -1,0 +1,243 @@
+"""The pages, at their addresses."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import parse_qs
+
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response, StreamingResponse
+from starlette.routing import Route
+
+from katod.discover.found import Found
+from katod.errors import KatodError
+from katod.formats.redact.redactor import redact
+from katod.formats.stream import bridge
+from katod.formats.when import When
+from katod.log import EventLog
+from katod.model import Options
+from katod.record.export import Stretch, render_all, replay
+from katod.serve.hub import Hub
+from katod.serve.page import recording
+from katod.serve.page.board import Board
+from katod.serve.page.edited import files_of
+from katod.serve.page.filesview import files_page
+from katod.serve.page.finding import LONGEST, Finder, telling, words_of
+from katod.serve.page.findview import Result, find_page
+from katod.serve.page.frame import plain
+from katod.serve.page.listview import list_page
+from katod.serve.page.onemessage import one_message
+from katod.serve.page.sessionview import Beside, session_foot, session_head
+from katod.serve.page.sheet import Sheet
+from katod.serve.page.streams import Streams
+from katod.serve.shelf import Known
+from katod.serve.sse import HEADERS
+from katod.serve.worker import Busy
+
+_WORDS: Final = {"start": "start", "stop": "stop", "capture": "capture"}
+_PATIENCE: Final = 10.0  # seconds for katod's answer
+_POLL: Final = 0.02
+_STREAMS: Final = 64
+Answer = Callable[[Request], Awaitable[Response]]
+
+
+class Pages:
+    """The pages over what a hub has. `state` is where katod keeps what it knows."""
+
+    def __init__(self, hub: Hub, options: Options, state: Path) -> None:
+        self._hub = hub
+        self._options = options
+        self._state = state
+        self._board = Board(hub.shelf, redact=options.redact)
+        self._opening = partial(Sheet, options=options)
+        self._streams = Streams(hub, self._board, self._opening)
+        self._finder = Finder(hub)
+        self._open = 0
+
+    def routes(self) -> list[Route]:
+        """Return where the pages are."""
+        one = "/s/{session}"
+        pages: dict[str, Answer] = {
+            "/": self._list,
+            "/live": self._list_live,
+            "/find": self._find,
+            one: self._session,
+            f"{one}/live": self._session_live,
+            f"{one}/files": self._files,
+            f"{one}/markdown": self._markdown,
+            f"{one}/transcripts/{{number:int}}": self._transcript,
+        }
+        routes = [Route(path, guarded(page), methods=["GET"]) for path, page in pages.items()]
+        return [*routes, Route(f"{one}/recording", guarded(self._record), methods=["POST"])]
+
+    # -- the list ---------------------------------------------------------------------------------------
+
+    async def _list(self, _: Request) -> Response:
+        rows, name = await self._streams.list_now()
+        return HTMLResponse(list_page(rows, self._board.total, name, time.time()))
+
+    async def _list_live(self, request: Request) -> Response:
+        return self._stream(self._streams.of_list(_since(request)))
+
+    # -- one session ------------------------------------------------------------------------------------
+
+    async def _known(self, request: Request) -> Known | None:
+        return await self._hub.find(request.path_params["session"])
+
+    async def _session(self, request: Request) -> Response:
+        if (known := await self._known(request)) is None:
+            return _missing()
+        return StreamingResponse(self._conversation(known), media_type="text/html")
+
+    async def _conversation(self, known: Known) -> AsyncIterator[str]:
+        """Yield the page piece by piece, so that its beginning can be seen while the rest is read."""
+        row, beside = await self._hub.reading.run(lambda: (self._board.row(known), self._beside(known)))
+        yield session_head(row, beside, time.time())
+        content, last = self._hub.shelf.content(known.name), ""
+        sheet = self._opening(lambda: content)
+        async for some in self._hub.reading.stream(sheet.whole()):
+            last = some[-1].id
+            yield "".join(sent.text for sent in some)
+        held, prompts = await self._hub.reading.run(lambda: (sheet.held(), sheet.prompts()))
+        yield session_foot(row, last, held, prompts)
+
+    def _beside(self, known: Known) -> Beside:
+        main = self._main(known)
+        children = [] if known.key.subagent else self._board.children(known)
+        parent = main.name if main is not known else ""
+        return Beside(
+            recording.command_of(main.found) if main.files else "", recording.outputs_of(self._state, known.key),
+            children, parent,
+        )  # fmt: skip
+
+    def _main(self, known: Known) -> Known:
+        """Return the session that a sub-agent belongs to, or the session itself."""
+        main = self._hub.shelf.find(bridge.session_uuid(known.key._replace(subagent="")))
+        return main if main is not None else known
+
+    async def _session_live(self, request: Request) -> Response:
+        if (known := await self._known(request)) is None:
+            return _missing()
+        return self._stream(self._streams.of_session(known, bridge.folded(_since(request))))
+
+    async def _files(self, request: Request) -> Response:
+        if (known := await self._known(request)) is None:
+            return _missing()
+        row = await self._hub.reading.run(lambda: self._board.row(known))
+        say = redact if self._options.redact else str
+        files = await self._hub.searching.run(lambda: files_of(_events(known.found), say))
+        return HTMLResponse(files_page(row, files, self._options.time_zone))
+
+    async def _markdown(self, request: Request) -> Response:
+        if (known := await self._known(request)) is None:
+            return _missing()
+        wanted = bridge.folded(request.query_params.get("only", ""))
+        if wanted:
+            told = await self._hub.searching.run(lambda: one_message(_events(known.found), wanted, self._options))
+            return Response(told, 200 if told else 404, media_type="text/markdown")
+        pieces = self._hub.reading.stream(render_all(_events(known.found), "markdown", self._options))
+        return StreamingResponse(_joined(pieces), media_type="text/markdown")
+
+    async def _transcript(self, request: Request) -> Response:
+        """Return what katod wrote of a session, as text."""
+        if (known := await self._known(request)) is None:
+            return _missing()
+        outputs = await self._hub.reading.run(lambda: recording.outputs_of(self._state, known.key))
+        output = next((one for one in outputs if one.id == request.path_params["number"]), None)
+        if output is None:
+            return _missing()
+        return StreamingResponse(_bytes(self._hub, output.path), media_type="text/plain; charset=utf-8")
+
+    async def _record(self, request: Request) -> Response:
+        """Have a recording started or stopped, and show the session again."""
+        given = parse_qs((await request.body()).decode("utf-8", "replace"), max_num_fields=4).get("do", [""])[0]
+        known, word = await self._known(request), _WORDS.get(given)
+        if known is None or word is None:
+            return _missing()
+        back = f"/s/{known.name}"
+        told = await self._asked(known, word)
+        if told:
+            return HTMLResponse(plain("Not done", told, back), 409)
+        return RedirectResponse(back, 303)
+
+    async def _asked(self, known: Known, word: Any) -> str:
+        """Return why katod did not do what was asked, empty if it did."""
+        place = await self._hub.reading.run(lambda: recording.request(self._state, known.key, word))
+        if place is None:
+            return recording.not_running()
+        until = time.monotonic() + _PATIENCE
+        while time.monotonic() < until:
+            told = await self._hub.reading.run(lambda: recording.answer(place))
+            if told is not None:
+                return told
+            await asyncio.sleep(_POLL)
+        return "katod did not answer in time; the request is still waiting. `katod status` may say why."
+
+    # -- search -----------------------------------------------------------------------------------------
+
+    async def _find(self, request: Request) -> Response:
+        query = request.query_params.get("q", "").strip()[:LONGEST]
+        words = words_of(query)
+        found = await self._finder.find(words) if words else []
+        results = await self._hub.reading.run(
+            lambda: [Result(self._board.row(known), telling(match), match.total) for known, match in found]
+        )
+        return HTMLResponse(find_page(query, words, results, When(self._options.time_zone), time.time()))
+
+    # -- streams ----------------------------------------------------------------------------------------
+
+    def _stream(self, pieces: Any) -> Response:
+        if self._open >= _STREAMS:
+            return Response("too many pages are open", 503, {"Retry-After": "5"})
+        return StreamingResponse(self._counted(pieces), headers=HEADERS)
+
+    async def _counted(self, pieces: Any) -> AsyncIterator[str]:
+        self._open += 1
+        try:
+            async for piece in pieces:
+                yield piece
+        except (Busy, KatodError, KeyError):
+            return  # a browser comes back a second later
+        finally:
+            self._open -= 1
+            await pieces.aclose()
+
+
+def _since(request: Request) -> str:
+    """Return the last event that a page has, as its browser says, or the page itself at first."""
+    return request.headers.get("last-event-id") or request.query_params.get("after", "")
+
+
+def _events(found: Found) -> Any:
+    stretches = [Stretch(path, identity) for path, identity, _ in found.files]
+    return replay(found.key, stretches, EventLog(), skip_missing=True)
+
+
+async def _joined(pieces: AsyncIterator[list[str]]) -> AsyncIterator[str]:
+    async for some in pieces:
+        yield "".join(some)
+
+
+async def _bytes(hub: Hub, path: str) -> AsyncIterator[bytes]:
+    async for some in hub.reading.stream(recording.pieces_of(path)):
+        yield b"".join(some)
+
+
+def _missing() -> Response:
+    return HTMLResponse(plain("Not here", "There is no such session here."), 404)
+
+
+def guarded(answer: Answer) -> Answer:
+    """Return an answer that says so if the sessions cannot be read now."""
+
+    async def page(request: Request) -> Response:
+        try:
+            return await answer(request)
+        except (Busy, KatodError):
+            told = "The sessions cannot be read now: load this page again."
+            return HTMLResponse(plain("Not now", told), 503, {"Retry-After": "1"})
+
+    return page

@@ -1,0 +1,328 @@
+// Brings what is on a page up to date, and adds keys. Everything can be read and used without it.
+
+const $ = (id) => document.getElementById(id);
+const make = (tag, words, props = {}) => Object.assign(document.createElement(tag), { textContent: words }, props);
+const kept = (name, value) => {
+  try {
+    return value === undefined ? localStorage.getItem(name) : localStorage.setItem(name, value);
+  } catch { return null; }
+};
+
+// -- time -----------------------------------------------------------------------------------------------------
+
+const UNITS = [["d", 86400], ["h", 3600], ["min", 60]];
+
+function ago(seconds) {
+  for (const [unit, length] of UNITS) if (seconds >= length) return `${Math.floor(seconds / length)} ${unit} ago`;
+  return "just now";
+}
+
+function tellTimes() {
+  for (const time of document.querySelectorAll("time[data-ago]")) {
+    const words = ago((Date.now() - Date.parse(time.dateTime)) / 1000);
+    if (time.textContent !== words) time.textContent = words;
+  }
+}
+
+// -- streams --------------------------------------------------------------------------------------------------
+
+// A stream that rests while nobody sees the page: a browser has few connections to one server.
+class Stream {
+  constructor(address, last, handlers, { wakeful = () => false } = {}) {
+    Object.assign(this, { address, last, handlers, wakeful });
+    document.addEventListener("visibilitychange", () => this.turn());
+    addEventListener("pagehide", () => this.close());
+    addEventListener("pageshow", (event) => event.persisted && this.open());
+    this.open();
+  }
+
+  turn() {
+    clearTimeout(this.rest);
+    if (!document.hidden) this.open();
+    else if (!this.wakeful()) this.rest = setTimeout(() => this.close(), 5000);
+  }
+
+  open() {
+    if (this.source && this.source.readyState !== 2) return;
+    const after = this.last ? `?after=${encodeURIComponent(this.last)}` : "";
+    this.source = new EventSource(this.address + after);
+    this.source.onopen = () => document.body.classList.remove("away");
+    this.source.onerror = () => {
+      document.body.classList.add("away");
+      if (this.source.readyState === 2) this.again = setTimeout(() => document.hidden || this.open(), 3000);
+    };
+    for (const [kind, handle] of Object.entries(this.handlers)) {
+      this.source.addEventListener(kind, (event) => {
+        if (event.lastEventId) this.last = event.lastEventId;
+        handle(JSON.parse(event.data));
+      });
+    }
+  }
+
+  close() {
+    clearTimeout(this.again);
+    this.source?.close();
+  }
+}
+
+// -- notifications --------------------------------------------------------------------------------------------
+
+const wantsNews = () => kept("katod-news") === "1" && window.Notification?.permission === "granted";
+
+function newsButton() {
+  if (!window.Notification) return;
+  const button = make("button", "", { id: "news", type: "button" });
+  const show = () => {
+    button.textContent = wantsNews() ? "Notifying" : "Notify me";
+    button.setAttribute("aria-pressed", wantsNews());
+    button.title = "Tell me when a session waits for me, as long as this page is open";
+  };
+  button.onclick = async () => {
+    const on = !wantsNews() && (await Notification.requestPermission()) === "granted";
+    kept("katod-news", on ? "1" : "0");
+    show();
+  };
+  show();
+  $("tools").append(button);
+}
+
+function tell(title, words, name) {
+  if (!wantsNews() || !document.hidden) return;
+  const news = new Notification(title, { body: words, tag: `katod-${name}`, icon: "/static/icon.svg" });
+  news.onclick = () => { focus(); location.href = `/s/${name}`; };
+}
+
+// -- the list -------------------------------------------------------------------------------------------------
+
+customElements.define("katod-board", class extends HTMLElement {
+  connectedCallback() {
+    newsButton();
+    this.stream = new Stream(this.dataset.live, this.dataset.last, {
+      all: (html) => { const at = here(); $("groups").innerHTML = html; at && $(at)?.querySelector("a")?.focus(); this.count(); },
+      rows: (told) => this.take(told),
+    }, { wakeful: wantsNews });
+    this.count();
+  }
+
+  take({ rows, gone }) {
+    for (const name of gone) $(`s-${name}`)?.remove();
+    for (const html of rows) {
+      const row = Object.assign(document.createElement("template"), { innerHTML: html.trim() }).content.firstElementChild;
+      this.place(row, $(row.id));
+    }
+    this.count();
+  }
+
+  place(row, before) {
+    const focused = before?.contains(document.activeElement);
+    const list = $(`g-${row.dataset.group}`).querySelector(".rows");
+    const next = [...list.children].find((one) => one !== before && +one.dataset.since < +row.dataset.since);
+    const waits = row.dataset.state === "blocked" && before?.dataset.state !== "blocked";
+    before?.remove();
+    list.insertBefore(row, next?.isConnected ? next : null);
+    if (focused) row.querySelector("a").focus();
+    if (waits) tell("Waiting for you", row.querySelector("a").textContent, row.id.slice(2));
+  }
+
+  count() {
+    const waiting = $("g-waiting").querySelectorAll(".row").length;
+    document.title = (waiting ? `(${waiting}) ` : "") + "Sessions · katod";
+    tellTimes();
+  }
+});
+
+const here = () => document.activeElement?.closest?.(".row")?.id;
+
+// -- a conversation -------------------------------------------------------------------------------------------
+
+customElements.define("katod-feed", class extends HTMLElement {
+  connectedCallback() {
+    this.log = $("log");
+    this.fresh = 0;
+    this.button = make("button", "", { id: "new", type: "button", hidden: true });
+    this.button.onclick = () => this.toEnd();
+    document.body.append(this.button);
+    this.sticks = Boolean($("main").dataset.awake) && !location.hash;
+    addEventListener("scroll", () => this.look(), { passive: true });
+    new ResizeObserver(() => this.sticks && this.toEnd()).observe($("main"));
+    if (this.sticks) this.toEnd();
+    this.stream = new Stream(this.dataset.live, this.dataset.last, {
+      message: (html) => this.add(html),
+      held: (html) => { $("held").innerHTML = html; },
+      about: (told) => this.about(told),
+      lost: () => location.reload(),
+    }, { wakeful: wantsNews });
+    this.follow();
+  }
+
+  add(html) {
+    $("held").textContent = "";
+    this.log.insertAdjacentHTML("beforeend", html);
+    const added = this.log.lastElementChild;
+    this.prompt(added);
+    dress(added);
+    if (this.sticks) this.toEnd();
+    else this.tell(this.fresh + 1);
+  }
+
+  prompt(added) {
+    for (const heading of added.querySelectorAll("h2.person[id]")) {
+      const item = document.createElement("li");
+      const words = added.querySelector(".typed")?.textContent.split("\n")[0] ?? heading.textContent;
+      item.append(make("a", words.slice(0, 80), { href: `#${heading.id}` }));
+      document.querySelector("nav ol")?.append(item);
+    }
+  }
+
+  about({ html, title, state }) {
+    const waits = state === "blocked" && this.state !== undefined && this.state !== "blocked";
+    this.state = state;
+    $("about").innerHTML = html;
+    $("main").dataset.awake = ["working", "blocked", "stalled"].includes(state) ? "1" : "";
+    if (title) {
+      document.querySelector("#main>h1").textContent = title;
+      document.title = (state === "blocked" ? "● " : "") + `${title} · katod`;
+    }
+    if (waits) tell("Waiting for you", title, this.dataset.live.split("/")[2]);
+    tellTimes();
+  }
+
+  tell(count) {
+    this.fresh = count;
+    this.button.hidden = !count;
+    this.button.textContent = `${count} new ↓`;
+  }
+
+  look() {
+    const left = document.documentElement.scrollHeight - innerHeight - scrollY;
+    this.sticks = left < 80;
+    if (this.sticks) this.tell(0);
+    clearTimeout(this.later);
+    this.later = setTimeout(() => this.follow(), 80);
+  }
+
+  follow() {
+    const links = [...document.querySelectorAll("nav a[href^='#m']")];
+    const passed = links.filter((link) => $(link.hash.slice(1))?.getBoundingClientRect().top < innerHeight / 3);
+    const current = passed.at(-1);
+    for (const link of links) link.classList.toggle("here", link === current);
+  }
+
+  toEnd() {
+    this.sticks = true;
+    scrollTo(0, document.documentElement.scrollHeight);
+    this.tell(0);
+  }
+});
+
+// Adds what a message can be copied with.
+function dress(section) {
+  const link = section.matches(".said") && section.querySelector(":scope>.at");
+  if (!link || section.querySelector(":scope>.acts")) return;
+  const copy = make("button", "Copy", { type: "button", title: "Copy this message as Markdown" });
+  copy.onclick = () => copyFrom(copy, () => read(`${location.pathname}/markdown?only=${section.id}`));
+  const acts = make("span", "", { className: "acts" });
+  acts.append(copy);
+  section.append(acts);
+}
+
+// Buttons are made when somebody comes near: a page of a long conversation would have thousands.
+for (const kind of ["pointerover", "focusin"]) {
+  document.addEventListener(kind, (event) => {
+    const section = event.target.closest?.("#log>.e");
+    if (section) dress(section);
+  });
+}
+
+// -- copying --------------------------------------------------------------------------------------------------
+
+async function read(address) {
+  const answer = await fetch(address);
+  if (!answer.ok) throw new Error(answer.status);
+  return answer.text();
+}
+
+async function copyFrom(button, text) {
+  const words = button.textContent;
+  try {
+    await navigator.clipboard.write([new ClipboardItem({
+      "text/plain": Promise.resolve(text()).then((copied) => new Blob([copied], { type: "text/plain" })),
+    })]);
+    button.textContent = "Copied";
+  } catch {
+    button.textContent = "Not copied";
+  }
+  setTimeout(() => { button.textContent = words; }, 1500);
+}
+
+customElements.define("katod-copy", class extends HTMLElement {
+  connectedCallback() {
+    const button = make("button", this.dataset.label, { type: "button" });
+    const { from } = this.dataset;
+    button.onclick = () => copyFrom(button, () => (from ? read(from) : this.querySelector("code").textContent));
+    this.append(button);
+  }
+});
+
+// -- keys -----------------------------------------------------------------------------------------------------
+
+const places = () => [...document.querySelectorAll(".row>a,.result li a,.file>summary,#log>.said")];
+
+function step(by) {
+  const all = places();
+  const at = all.indexOf(document.querySelector("#log") ? document.querySelector("#log>.e.here") : document.activeElement);
+  const top = innerHeight / 4;
+  const near = by > 0
+    ? all.findIndex((one) => one.getBoundingClientRect().top > top)
+    : all.findLastIndex((one) => one.getBoundingClientRect().top < 0);
+  const next = all[at < 0 && document.querySelector("#log") ? near : Math.min(Math.max(at + by, 0), all.length - 1)];
+  if (!next) return;
+  if (!next.matches("#log>.e")) { next.focus(); return; }
+  for (const one of document.querySelectorAll(".e.here")) one.classList.remove("here");
+  next.classList.add("here");
+  next.scrollIntoView({ block: "start" });
+}
+
+const KEYS = {
+  j: () => step(1),
+  k: () => step(-1),
+  "/": () => $("find").querySelector("input").select(),
+  "?": () => $("keys").showModal(),
+  g: () => scrollTo(0, 0),
+  G: () => (document.querySelector("katod-feed")?.toEnd() ?? scrollTo(0, document.documentElement.scrollHeight)),
+  t: () => $("thinking")?.click(),
+  u: () => { location.href = "/"; },
+};
+
+document.addEventListener("keydown", (event) => {
+  const typing = event.target.closest?.("input,textarea,select,dialog");
+  if (event.key === "Escape") {
+    $("more")?.removeAttribute("open");
+    if (typing) event.target.blur();
+  }
+  if (typing || event.ctrlKey || event.metaKey || event.altKey || !Object.hasOwn(KEYS, event.key)) return;
+  event.preventDefault();
+  KEYS[event.key]();
+});
+
+document.addEventListener("click", (event) => {
+  if (!event.target.closest("#more")) $("more")?.removeAttribute("open");
+});
+
+// -- the beginning --------------------------------------------------------------------------------------------
+
+const token = /^#token=([\w-]+)$/.exec(location.hash);
+if (token) {
+  history.replaceState(null, "", location.pathname);
+  if ($("door")) {
+    $("token").value = token[1];
+    $("door").submit();
+  }
+}
+const thinking = $("thinking");
+if (thinking) {
+  thinking.checked = kept("katod-thinking") === "1";
+  thinking.onchange = () => kept("katod-thinking", thinking.checked ? "1" : "0");
+}
+tellTimes();
+setInterval(tellTimes, 15000);

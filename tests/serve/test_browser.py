@@ -1,0 +1,212 @@
+"""The page in a real browser: it grows, is found again, searches, records, and needs no script and nobody else."""
+
+import time
+
+import pytest
+
+from tests.serve.browser import browsing
+from tests.serve.serving import Served
+from tests.serve.test_page import NASTY
+from tests.support.live import Live, until
+from tests.support.records import calls, result, says, user
+
+pytestmark = pytest.mark.slow
+LATENCY = 0.15  # seconds, the median from an append to what a person sees
+
+
+@pytest.fixture
+def everything(world):
+    world.configure(sessions="all")
+    return world
+
+
+def begun(world, number=1, agent="claude"):
+    maker = world.session(number, agent)
+    maker.say(user(f"begin {number}"), says("with pleasure"))
+    return maker
+
+
+@pytest.mark.parametrize("agent", ["claude", "codex"])
+def test_a_conversation_grows(everything, agent):
+    """What is appended is seen soon, once, in order, also after a reload; nobody else is asked for anything."""
+    maker = begun(everything, agent=agent)
+    with Served(everything) as server, browsing(server) as browser:
+        browser.enter().click(".row a")
+        browser.sees("with pleasure")
+        browser.run("""
+            window.seen = {};
+            new MutationObserver((all) => all.forEach((one) => one.addedNodes.forEach((node) => {
+              const found = /number (\\d+)/.exec(node.textContent);
+              if (found) window.seen[found[1]] ??= Date.now() / 1000;
+            }))).observe(document.getElementById('log'), {childList: true});
+        """)
+        waits = []
+        for number in range(20):
+            began = time.time()
+            maker.say(says(f"number {number}"))
+            until(lambda: browser.run("return window.seen[arguments[0]]", str(number)), f"number {number}")  # noqa: B023
+            waits.append(browser.run("return window.seen[arguments[0]]", str(number)) - began)
+        assert sorted(waits)[10] <= LATENCY, waits
+        shown = browser.run("return [...document.querySelectorAll('#log>.e')].map((one) => one.id)")
+        browser.program.refresh()
+        browser.sees("number 19")
+        assert browser.run("return [...document.querySelectorAll('#log>.e')].map((one) => one.id)") == shown
+        assert not browser.elsewhere()
+        assert not browser.problems()
+
+
+def test_a_page_sticks_to_the_end_or_says_how_much_is_new(everything):
+    """At the end it stays there; above it, it stays where it is, and counts."""
+    maker = begun(everything)
+    for number in range(30):
+        maker.say(user(f"question {number}"), says("word " * 200))
+    maker.say(user("go on"))
+    left = "return document.documentElement.scrollHeight - innerHeight - scrollY"
+    with Served(everything) as server, browsing(server) as browser:
+        browser.enter().click(".row a")
+        browser.sees("go on", "#log")
+        until(lambda: browser.run(left) < 5, "the end")
+        maker.say(says("more " * 300))
+        browser.sees("more more", "#log")
+        until(lambda: browser.run(left) < 5, "the end")
+        browser.run("scrollTo(0, 0)")
+        until(lambda: browser.run("return !document.querySelector('katod-feed').sticks"), "the scroll")
+        maker.say(says("and more"), says("and again"))
+        browser.sees("2 new", "#new")
+        assert browser.run("return scrollY") < 5
+        browser.click("#new")
+        until(lambda: browser.run(left) < 5, "the end")
+
+
+def test_the_list_shows_who_waits(everything):
+    """A session that begins to wait comes first while the list is open, and leaves when it works again."""
+    maker, other = everything.session(1), begun(everything, 2)
+    maker.write(maker.user("ask me"), maker.says("soon"))
+    other.say(user("go on"))
+    with Served(everything) as server, browsing(server) as browser:
+        browser.enter()
+        browser.sees("ask me", "#g-recent")
+        browser.sees("begin 2", "#g-working")
+        options = [{"label": "a", "description": ""}, {"label": "b", "description": ""}]
+        question = {"question": "Which?", "header": "Q", "options": options, "multiSelect": False}
+        maker.write(maker.calls("q1", "AskUserQuestion", questions=[question]))
+        browser.sees("ask me", "#g-waiting")
+        assert browser.program.title.startswith("(1)")
+        maker.write(maker.result("q1", "a"), maker.runs("c", "make"))
+        browser.sees("ask me", "#g-working")
+        until(lambda: not browser.program.title.startswith("("), "the title")
+
+
+def test_links_lead_to_messages(everything):
+    """A link to a message opens there and marks it; a search leads to it; keys go from one message to the next."""
+    maker = begun(everything)
+    for number in range(40):
+        maker.say(user(f"question {number}"), says("word " * 100))
+    with Served(everything) as server, browsing(server) as browser:
+        browser.enter().open("/find?q=%22question+12%22")
+        browser.click(".result li a")
+        until(
+            lambda: browser.run("return document.querySelector('.e:target')?.innerText.includes('question 12')"), "it"
+        )
+        until(
+            lambda: 0 <= browser.run("return document.querySelector('.e:target').getBoundingClientRect().top") < 400,
+            "it",
+        )
+        browser.press("j")
+        until(lambda: browser.all(".e.here"), "the next message")
+        browser.press("?")
+        until(lambda: browser.all("#keys[open]"), "the keys")
+        browser.click("#keys button")
+        browser.press("/")
+        assert browser.run("return document.activeElement.name") == "q"
+
+
+def test_recordings_are_started_and_stopped(everything):
+    """The buttons start and stop a recording; the list says so, and what was written can be read."""
+    maker = begun(everything)
+    with Live(everything), Served(everything) as server, browsing(server) as browser:
+        browser.enter().click(".row a")
+        browser.sees("not recorded", "#about")
+        browser.click("#more>summary")
+        browser.click("button[value=capture]")
+        until(lambda: "recording" in browser.text("#about") and "not" not in browser.text("#about"), "the recording")
+        maker.say(user("for the record"))
+        until(lambda: "for the record" in "".join(everything.written().values()), "the transcript")
+        browser.click("#more>summary")
+        browser.click(".menu a[href*=transcripts]")
+        browser.sees("for the record")
+        browser.program.back()
+        browser.click("#more>summary")
+        browser.click("button[value=stop]")
+        browser.sees("recorded", "#about")
+        until(lambda: not browser.all(".rec.on"), "the end of the recording")
+
+
+def test_everything_can_be_read_without_a_script(everything):
+    """The token is given by a form; list, conversation, files and search are links and forms."""
+    maker = begun(everything)
+    maker.say(calls("c", "make it"), result("c", "made"))
+    with Served(everything) as server, browsing(server, script=False) as browser:
+        browser.open(f"/s/{maker.session}")
+        browser.all("#token")[0].send_keys(server.token)
+        browser.click("#door button")
+        assert browser.all("#log .e")
+        assert "with pleasure" in browser.all("#log")[0].text
+        browser.click("#more>summary")
+        browser.click(".menu a[href$=files]")
+        assert "Files changed" in browser.all("main")[0].text
+        browser.all("input[name=q]")[0].send_keys("pleasure")
+        browser.all("#find")[0].submit()
+        browser.click(".result li a")
+        assert browser.all(".e:target")
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_a_phone_shows_all_of_it(everything, dark):
+    """Nothing is wider than the screen; text has the contrast of its colours, dark and light."""
+    maker = begun(everything)
+    maker.say(user("x" * 300), says(f"`{'y' * 400}`\n\n| a | b |\n|--:|---|\n| {'c' * 60} | {'d' * 60} |"))
+    maker.say(calls("c", "z" * 500), result("c", "w" * 500))
+    with Served(everything) as server, browsing(server, width=390, height=844, dark=dark) as browser:
+        browser.enter()
+        for path in ("/", f"/s/{maker.session}", f"/s/{maker.session}/files", "/find?q=begin"):
+            browser.open(path)
+            assert browser.run("return document.documentElement.scrollWidth") <= 390, path
+            assert _contrast(browser, "body") >= 7
+            for selector in (".where", ".state", "time", ".rec"):
+                if browser.text(selector):
+                    assert _contrast(browser, selector) >= 4.5, (path, selector)
+        luminance = _luminance(browser.run("return getComputedStyle(document.body).backgroundColor"))
+        assert (luminance < 0.1) is dark
+
+
+def test_no_script_of_a_message_runs(everything):
+    """Hostile text is text, in the page as it is opened and as it goes on; nobody is asked for anything."""
+    maker = begun(everything)
+    maker.say(user(NASTY), says(NASTY), calls("c", NASTY), result("c", NASTY))
+    with Served(everything) as server, browsing(server) as browser:
+        browser.enter().open(f"/s/{maker.session}")
+        browser.sees("begin")
+        maker.say(user(NASTY), says(NASTY), says("at last"))
+        browser.sees("at last")
+        assert browser.program.title != "ran"
+        assert len(browser.all("katod-feed")) == 1
+        assert not browser.all("#log script, #log style, #log img, #log iframe, #log [onerror]")
+        assert not browser.elsewhere()
+
+
+def _contrast(browser, selector):
+    """Return the contrast of an element's text with the page, as WCAG has it."""
+    colours = browser.run(
+        "const one = document.querySelector(arguments[0]);"
+        "return [getComputedStyle(one).color, getComputedStyle(document.body).backgroundColor]",
+        selector,
+    )
+    low, high = sorted(map(_luminance, colours))
+    return (high + 0.05) / (low + 0.05)
+
+
+def _luminance(colour):
+    parts = [float(part) / 255 for part in colour[colour.index("(") + 1 : -1].split(",")[:3]]
+    red, green, blue = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue

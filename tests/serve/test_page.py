@@ -1,0 +1,305 @@
+"""The page, in this process: what is rendered, who gets it, and what goes on live."""
+
+import asyncio
+import re
+from html.parser import HTMLParser
+
+from katod.events import TOOL_CALL, Event, SessionRef
+from katod.metadata import SessionMetadata
+from katod.model import SessionKey
+from katod.serve.page.edited import files_of
+from katod.serve.page.static import FOLDER
+from tests.serve.serving import BEARER, TOKEN
+from tests.serve.test_app import asked, run
+from tests.support.records import SESSION, says, user
+
+ONE = f"/s/{SESSION}"
+BROWSER = {"accept": "text/html,*/*"}
+ORIGIN = {"origin": "http://127.0.0.1:3100"}
+NASTY = (
+    '<script>document.title="ran"</script><img src=x onerror="document.title=\'ran\'">'
+    '<katod-feed data-live="//evil.example/"></katod-feed>"><style>*{display:none}</style>'
+    "[go](javascript:document.title='ran') ![pixel](https://evil.example/p.png)"
+    " <iframe srcdoc='<script>1</script>'></iframe> </section></main></html>\x1b]0;ran\x07"
+)
+# Elements that only katod's own frame has, and how often.
+FRAME = {"script": 1, "link": 3, "form": 3, "meta": 3}
+
+
+class Elements(HTMLParser):
+    """Collects the elements of a page."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.found = []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.found.append((tag, dict(attrs)))
+
+
+def talked(world):
+    """Return a session with messages, thinking, a call that failed, and edits."""
+    maker = world.claude()
+    maker.write(maker.user("begin here"), maker.thinks("hidden thought"), maker.says("with *pleasure*"))
+    maker.write(
+        maker.calls("c1", "Edit", file_path="/home/me/app/a.py", old_string="old", new_string="new\nmore"),
+        maker.result("c1", "done"),
+        maker.calls("c2", "Edit", file_path="/home/me/app/b.py", old_string="x", new_string="y"),
+        maker.result("c2", "no such text", error=True),
+    )
+    return maker
+
+
+def test_the_list_shows_each_session_with_what_it_is(world):
+    """A session is in the list with its title, agent, project and state, and that it is not recorded."""
+    talked(world)
+    [page] = asked(world, "/")
+    text = page.body.decode()
+    assert page.status == 200
+    row = re.search(rf'<li id="s-{SESSION}".*?</li>', text)[0]
+    assert f'<a href="{ONE}">begin here</a>' in row
+    assert "Claude Code · app" in row
+    assert "not recorded" in row
+    assert '<time datetime="' in row
+
+
+def test_a_session_that_waits_comes_first(world):
+    """A session with an open question is in the first group, and said to wait."""
+    talked(world)
+    asks = world.session(2)
+    asks.write(asks.user("ask me"))
+    options = [{"label": "a", "description": ""}, {"label": "b", "description": ""}]
+    question = {"question": "Which?", "header": "Q", "options": options, "multiSelect": False}
+    asks.write(asks.calls("q1", "AskUserQuestion", questions=[question]))
+    text = asked(world, "/")[0].body.decode()
+    assert text.index("ask me") < text.index("begin here")
+    waiting = re.search(r'<section class="group" id="g-waiting".*?</section>', text, re.DOTALL)[0]
+    assert "ask me" in waiting
+    assert "waiting for you" in waiting
+
+
+def test_a_conversation_is_a_page_without_a_script(world):
+    """All that was said is in the page itself, tools and thinking collapsed, each message with a link to it."""
+    talked(world)
+    page = asked(world, ONE)[0].body.decode()
+    assert "<em>pleasure</em>" in page
+    assert re.search(r'<section class="e thought".*?<details>.*?hidden thought', page, re.DOTALL)
+    assert re.search(r"<details>\s*<summary><b>Edit</b>", page)
+    anchors = re.findall(r'<a class="at" href="#([0-9a-f-]{36})"', page)
+    assert len(anchors) == 2
+    assert all(f'id="{name}"' in page for name in anchors)
+
+
+def test_nothing_that_was_said_runs_or_poses_as_the_page(world):
+    """Hostile text adds no element that runs, loads, or belongs to katod's frame, on any page."""
+    maker = world.claude()
+    maker.write(
+        maker.user(NASTY), maker.says(NASTY), maker.thinks(NASTY), maker.runs("c", NASTY), maker.result("c", NASTY)
+    )
+    edit = maker.calls("d", "Write", file_path=f"/home/me/app/{NASTY}", content=NASTY)
+    maker.write(edit, maker.result("d", "ok"))
+    for page in asked(world, "/", ONE, f"{ONE}/files", "/find?q=evil", "/find?q=%3Cscript%3E"):
+        elements = Elements(page.body.decode()).found
+        counted = {tag: sum(found == tag for found, _ in elements) for tag in FRAME}
+        assert counted["script"] == 1
+        assert counted["link"] == FRAME["link"]
+        assert not {"style", "iframe", "img", "object", "embed", "base"} & {tag for tag, _ in elements}
+        names = [name for _, attributes in elements for name in attributes]
+        assert not [name for name in names if name.startswith("on") or name == "style"]
+        links = [attributes.get("href") or attributes.get("src") or "" for _, attributes in elements]
+        assert not [link for link in links if link.startswith(("javascript:", "//"))]
+        assert all(attributes.get("data-live", "/").startswith("/") for _, attributes in elements)
+        assert "\x1b" not in page.body.decode()
+
+
+def test_secrets_are_on_no_page(world):
+    """What looks like a secret is redacted in the list, the conversation, the files, and what a search finds."""
+    secret = "ghp_" + "a1B2c3D4e5" * 4
+    maker = world.claude()
+    maker.write(maker.user(f"take {secret} please"), maker.says(f"I keep {secret}"))
+    maker.write(
+        maker.calls("d", "Write", file_path="/home/me/app/a", content=f"x = '{secret}'"), maker.result("d", "ok")
+    )
+    pages = asked(world, "/", ONE, f"{ONE}/files", f"{ONE}/markdown", "/find?q=take")
+    assert all(page.status == 200 for page in pages)
+    assert not [page.body for page in pages if secret.encode() in page.body]
+
+
+def test_pages_need_nothing_inline_and_nothing_from_elsewhere(world):
+    """The policy allows no inline script or style; the one script and the styles are katod's own, and small."""
+    talked(world)
+    for page in asked(world, "/", ONE, f"{ONE}/files", "/find", "/login"):
+        policy = page.headers["content-security-policy"]
+        assert "default-src 'none'" in policy
+        assert "unsafe" not in policy
+        for tag, attributes in Elements(page.body.decode()).found:
+            assert "style" not in attributes
+            if tag in ("script", "link"):
+                assert (attributes.get("src") or attributes.get("href")).startswith("/static/")
+    assert (FOLDER / "page.js").stat().st_size < 20_000
+    assert not re.findall(r"https?://", (FOLDER / "page.css").read_text() + (FOLDER / "page.js").read_text())
+
+
+def test_a_browser_without_the_token_is_asked_for_it(world):
+    """A page becomes the form for the token, which leads back to it; never to another server."""
+    talked(world)
+
+    async def work(app):
+        refused = await app.ask(ONE, headers=BROWSER)
+        right = await app.ask("/login", "POST", ORIGIN, f"token={TOKEN}&to={ONE}".encode())
+        away = await app.ask("/login", "POST", ORIGIN, f"token={TOKEN}&to=//evil.example/".encode())
+        wrong = await app.ask("/login", "POST", ORIGIN, b"token=x")
+        cookie = right.headers["set-cookie"].partition(";")[0]
+        return refused, right, away, wrong, await app.ask(ONE, headers={"cookie": cookie} | BROWSER)
+
+    refused, right, away, wrong, let_in = run(world, work)
+    assert (refused.status, wrong.status, right.status, let_in.status) == (401, 401, 303, 200)
+    assert f'name="to" value="{ONE}"'.encode() in refused.body
+    assert b"begin here" not in refused.body
+    assert (right.headers["location"], away.headers["location"]) == (ONE, "/")
+    assert TOKEN.encode() not in let_in.body
+
+
+def test_files_are_shown_with_what_was_added_and_removed(world):
+    """An edit counts with its lines; one that failed does not."""
+    talked(world)
+    page = asked(world, f"{ONE}/files")[0].body.decode()
+    assert "<code>a.py</code>" in page
+    assert "1 file " in page
+    assert "+2" in page
+    assert "−1" in page  # noqa: RUF001
+    assert "b.py" not in page
+
+
+def test_a_search_leads_to_the_message(world):
+    """A result is a link to the message, which is in the page; words in quotes stand together."""
+    talked(world)
+    found, page, none = asked(world, "/find?q=pleasure", ONE, "/find?q=%22pleasure+with%22")
+    link = re.search(rf'href="{ONE}#([0-9a-f-]{{36}})"', found.body.decode())[1]
+    assert f'id="{link}"' in page.body.decode()
+    assert b"<mark>pleasure</mark>" in found.body
+    assert b"Nothing found" in none.body
+
+
+def test_a_message_can_be_copied_as_it_was_written(world):
+    """One message is returned as its own Markdown, the conversation as a transcript."""
+    talked(world)
+    page = asked(world, ONE)[0].body.decode()
+    name = re.findall(r'<a class="at" href="#([0-9a-f-]{36})"', page)[1]
+    one, whole, none = asked(world, f"{ONE}/markdown?only={name}", f"{ONE}/markdown", f"{ONE}/markdown?only=x")
+    assert one.body == b"with *pleasure*\n"
+    assert b"with *pleasure*" in whole.body
+    assert none.status == 404
+
+
+def test_what_is_not_there_is_not_served(world):
+    """Neither a session by a path, nor a transcript of another one, nor a session that is not recorded."""
+    talked(world)
+    paths = ("/s/x", "/s/..%2f..%2fetc", f"{ONE}/transcripts/1", "/static/..%2fapp.py", f"{ONE}/nothing")
+    assert {page.status for page in asked(world, *paths)} == {404}
+    assert asked(world, ONE, everything=False)[0].status == 404
+
+
+def test_a_recording_is_asked_for_by_post_alone(world):
+    """GET changes nothing, another page may not ask, and without katod running the page says how to start it."""
+    talked(world)
+
+    async def work(app):
+        got = await app.ask(f"{ONE}/recording")
+        other = await app.ask(f"{ONE}/recording", "POST", {"cookie": "x", "origin": "http://evil.example"}, b"do=start")
+        wrong = await app.ask(f"{ONE}/recording", "POST", BEARER | ORIGIN, b"do=forget")
+        return got, other, wrong, await app.ask(f"{ONE}/recording", "POST", BEARER | ORIGIN, b"do=start")
+
+    got, other, wrong, asked_for = run(world, work)
+    assert (got.status, other.status, wrong.status, asked_for.status) == (405, 403, 404, 409)
+    assert b"katod is not running" in asked_for.body
+    assert not list(world.state.glob("requests/*"))
+
+
+# -- live ---------------------------------------------------------------------------------------------
+
+
+async def next_of(event, kind):
+    """Return the next event of a kind."""
+    while (found := await asyncio.wait_for(event(), 10))[0] != kind:
+        pass
+    return found
+
+
+def test_a_conversation_goes_on_exactly_where_a_page_is(world):
+    """A page that comes back is sent all that it has not, once, in order; one that names nothing gets all."""
+    maker = talked(world)
+
+    async def work(app):
+        async with app.events(f"{ONE}/live") as event:
+            first = [await next_of(event, "message") for _ in range(2)]
+            maker.say(says("a third one"))
+            while "a third one" not in (last := await next_of(event, "message"))[2]:
+                first.append(last)
+        async with app.events(f"{ONE}/live?after={first[0][1]}", BEARER | {"last-event-id": first[-1][1]}) as event:
+            again = await next_of(event, "message")
+        async with app.events(f"{ONE}/live?after=nothing") as event:
+            lost = await next_of(event, "lost")
+        return first, last, again, lost
+
+    first, last, again, _lost = run(world, work)
+    assert again == last
+    page = asked(world, ONE)[0].body.decode()
+    shown = re.findall(r'<section class="[^"]*" id="([^"]*)"', page)
+    assert shown == [name for _, name, _ in [*first, last]]
+    assert "".join(html for _, _, html in [*first, last]) in page
+
+
+def test_a_call_is_shown_while_it_runs(world):
+    """What waits for its result is sent apart, and gone when it is part of the conversation."""
+    maker = talked(world)
+
+    async def work(app):
+        async with app.events(f"{ONE}/live") as event:
+            await next_of(event, "held")
+            maker.write(maker.runs("c9", "sleep 100"))
+            while "sleep 100" not in (held := await next_of(event, "held"))[2]:
+                pass
+            maker.write(maker.result("c9", "slept"))
+            while "slept" not in (await next_of(event, "message"))[2]:
+                pass
+            while await next_of(event, "held") == held:
+                pass
+        return held
+
+    assert "<footer" not in run(world, work)[2]
+
+
+def test_the_list_goes_on_exactly_where_a_page_is(world):
+    """A page that has seen the list is sent only what changed since; one of another process gets the whole list."""
+    talked(world)
+    other = world.session(2).say(user("another one"))
+
+    async def work(app):
+        async with app.events("/live?after=0123.4") as event:
+            _, first, whole = await next_of(event, "all")
+            other.say(says("yes"))
+            rows = await next_of(event, "rows")
+        async with app.events("/live", BEARER | {"last-event-id": first}) as event:
+            again = await next_of(event, "rows")
+        async with app.events("/live", BEARER | {"last-event-id": "0123.4"}) as event:
+            return whole, rows, again, (await next_of(event, "all"))[2]
+
+    whole, rows, again, unknown = run(world, work)
+    assert "begin here" in whole
+    for told in (rows, again):
+        assert "another one" in "".join(told[2]["rows"])
+        assert "begin here" not in "".join(told[2]["rows"])
+    assert "begin here" in unknown
+    assert "another one" in unknown
+
+
+def test_files_of_a_patch_are_counted_apart():
+    """A patch of several files gives each of them its own lines."""
+    patch = "*** Begin Patch\n*** Update File: a.py\n@@\n-x\n+y\n+z\n*** Add File: b.md\n+hello\n*** End Patch"
+    payload = {"toolCallId": "c", "name": "apply_patch", "family": "edit", "input": patch}
+    key = SessionKey("codex", "t")
+    event = Event("codex:t:1", TOOL_CALL, SessionRef("codex", "t"), payload, {})
+    files = files_of([(event, SessionMetadata(key))], str)
+    assert [(file.path, file.added, file.removed) for file in files] == [("a.py", 2, 1), ("b.md", 1, 0)]
