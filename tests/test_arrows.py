@@ -49,10 +49,12 @@ ARROWS = {
     "setup": "agents command errors service write",
     # recordings that are delivered elsewhere
     "matrix": "backoff config errors formats log model record smallfile store",
+    # what was recorded, for other agents
+    "mcp": "agents errors formats formatspec log metadata model record search store",
     "daemon": "agents config discover errors log matrix model pipeline record schedule service store",
     "doctor": "agents config discover errors log matrix model project record service shell store write",
     "cli": (
-        "agents archive config daemon discover doctor errors events formats formatspec lifecycle log metadata model project record seal search service setup"
+        "agents archive config daemon discover doctor errors events formats formatspec lifecycle log mcp metadata model project record seal search service setup"
         " shell slug smallfile store"
     ),
     "__main__": "cli",
@@ -67,6 +69,10 @@ LIBRARIES = {
     "sqlite3": {"agents", "store"},
     "watchdog": {"discover"},
     "httpx": {"matrix"},
+    "mcp": {"mcp"},
+    "mcp_types": {"mcp"},
+    "anyio": {"mcp"},
+    "jsonschema": {"mcp"},
     "structlog": {"log"},
     "logging": {"log", "discover"},
     "click": {"cli"},
@@ -87,7 +93,7 @@ LIBRARIES = {
 # A module that uses one of these depends on more than its arguments: the clock, the disk, the environment, chance.
 OUTSIDE_LIBRARIES = {
     "click", "fcntl", "getpass", "glob", "importlib", "locale", "logging", "os", "platformdirs", "prompt_toolkit", "random", "rich", "secrets",
-    "httpx", "select", "shutil", "signal", "socket", "sqlite3", "structlog", "subprocess", "sys", "tempfile", "threading", "time",
+    "anyio", "httpx", "mcp", "select", "shutil", "signal", "socket", "sqlite3", "structlog", "subprocess", "sys", "tempfile", "threading", "time",
     "watchdog",
 }  # fmt: skip
 OUTSIDE_CALLS = {
@@ -98,7 +104,7 @@ OUTSIDE_CALLS = {
 # The modules that do; all others, including new ones, must be pure.
 IMPURE = {
     "cli": (
-        "katod.cli .allow .archiving .completion .config .content .context .demo .doctor .export .exporting .follow .forget .formatchoice .groups .handoff .layout"
+        "katod.cli .allow .archiving .completion .config .content .context .demo .doctor .export .exporting .follow .forget .formatchoice .groups .handoff .layout .mcp"
         " .open .opening .parameters .pause .picker .printing .record .rendering .resume .run .seal .search .selection .service .sessions .setup"
         " .show .status .transcripts .verify"
     ),
@@ -122,7 +128,8 @@ IMPURE = {
     "record": ".backfill .catchup .delivery .doing .export .follow .history .naming .policy .restore .sample .session .stream",
     "service": ".control .desktop .lock .manager .pause .program .sandbox .sd_notify .signals .signs",
     "setup": ".files .hook .plan",
-    "search": ".outputs .sessions",
+    "search": ".outputs .sessions .since",
+    "mcp": ".recordings .server",
     "matrix": ".client .exchange .worker",
     "seal": ".keys",
 }
