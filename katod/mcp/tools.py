@@ -10,7 +10,7 @@ import orjson
 
 from katod.agents import AGENTS
 from katod.errors import SelectionError
-from katod.formatspec import FORMATS
+from katod.formatspec import FORMATS, MARKDOWN
 from katod.mcp.pages import cut, page_of, quoted, shown, split_words
 from katod.mcp.recordings import Recording, of_session, recordings, text_of
 from katod.search.outputs import TranscriptFile, existing
@@ -27,7 +27,7 @@ _PATH: Final = 300
 _NUMBERS: Final = 20  # recordings of one session that are named
 _LONGEST: Final = 500  # characters of an argument
 _FURTHEST: Final = 1000  # sessions that a search may pass over
-_LARGEST: Final = 64 * 1024 * 1024  # bytes of a transcript that is searched: it is read as a whole
+_LARGEST: Final = 32 * 1024 * 1024  # bytes of a Markdown transcript that is searched: it is read as a whole
 _DIGITS: Final = re.compile(r"[0-9]{1,10}")
 _FEWER: Final = "try fewer or shorter words; all of them have to be in one message"
 NOTE: Final = (
@@ -122,8 +122,8 @@ def _missed(places: dict[Path, Recording], job: Search) -> dict[str, list[int]]:
 
 
 def _is_searched(one: Recording) -> bool:
-    """Return whether the words in a recording can be found: what is for machines, or huge, has to be read."""
-    return one.size <= _LARGEST and FORMATS[one.row.format].in_chat
+    """Return whether the words in a recording can be found: not in forms for machines, nor in huge ones."""
+    return FORMATS[one.row.format].in_chat and (one.row.format != MARKDOWN or one.size <= _LARGEST)
 
 
 def _after(begin: int, *, more: bool) -> dict[str, str]:

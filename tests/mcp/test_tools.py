@@ -6,6 +6,7 @@ import orjson
 import pytest
 
 from katod.errors import KatodError
+from katod.mcp import tools
 from katod.mcp.tools import FOUND, LISTED, NOTE, TOOLS, Answer, list_sessions, read_session, search_sessions
 from tests.support.records import SESSION, Claude, Codex
 
@@ -191,6 +192,14 @@ def test_answers_are_framed_as_quotations(talked):
     assert quoted.startswith("<quoted-transcript-")
     assert all("quotation" in tool.description.lower() for tool in TOOLS.values())
     assert Answer({}).blocks() == [orjson.dumps({"note": NOTE}, option=orjson.OPT_INDENT_2).decode()]
+
+
+def test_what_is_not_searched_is_said(talked, monkeypatch):
+    """A huge transcript would take too much memory, and one that cannot be read is no reason to stop."""
+    [row] = talked.outputs()
+    monkeypatch.setattr(tools, "_LARGEST", 10)
+    assert search_sessions(talked.state, query="basket").facts["not_searched"] == [row.id]
+    assert read_session(talked.state, session=ID, find="basket").facts["is_end"]
 
 
 def test_without_katod_having_run_there_is_nothing(tmp_path):
