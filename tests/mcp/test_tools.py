@@ -87,6 +87,20 @@ def test_recordings_that_have_secrets_in_them_are_given_without(world, format_na
     assert "hunter2hunter" not in everything(search_sessions(world.state, query="login"))
 
 
+@pytest.mark.parametrize("format_name", ["markdown", "jsonl"])
+def test_a_secret_that_is_longer_than_a_part_is_removed(world, format_name):
+    """It is found in the event, not only in the parts that it is cut into."""
+    key = "".join(f"{number:04d}{'kE7' * 20}\n" for number in range(400))
+    world.configure(redact=False, tools="full", max_result=0, format=format_name)
+    make = Claude()
+    armoured = f"-----BEGIN RSA PRIVATE KEY-----\n{key}-----END RSA PRIVATE KEY-----\n"
+    world.claude().append(make.user("::start\nhello"), make.runs("c1", "cat id"), make.result("c1", armoured))
+    world.once()
+    assert "0399kE7" in "".join(world.written().values())
+    assert "kE7kE7" not in read_session(world.state, session=ID).text
+    assert "next_cursor" not in read_session(world.state, session=ID).facts
+
+
 def test_a_transcript_is_read_as_its_owner_left_it(talked):
     """What was deleted in it is not given, what was added is, and without it there is nothing to read."""
     [path] = talked.files()
