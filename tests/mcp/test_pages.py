@@ -23,9 +23,9 @@ def pages(text):
 
 def test_pages_follow_each_other():
     """All that is said is on one page, in order, and a page that begins within a message says under which heading."""
-    said = [f"word{number}" for number in range(8_000)]
-    text = "## You · 10:00\n\n" + "".join(f"{word}\n\n" for word in said[:4000])
-    text += "### Claude · 10:01\n\n" + "".join(f"{word}\n\n" for word in said[4000:])
+    said = [f"word{number}" for number in range(5_000)]
+    text = "## You · 10:00\n\n" + "".join(f"{word}\n\n" for word in said[:3000])
+    text += "### Claude · 10:01\n\n" + "".join(f"{word}\n\n" for word in said[3000:])
     found = pages(text)
     assert re.findall(r"word\d+", "".join(page.text for page in found)) == said
     assert len(found) > 2
