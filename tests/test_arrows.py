@@ -50,14 +50,16 @@ ARROWS = {
     "setup": "agents command errors service write",
     # recordings that are delivered elsewhere
     "matrix": "backoff config discover errors formats log model record smallfile store",
+    # what was recorded, for other agents
+    "mcp": "agents errors formats formatspec log metadata model record search store",
     # sessions for clients and browsers
     "serve": (
-        "agents discover errors events formats lifecycle log metadata model record search service shell smallfile store"
+        "agents discover errors events formats log metadata model record search service shell smallfile states store"
     ),
     "daemon": "agents config discover errors log matrix model pipeline record schedule service store",
     "doctor": "agents config discover errors log matrix model project record service shell store write",
     "cli": (
-        "agents archive config daemon discover doctor errors formats formatspec log metadata model project record seal search serve service setup"
+        "agents archive config daemon discover doctor errors formats formatspec log mcp metadata model project record seal search serve service setup"
         " shell slug smallfile states store"
     ),
     "__main__": "cli",
@@ -72,6 +74,10 @@ LIBRARIES = {
     "sqlite3": {"agents", "store", "serve"},
     "watchdog": {"discover"},
     "httpx": {"matrix"},
+    "mcp": {"mcp"},
+    "mcp_types": {"mcp"},
+    "anyio": {"mcp"},
+    "jsonschema": {"mcp"},
     "structlog": {"log"},
     "logging": {"log", "discover"},
     "click": {"cli"},
@@ -94,7 +100,7 @@ LIBRARIES = {
 # A module that uses one of these depends on more than its arguments: the clock, the disk, the environment, chance.
 OUTSIDE_LIBRARIES = {
     "click", "fcntl", "getpass", "glob", "importlib", "locale", "logging", "os", "platformdirs", "prompt_toolkit", "random", "rich", "secrets",
-    "httpx", "select", "shutil", "signal", "socket", "sqlite3", "structlog", "subprocess", "sys", "tempfile", "threading", "time",
+    "anyio", "httpx", "mcp", "select", "shutil", "signal", "socket", "sqlite3", "structlog", "subprocess", "sys", "tempfile", "threading", "time",
     "watchdog",
 }  # fmt: skip
 OUTSIDE_CALLS = {
@@ -105,7 +111,7 @@ OUTSIDE_CALLS = {
 # The modules that do; all others, including new ones, must be pure.
 IMPURE = {
     "cli": (
-        "katod.cli .allow .archiving .completion .config .content .context .demo .doctor .export .exporting .follow .forget .formatchoice .groups .handoff .layout"
+        "katod.cli .allow .archiving .completion .config .content .context .demo .doctor .export .exporting .follow .forget .formatchoice .groups .handoff .layout .mcp"
         " .open .opening .parameters .pause .picker .printing .record .rendering .resume .run .seal .search .selection .serve .service .sessions .setup"
         " .show .status .transcripts .verify"
     ),
@@ -129,8 +135,9 @@ IMPURE = {
     "record": ".backfill .catchup .delivery .doing .export .follow .history .naming .policy .restore .sample .session .stream",
     "service": ".control .desktop .lock .manager .pause .program .sandbox .sd_notify .signals .signs",
     "setup": ".files .hook .plan",
-    "search": ".outputs .sessions",
+    "search": ".outputs .sessions .since",
     "matrix": ".client .delivery .exchange .progress .reader .readers .room .worker",
+    "mcp": ".recordings .server",
     "seal": ".keys",
     "serve": (
         ".changes .guard .page.board .page.finding .page.index .page.pages .page.recording .page.static .page.streams .page.watch .rest .server .shelf .socket .token .visit .worker"

@@ -37,6 +37,7 @@ _COMMANDS: Final = {
     "export": "Export a session, a session file, a recording, or everything.",
     "seal": "Sign an agent record, so that others can check that nothing changed.",
     "handoff": "Brief another agent about a session, within a budget.",
+    "mcp": "Let agents search and read what you recorded (MCP).",
     "verify": "Check transcripts against the agents' session files.",
     "allow": "Let a project's `.katod.toml` take effect, as it is now.",
     "forget": "Drop what katod knows of a session.",

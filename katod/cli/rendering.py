@@ -19,8 +19,8 @@ from rich.text import Text
 from rich.theme import Theme
 
 from katod.cli.printing import cleaned
-from katod.cli.sections import MARK, Sections, messages, place_in, sections_of, without_matter
 from katod.search.query import Query
+from katod.search.sections import MARK, Sections, messages, place_in, sections_of, without_matter
 
 _INDENT: Final = 3  # cells for each level of collapsed blocks
 _MOST_LEVELS: Final = 6

@@ -20,7 +20,7 @@ from katod.cli.layout import Line, Span, cropped, cut, one_text, show, terminal_
 from katod.cli.parameters import SESSION
 from katod.cli.printing import say
 from katod.cli.selection import outputs_of, recording_named, select
-from katod.cli.sessions import short_ids, since_seconds
+from katod.cli.sessions import short_ids, since_time
 from katod.config import local_zone
 from katod.discover.found import Found
 from katod.errors import KatodError, LedgerError
@@ -83,7 +83,7 @@ def search(
     if not query.words:
         raise click.UsageError("give at least one word")
     width = _terminal(as_json=as_json)
-    terms = Terms(since_seconds(since), said, best, limit, _EACH if width and not within else 0, _width(width))
+    terms = Terms(since_time(since), said, best, limit, _EACH if width and not within else 0, _width(width))
     scope = _Scope(context, agent, project)
     job = Search(query, terms, scope.wants)
     matches = job.run(scope.within(within) if within else scope.everything(sessions=everything))

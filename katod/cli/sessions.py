@@ -1,10 +1,9 @@
 """`katod sessions`: the sessions that can be recorded or exported."""
 
-import re
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from datetime import datetime, timedelta
+from datetime import datetime
 from itertools import islice, pairwise, takewhile
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -21,7 +20,7 @@ from katod.cli.overview import SHORTEST, recent, state_span, utc, waiting
 from katod.cli.printing import say
 from katod.config import local_zone
 from katod.discover.found import Found
-from katod.errors import LedgerError, SourceError
+from katod.errors import LedgerError, SelectionError, SourceError
 from katod.formats.when import When
 from katod.log import EventLog
 from katod.model import Cursor, SessionKey
@@ -29,6 +28,7 @@ from katod.record.doing import doing
 from katod.record.export import Stretch
 from katod.record.peek import peek
 from katod.record.stream import NeverSeen, SessionStream
+from katod.search.since import since_seconds
 from katod.store.rows import UNNAMED
 
 _LOOK_BACK: Final = 16 * 1024  # bytes
@@ -37,10 +37,6 @@ _HEADER: Final = ("", "last", "state", "agent", "session", "project", "title")
 _OPTIONAL: Final = (1, 5, 6, 2)  # those that are left out where the terminal is narrow, in this order
 _LONGEST_PROJECT: Final = 16  # cells
 _INDENT: Final = "   "
-_WORDS: Final = {"today": timedelta(0), "yesterday": timedelta(1)}
-_AGE: Final = re.compile(r"(\d{1,5})([hdw]?)")
-_UNITS: Final = {"h": "hours", "d": "days", "w": "weeks", "": "days"}
-_SINCE: Final = "expected today, yesterday, an age like 2h or 7d, or a date like 2026-02-01"
 
 
 @click.command()
@@ -67,7 +63,7 @@ def sessions(
     In a pipe, the columns are separated by tabs: last, state, agent, session, project, title, transcript.
     """
     known = context.found()
-    wanted = Wanted(agent, project or "", since_seconds(since), everything)
+    wanted = Wanted(agent, project or "", since_time(since), everything)
     newest_first = sorted(known.values(), key=lambda found: -found.changed_ns)
     most = None if everything or as_json else _MOST
     rows = list(islice(_listed(newest_first, wanted, recorded_by_session(context)), None if most is None else most + 1))
@@ -177,23 +173,12 @@ def last_time(found: Found) -> str:
     return ""
 
 
-def _now() -> datetime:
-    return datetime.now().astimezone()
-
-
-def since_seconds(text: str | None) -> float:
-    """Return when `--since` begins, in seconds since 1970."""
-    if text is None:
-        return 0.0
-    now = _now()
-    if text in _WORDS:
-        return (now.replace(hour=0, minute=0, second=0, microsecond=0) - _WORDS[text]).timestamp()
-    if age := _AGE.fullmatch(text):
-        return (now - timedelta(**{_UNITS[age[2]]: int(age[1])})).timestamp()
+def since_time(text: str | None) -> float:
+    """Return when `--since` begins, in seconds since 1970. Raises BadParameter."""
     try:
-        return datetime.fromisoformat(text).astimezone().timestamp()
-    except (ValueError, OverflowError):
-        raise click.BadParameter(_SINCE, param_hint="--since") from None
+        return since_seconds(text)
+    except SelectionError as error:
+        raise click.BadParameter(error.what, param_hint="--since") from None
 
 
 def short_ids(keys: Iterable[SessionKey]) -> dict[str, str]:

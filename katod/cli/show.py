@@ -14,9 +14,9 @@ from katod.cli.context import Context
 from katod.cli.layout import terminal_width
 from katod.cli.parameters import TRANSCRIPT
 from katod.cli.printing import cleaned
-from katod.cli.sections import MARK, messages, place_in, sections_of
 from katod.errors import KatodError
 from katod.search.query import Query
+from katod.search.sections import MARK, messages, place_in, sections_of
 
 
 @click.command()

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterable, Iterator
 from functools import partial
+from io import BufferedReader
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -69,10 +70,9 @@ def existing(paths: Iterable[Path]) -> Iterator[TranscriptFile]:
 def search_transcript(path: Path, query: Query) -> tuple[About, Iterable[Hit]]:
     """Return what a transcript says of itself, and its hits in order. Raises OutputError if it cannot be read."""
     try:
-        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
-        with open(fd, "rb") as file:
+        with _opened(path) as file:
             if file.peek(_HEAD).startswith(_EVENT):
-                return _search_events(SourceFile(fd, str(path)), query)
+                return _search_events(path, SourceFile(file.fileno(), str(path)), query)
             data = file.read(_LARGEST).replace(b"\r\n", b"\n")
     except OSError as error:
         raise OutputError(f"cannot be read: {error.strerror}", path=path) from error
@@ -85,6 +85,10 @@ def search_transcript(path: Path, query: Query) -> tuple[About, Iterable[Hit]]:
     return about(text), _hits(markdown_passages(text), query, path)
 
 
+def _opened(path: Path) -> BufferedReader:
+    return open(os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK), "rb")
+
+
 def _hits(passages: Iterable[Passage], query: Query, path: Path) -> Iterator[Hit]:
     """Yield the passages that have all words as they are shown, or as they are written."""
     for number, (speaker, time, written, until) in enumerate(passages):
@@ -95,17 +99,25 @@ def _hits(passages: Iterable[Passage], query: Query, path: Path) -> Iterator[Hit
             yield Hit(f"{path}:{number}", speaker, time, text, partial(redact, text), until)
 
 
-def _search_events(file: SourceFile, query: Query) -> tuple[About, list[Hit]]:
+def _search_events(path: Path, file: SourceFile, query: Query) -> tuple[About, Iterable[Hit]]:
     """Return the hits among canonical events, and the session that they are of."""
     first = next((event for line in file.read(Cursor(), 1).lines[:1] if (event := jsonl_event(line.data))), None)
     if first is None:
         return About(), []
-    hits = []
     agent, session, subagent, _ = first.session
     label = AGENTS[agent].label if agent in AGENTS else agent
-    for line, _ in lines_with(query, file):
-        event = jsonl_event(line.data)
-        if event and query.matches(text := words_of(event)):
-            redacted = partial(redacted_words_of, event)
-            hits.append(Hit(event.id, speaker_of(event, label), event.time, text, redacted))
-    return About(agent, session, subagent, Path(str(first.payload.get("cwd", ""))).name), hits
+    named = About(agent, session, subagent, Path(str(first.payload.get("cwd", ""))).name)
+    return named, _events_with(path, query, label)
+
+
+def _events_with(path: Path, query: Query, label: str) -> Iterator[Hit]:
+    """Yield the events that have all words while they are read: a transcript of events may be huge."""
+    try:
+        with _opened(path) as file:
+            for line, _ in lines_with(query, SourceFile(file.fileno(), str(path))):
+                event = jsonl_event(line.data)
+                if event and query.matches(text := words_of(event)):
+                    redacted = partial(redacted_words_of, event)
+                    yield Hit(event.id, speaker_of(event, label), event.time, text, redacted)
+    except OSError as error:
+        raise OutputError(f"cannot be read: {error.strerror}", path=path) from error

@@ -54,6 +54,7 @@ class Terms(NamedTuple):
     most: int = 0  # matches; 0: all
     each: int = 0  # hits of each kind in a match; 0: all
     width: int = 200  # characters of a snippet
+    redacted: bool = False  # only what has all words without its secrets, too: no search tells whether one is there
 
 
 _ALL: Final = Terms()
@@ -147,6 +148,8 @@ class Search:
         """Return whether a hit is wanted, and was not found before: in a fork, or in the other form of its session."""
         last = hit.time if hit.until is None else hit.until
         if _seconds(last, place) < self._terms.oldest or (self._terms.said and not _is_said(hit)):
+            return False
+        if self._terms.redacted and not self._query.matches(hit.redacted()):
             return False
         is_source = isinstance(place, Found)
         session = place.key.id if isinstance(place, Found) else about.session

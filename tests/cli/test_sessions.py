@@ -11,6 +11,7 @@ from rich.cells import cell_len
 from katod.cli import sessions
 from katod.cli.context import Context
 from katod.model import SessionKey
+from katod.search import since as moments
 from tests.support.records import Claude, Codex
 
 
@@ -98,7 +99,7 @@ def test_sessions_since_a_moment(world, monkeypatch, since, shown):
     make = Claude()
     source = world.claude().append(make.user("hello"))
     last = datetime.fromisoformat(orjson.loads(world.cli("sessions", "--json"))["last"])
-    monkeypatch.setattr(sessions, "_now", lambda: last.astimezone() + timedelta(days=1))
+    monkeypatch.setattr(moments, "_now", lambda: last.astimezone() + timedelta(days=1))
     os.utime(source.path, (last.timestamp(), last.timestamp()))
     if since[0] == "2" and since.endswith("8"):
         since = (last + timedelta(days=2)).date().isoformat()

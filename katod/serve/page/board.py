@@ -12,11 +12,11 @@ from typing import Final, NamedTuple
 from katod.agents import AGENTS
 from katod.agents.toolcalls import one_line
 from katod.formats.redact.redactor import redact
-from katod.lifecycle import State, is_over
 from katod.model import Stat
-from katod.record.doing import Doing, doing
+from katod.record.doing import doing
 from katod.record.peek import peek
 from katod.serve.shelf import Known, Shelf
+from katod.states import Doing, State, is_over
 
 MOST: Final = 200  # sessions of one list
 _TITLE: Final = 120

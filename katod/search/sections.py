@@ -27,9 +27,10 @@ MARK: Final = "▶"
 
 
 class Sections:
-    """Cuts text that arrives in pieces of any size."""
+    """Cuts text that arrives in pieces of any size; a section of more than `most` characters ends with its line."""
 
-    def __init__(self) -> None:
+    def __init__(self, most: int = _VERY_LONG) -> None:
+        self._most = most
         self._rest = ""
         self._lines: list[str] = []
         self._size = 0
@@ -63,7 +64,7 @@ class Sections:
         self._size += len(line)
         self._note_fence(line)
         is_gap = self._fence is None and not line.strip()
-        if self._size > _VERY_LONG or (is_gap and self._size > _LONG):
+        if self._size > self._most or (is_gap and self._size > _LONG):
             yield from self._cut()
 
     def _note_fence(self, line: str) -> None:
@@ -105,9 +106,9 @@ def place_in(message: list[str], query: Query) -> int | None:
     return next((number for number, section in enumerate(message) if query.longest in fold(plain(section))), 0)
 
 
-def sections_of(pieces: Iterable[str]) -> Iterator[str]:
-    """Yield the sections of a transcript, without its front matter."""
-    sections = Sections()
+def sections_of(pieces: Iterable[str], most: int = _VERY_LONG) -> Iterator[str]:
+    """Yield the sections of a transcript, without its front matter, each of hardly more than `most` characters."""
+    sections = Sections(most)
     for piece in without_matter(pieces):
         yield from sections.take(piece)
     yield from sections.flush()

@@ -3,7 +3,7 @@
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from katod.cli.sections import Sections, without_matter
+from katod.search.sections import Sections, without_matter
 from tests.examples import texts
 from tests.looping import each
 

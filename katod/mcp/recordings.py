@@ -1,0 +1,145 @@
+"""What other agents may read: recordings whose transcripts are still there, and nothing else of any session.
+
+A transcript that is deleted, or that became a link, is not given, even if its session could be read again.
+"""
+
+import os
+import stat
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from katod.agents import AGENTS
+from katod.errors import SelectionError, SourceError, SourceGone
+from katod.formatspec import FORMATS, MARKDOWN
+from katod.log import EventLog
+from katod.mcp.pages import shown
+from katod.metadata import Replay
+from katod.model import SessionKey
+from katod.record.export import Stretch, read_katod, render_all, replay
+from katod.record.ranges import head_metadata, recorded
+from katod.store.ledger import Ledger
+from katod.store.rows import OutputRow
+
+_PIECE: Final = 64 * 1024  # characters
+_SOME: Final = 5  # sessions that are named if several are meant
+_GONE: Final = "this recording is kept in a form that is not given out, and the agent has deleted its session file"
+_LIST: Final = "`list_sessions` lists them; only what a person recorded can be read"
+
+
+class Recording(NamedTuple):
+    """One recording, and what its transcript is like now."""
+
+    row: OutputRow
+    key: SessionKey
+    size: int  # of its transcript, in bytes
+    changed_ns: int
+
+    @property
+    def title(self) -> str:
+        """What it is called, without secrets."""
+        return shown(head_metadata(self.row).best_title) or str(self.key)
+
+    @property
+    def project(self) -> str:
+        """The directory in which the agent worked, without secrets; empty if it is not known."""
+        return shown(head_metadata(self.row).cwd)
+
+    @property
+    def since(self) -> str:
+        """When it began (ISO 8601), empty if that is not known."""
+        return head_metadata(self.row).time
+
+
+def recordings(state: Path) -> list[Recording]:
+    """Return the recordings with a transcript, those that changed last first. Raises LedgerError."""
+    ledger = Ledger.read(state)
+    if ledger is None:
+        return []
+    try:
+        rows = [row for row in ledger.outputs() if row.made and row.held is None]
+    finally:
+        ledger.close()
+    found = [one for row in rows if (one := _recording(row)) is not None]
+    return sorted(found, key=lambda one: (-one.changed_ns, -one.row.id))
+
+
+def _recording(row: OutputRow) -> Recording | None:
+    """Return the recording of a row, None if its transcript is not there."""
+    try:
+        now = os.lstat(row.path)
+    except OSError:
+        return None
+    if not stat.S_ISREG(now.st_mode):
+        return None
+    return Recording(row, SessionKey(*row.head["key"]), now.st_size, now.st_mtime_ns)
+
+
+def of_session(found: Iterable[Recording], session: str) -> list[Recording]:
+    """Return the recordings of the session with this id, or beginning of one. Raises SelectionError.
+
+    Whether a session exists that is not recorded is not told.
+    """
+    matching = [one for one in found if _matches(one.key, session)]
+    exact = [one for one in matching if session in (one.key.id, str(one.key))]
+    best = exact or matching
+    best = [one for one in best if not one.key.subagent] or best
+    names = sorted({str(one.key) for one in best})
+    if not names:
+        raise SelectionError(f"no recorded session has the id {session!r}", hint=_LIST)
+    if len(names) > 1:
+        some = ", ".join(names[:_SOME]) + (", …" if len(names) > _SOME else "")
+        raise SelectionError(f"{len(names)} recorded sessions match {session!r}: {some}", hint="give a whole id")
+    return best
+
+
+def _matches(key: SessionKey, text: str) -> bool:
+    return str(key).startswith(text) or AGENTS[key.agent].matches_id(key.id, text)
+
+
+def text_of(state: Path, one: Recording) -> Iterator[str]:
+    """Yield the transcript of a recording as Markdown, without secrets, piece by piece. Raises KatodError.
+
+    Redacted Markdown is read as it is now, with the edits of its owner. JSONL is printed again. So is what has another
+    format, or secrets in it, but from the agent's files.
+    """
+    if one.row.format == MARKDOWN and one.row.options.redact:
+        return _read(one.row.path)
+    options = replace(one.row.options, redact=True, attachments="name", assets="")
+    return render_all(_events(state, one), MARKDOWN, options)
+
+
+def _events(state: Path, one: Recording) -> Replay:
+    if one.row.format == FORMATS["jsonl"].name:
+        with open(_descriptor(one.row.path), "rb") as lines:
+            yield from read_katod(lines, one.row.path)
+        return
+    try:
+        yield from recorded(one.row, replay(one.key, _sources(state, one.row), EventLog()))
+    except SourceGone:
+        raise SelectionError(_GONE, hint="its owner still has the transcript, and can look into it") from None
+
+
+def _sources(state: Path, row: OutputRow) -> list[Stretch]:
+    """Return what belongs to a recording of the agent's files."""
+    ledger = Ledger.read(state)
+    if ledger is None:
+        return []
+    try:
+        return [Stretch(source.path, source.identity, row.limit(source)) for source in ledger.sources_of(row.session)]
+    finally:
+        ledger.close()
+
+
+def _read(path: Path) -> Iterator[str]:
+    with open(_descriptor(path), encoding="utf-8", errors="replace") as file:
+        while piece := file.read(_PIECE):
+            yield piece
+
+
+def _descriptor(path: Path) -> int:
+    try:
+        return os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError as error:
+        raise SourceError(f"its transcript cannot be read: {error.strerror}", path=path) from error

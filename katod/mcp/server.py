@@ -1,0 +1,94 @@
+"""The server: the tools over standard input and output, with the official library."""
+
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+import anyio
+import anyio.to_thread
+import mcp_types as types
+from jsonschema import Draft202012Validator
+from jsonschema.exceptions import best_match
+from mcp.server.lowlevel import Server
+from mcp.server.stdio import stdio_server
+
+from katod import __version__
+from katod.errors import KatodError, safe_message
+from katod.mcp.pages import cut
+from katod.mcp.tools import INSTRUCTIONS, TOOLS, Tool
+from katod.store.integrity import HOW_TO_MEND, DatabaseError
+
+_LONGEST: Final = 1000  # characters of an error
+_GIVEN: Final = 80  # characters of an argument that is repeated in one
+_HINTS: Final = types.ToolAnnotations(
+    read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False
+)
+
+
+def serve(state: Path) -> None:
+    """Answer requests about the recordings of a state directory until standard input ends."""
+    anyio.run(_serve, state)
+
+
+async def _serve(state: Path) -> None:
+    one_at_a_time = anyio.CapacityLimiter(1)  # so that many requests take no more memory than one
+
+    async def listed(_context: Any, _params: Any) -> types.ListToolsResult:
+        return types.ListToolsResult(tools=listed_tools())
+
+    async def called(_context: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
+        act = partial(call, state, params.name, params.arguments or {})
+        return await anyio.to_thread.run_sync(act, limiter=one_at_a_time)
+
+    server = Server(
+        "katod",
+        version=__version__,
+        title="katod: recorded sessions",
+        instructions=INSTRUCTIONS,
+        on_list_tools=listed,
+        on_call_tool=called,
+    )
+    async with stdio_server() as (reading, writing):
+        await server.run(reading, writing, server.create_initialization_options())
+
+
+def listed_tools() -> list[types.Tool]:
+    """Return the tools as clients see them."""
+    return [
+        types.Tool(
+            name=tool.name, title=tool.title, description=tool.description, input_schema=tool.schema, annotations=_HINTS
+        )
+        for tool in TOOLS.values()
+    ]
+
+
+def call(state: Path, name: str, arguments: dict[str, Any]) -> types.CallToolResult:
+    """Return the answer of a tool, or an error that says what to do instead. Raises nothing."""
+    if name not in TOOLS:
+        return _result([f"there is no tool {cut(name, 100)!r}; there are {', '.join(TOOLS)}"], is_error=True)
+    tool = TOOLS[name]
+    if wrong := _wrong(tool, arguments):
+        return _result([f"{wrong} ({name} takes {', '.join(tool.properties)})"], is_error=True)
+    try:
+        return _result(tool.call(state, **arguments).blocks())
+    except KatodError as error:  # without its path: tools take ids, and answer with ids
+        reason = f"{error.what}{f' ({error.hint})' if error.hint else ''}"
+    except DatabaseError:
+        reason = f"katod's ledger cannot be read ({HOW_TO_MEND})"
+    except Exception as error:  # noqa: BLE001 - the server goes on, and says nothing of what it read
+        reason = f"katod failed: {safe_message(error)}"
+    return _result([cut(reason, _LONGEST)], is_error=True)
+
+
+def _wrong(tool: Tool, arguments: dict[str, Any]) -> str:
+    """Return what is wrong with the arguments of a call, an empty string if nothing is."""
+    error = best_match(Draft202012Validator(tool.schema).iter_errors(arguments))
+    if error is None:
+        return ""
+    given = repr(error.instance)
+    message = error.message.replace(given, cut(given, _GIVEN))
+    return cut("".join(f"{part}: " for part in error.absolute_path) + message, _LONGEST)
+
+
+def _result(texts: list[str], *, is_error: bool = False) -> types.CallToolResult:
+    return types.CallToolResult(content=[types.TextContent(text=text) for text in texts], is_error=is_error)
