@@ -9,7 +9,6 @@ from katod.serve.page.board import Row
 from katod.serve.page.frame import closing, opening, text
 
 GROUPS: Final = (("waiting", "Waiting for you"), ("working", "Working"), ("recent", "Recent"))
-_WORDS: Final = {"blocked": "waiting for you"}
 _HINT: Final = (
     "Nothing is recorded yet. Type <code>::start</code> in a session of your agent, or "
     '<code>katod start</code> in your shell. <code>serve.sessions = "all"</code> shows what is not recorded, too.'
@@ -60,8 +59,7 @@ def where(row: Row) -> str:
 
 def pill(row: Row) -> str:
     """Return what a session is doing."""
-    words = _WORDS.get(row.state, row.state)
-    return f'<span class="state {text(row.state)}">{text(words)}</span>' if words else '<span class="state"></span>'
+    return f'<span class="state {text(row.state)}">{text(row.need or row.state)}</span>'
 
 
 def recording(row: Row) -> str:

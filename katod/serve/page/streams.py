@@ -97,7 +97,8 @@ class Streams:
             row = await self._hub.reading.run(lambda: self._board.row(now or known))  # noqa: B023 - done within the loop
             if row != before:
                 before = row
-                yield event({"html": about(row, time.time()), "title": row.title, "state": row.state}, "about")
+                told = {"html": about(row, time.time()), "title": row.title, "state": row.state, "need": row.need}
+                yield event(told, "about")
             await self._watch.tick()
 
 
