@@ -92,7 +92,7 @@ class Board:
             known.name, AGENTS[known.key.agent].product, say(one_line(about.best_title, _TITLE)),
             say(os.path.basename(about.cwd.rstrip("/"))), say(about.start.branch),
             *_shown(state, say),
-            known.changed_ns / 1e9, bool(known.number), known.is_open,
+            known.changed_ns / 1e9, bool(known.number), self._shelf.is_recording(known),
         )  # fmt: skip
 
 

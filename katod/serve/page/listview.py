@@ -54,7 +54,8 @@ def name_of(row: Row) -> str:
 
 def where(row: Row) -> str:
     """Return whose session it is, and of which project."""
-    return " · ".join(text(part) for part in (row.agent, row.folder, row.branch) if part)
+    branch = "" if row.branch == "HEAD" else row.branch  # so Claude Code says that there is none
+    return " · ".join(text(part) for part in (row.agent, row.folder, branch) if part)
 
 
 def pill(row: Row) -> str:
@@ -65,7 +66,8 @@ def pill(row: Row) -> str:
 def recording(row: Row) -> str:
     """Return whether a session is recorded."""
     if row.is_recording:
-        return '<span class="rec on">recording</span>'
+        words = "recording" if row.is_recorded else "recording from your next words on"
+        return f'<span class="rec on">{words}</span>'
     return f'<span class="rec">{"recorded" if row.is_recorded else "not recorded"}</span>'
 
 

@@ -175,10 +175,11 @@ customElements.define("katod-feed", class extends HTMLElement {
     }
   }
 
-  about({ html, title, state, need }) {
+  about({ html, recorded, title, state, need }) {
     const waits = state === "blocked" && this.state !== undefined && this.state !== "blocked";
     this.state = state;
     $("about").innerHTML = html;
+    this.switch(recorded);
     $("main").dataset.awake = ["working", "blocked", "stalled"].includes(state) ? "1" : "";
     if (title) {
       document.querySelector("#main>h1").textContent = title;
@@ -186,6 +187,12 @@ customElements.define("katod-feed", class extends HTMLElement {
     }
     if (waits) tell(title || "Untitled", need, this.dataset.live.split("/")[2]);
     tellTimes();
+  }
+
+  // What somebody is about to press stays as it is, unless it changes.
+  switch(html) {
+    if (this.recorded !== html) $("recorded").innerHTML = html;
+    this.recorded = html;
   }
 
   tell(count) {
