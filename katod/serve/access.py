@@ -7,7 +7,6 @@ the server answers to listed names only, refuses requests of other pages, and an
 import hmac
 from collections.abc import Sequence
 from hashlib import sha256
-from http.cookies import CookieError, SimpleCookie
 from ipaddress import ip_address
 from typing import Final, NamedTuple
 
@@ -19,6 +18,7 @@ _HIDDEN: Final = "null"
 _OWN: Final = "same-origin"
 _FROM_HERE: Final = frozenset({_OWN, "none"})
 _SAFE: Final = frozenset({"GET", "HEAD"})
+_FOLLOWED: Final = {b"origin": [], b"sec-fetch-mode": ["navigate"], b"sec-fetch-dest": ["document"]}
 Headers = Sequence[tuple[bytes, bytes]]
 
 
@@ -50,6 +50,7 @@ class Refusal(NamedTuple):
 
 _HOST: Final = Refusal(421, "WRONG_HOST", "this server is not reached by that name")
 _ORIGIN: Final = Refusal(403, "WRONG_ORIGIN", "requests of other pages are refused")
+LINK: Final = Refusal(403, "FROM_ELSEWHERE", "a page of another site led here")
 _TOKEN: Final = Refusal(401, "UNAUTHORIZED", "a token is needed: `katod serve` printed where it is")
 
 
@@ -83,7 +84,14 @@ def refusal(
     is_changing = (
         may_change and method not in _SAFE and not _bearer(headers)
     )  # pages cannot send that header to other servers
-    return None if _is_own(policy, headers, must_say=is_changing, may_hide=not is_socket) else _ORIGIN
+    if _is_own(policy, headers, must_say=is_changing, may_hide=not is_socket):
+        return None
+    return LINK if _is_followed(method, headers) else _ORIGIN
+
+
+def _is_followed(method: str, headers: Headers) -> bool:
+    """Return whether somebody followed a link of another page, which shows the answer in place of that page."""
+    return method == "GET" and all(_all(headers, name) == values for name, values in _FOLLOWED.items())
 
 
 def _is_own(policy: Policy, headers: Headers, *, must_say: bool, may_hide: bool) -> bool:
@@ -132,12 +140,6 @@ def _bearer(headers: Headers) -> str:
 
 
 def _cookies(headers: Headers) -> list[str]:
-    found = []
-    for text in _all(headers, b"cookie"):
-        try:
-            cookies = SimpleCookie(text)
-        except CookieError:
-            continue
-        if COOKIE in cookies:
-            found.append(cookies[COOKIE].value)
-    return found
+    """Return all cookies of that name: other servers of this machine set cookies for it, too, of any form."""
+    pairs = (part.strip().partition("=") for text in _all(headers, b"cookie") for part in text.split(";"))
+    return [value for name, _, value in pairs if name == COOKIE]

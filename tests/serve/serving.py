@@ -254,6 +254,13 @@ class Client:
             frames.append(await self.hear(seconds))
         return frames
 
+    async def heard(self, content):
+        """Return the frames up to the message with this content."""
+        frames = [await self.hear()]
+        while frames[-1].get("message", {}).get("content") != content:
+            frames.append(await self.hear())
+        return frames
+
     async def start(self, session, project=PROJECT):
         """Start, and return the answer and the history."""
         await self.say(type="start", projectPath=project, sessionId=session)

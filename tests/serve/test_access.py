@@ -76,6 +76,29 @@ def test_requests_of_other_pages_are_refused(rows, method, socket, code):
     assert refused(HOST, *rows, method=method, socket=socket) == code
 
 
+FOLLOWED = [("sec-fetch-site", "cross-site"), ("sec-fetch-mode", "navigate"), ("sec-fetch-dest", "document")]
+
+
+@each(
+    "rows, method, code",
+    [
+        (FOLLOWED, "GET", "FROM_ELSEWHERE"),
+        ([("sec-fetch-site", "same-site"), *FOLLOWED[1:]], "GET", "FROM_ELSEWHERE"),
+        ([("sec-fetch-site", "same-origin"), *FOLLOWED[1:]], "GET", ""),
+        (FOLLOWED, "POST", "WRONG_ORIGIN"),
+        (FOLLOWED, "HEAD", "WRONG_ORIGIN"),
+        ([*FOLLOWED, ("origin", "http://evil.example")], "GET", "WRONG_ORIGIN"),
+        ([*FOLLOWED, OWN], "GET", "WRONG_ORIGIN"),
+        ([*FOLLOWED, ("sec-fetch-dest", "iframe")], "GET", "WRONG_ORIGIN"),
+        ([*FOLLOWED[:2], ("sec-fetch-dest", "iframe")], "GET", "WRONG_ORIGIN"),
+        ([*FOLLOWED[:1], *FOLLOWED[2:]], "GET", "WRONG_ORIGIN"),
+    ],
+)
+def test_a_link_of_another_page_is_told_from_other_requests(rows, method, code):
+    """It shows the answer in a window of its own, in place of that page."""
+    assert refused(HOST, *rows, method=method) == code
+
+
 def is_let_in(*rows, policy=POLICY, bridge=True):
     return stranger(policy, headers(HOST, *rows), is_bridge=bridge) is None
 
@@ -94,6 +117,10 @@ def is_let_in(*rows, policy=POLICY, bridge=True):
         ([("authorization", f"Basic {TOKEN}")], False),
         ([("authorization", "Bearer ü")], False),
         ([BEARER, ("authorization", "Bearer x")], False),
+        ([("cookie", f'a={{"b": "c; d"}}; {COOKIE}={POLICY.cookie}')], True),
+        ([("cookie", f"{COOKIE}=x; {COOKIE}={POLICY.cookie}")], True),
+        ([("cookie", f"{COOKIE}=x"), ("cookie", f"{COOKIE}={POLICY.cookie}")], True),
+        ([("cookie", f"x{COOKIE}={POLICY.cookie}")], False),
         ([("cookie", f"{COOKIE}={TOKEN}")], False),  # the token itself is no cookie
         ([("cookie", f"{COOKIE}=")], False),
         ([("cookie", "ü=; ;;=")], False),

@@ -6,7 +6,6 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
-from urllib.parse import parse_qs
 
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response, StreamingResponse
@@ -20,6 +19,7 @@ from katod.formats.when import When
 from katod.log import EventLog
 from katod.model import Options
 from katod.record.export import Stretch, render_all, replay
+from katod.serve.answers import fields
 from katod.serve.hub import Hub
 from katod.serve.page import recording
 from katod.serve.page.board import Board
@@ -68,7 +68,7 @@ class Pages:
             f"{one}/live": self._session_live,
             f"{one}/files": self._files,
             f"{one}/markdown": self._markdown,
-            f"{one}/transcripts/{{number:int}}": self._transcript,
+            f"{one}/transcripts/{{number}}": self._transcript,
         }
         routes = [Route(path, guarded(page), methods=["GET"]) for path, page in pages.items()]
         return [*routes, Route(f"{one}/recording", guarded(self._record), methods=["POST"])]
@@ -146,14 +146,14 @@ class Pages:
         if (known := await self._known(request)) is None:
             return _missing()
         outputs = await self._hub.reading.run(lambda: recording.outputs_of(self._state, known.key))
-        output = next((one for one in outputs if one.id == request.path_params["number"]), None)
+        output = next((one for one in outputs if str(one.id) == request.path_params["number"]), None)
         if output is None:
             return _missing()
         return StreamingResponse(_bytes(self._hub, output.path), media_type="text/plain; charset=utf-8")
 
     async def _record(self, request: Request) -> Response:
         """Have a recording started or stopped, and show the session again."""
-        given = parse_qs((await request.body()).decode("utf-8", "replace"), max_num_fields=4).get("do", [""])[0]
+        given = fields(await request.body()).get("do", "")
         known, word = await self._known(request), _WORDS.get(given)
         if known is None or word is None:
             return _missing()

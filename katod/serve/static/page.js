@@ -320,7 +320,14 @@ document.addEventListener("click", (event) => {
 
 // -- the beginning --------------------------------------------------------------------------------------------
 
-const token = /^#token=([\w-]+)$/.exec(location.hash);
+const onward = $("onward");
+if (onward) {
+  // Asked for by a page of this server, it comes with the cookie. From the same address, only a place in it would be.
+  const to = onward.getAttribute("href") + location.hash;
+  history.replaceState(null, "", "/login");
+  location.replace(to);
+}
+const token = !onward && /^#token=([\w-]+)$/.exec(location.hash);
 if (token) {
   history.replaceState(null, "", location.pathname);
   if ($("door")) {
