@@ -380,6 +380,16 @@ def test_a_token_that_is_given_to_a_browser(world):
     assert not [one for one in (right, refused, form) if TOKEN.encode() in one.body]
 
 
+def test_a_cookie_that_is_given_through_a_server_with_tls(world):
+    """It is for connections with TLS alone; the host of a request says through what it came."""
+    policy = POLICY._replace(proxied=frozenset({"https://laptop.example.net"}))
+    beyond = {"host": "laptop.example.net", "origin": "https://laptop.example.net"}
+    form = f"token={TOKEN}".encode()
+    given, here = tries(world, ("/login", "POST", beyond, form), ("/login", "POST", ORIGIN, form), policy=policy)
+    assert "; Secure" in given.headers["set-cookie"]
+    assert "; Secure" not in here.headers["set-cookie"]
+
+
 def test_clickjacking_sniffing_caching_and_referrers(world):
     """Every answer forbids browsers what they need not do, whether it is a page, a refusal, or a stream."""
     talked(world)
