@@ -7,9 +7,8 @@ import click
 
 from katod.cli.context import Context
 from katod.cli.printing import say
-from katod.errors import ServeError
+from katod.errors import ServeError, with_extra
 
-_EXTRA = "install katod with the extra `serve`: pip install 'katod[serve]'"
 _EVERYWHERE = frozenset({"0.0.0.0", "::", ""})  # noqa: S104 - they are refused
 
 
@@ -133,4 +132,4 @@ def require_extra() -> None:
         import katod.serve.server  # noqa: F401, PLC0415 - an extra
     except ImportError:
         told = "serving needs starlette, uvicorn and websockets, which are not installed"
-        raise ServeError(told, hint=_EXTRA) from None
+        raise ServeError(told, hint=with_extra("serve")) from None
