@@ -13,6 +13,7 @@ from typing import Final, NamedTuple
 COOKIE: Final = "katod_serve"
 SHORTEST_TOKEN: Final = 32  # characters of one that somebody chose
 _HTTP: Final = 80  # the port that browsers leave out
+_TLS: Final = "https://"
 _SCHEME: Final = b"bearer "
 _HIDDEN: Final = "null"
 _OWN: Final = "same-origin"
@@ -28,11 +29,17 @@ class Policy(NamedTuple):
     hosts: frozenset[str]  # what the header Host may say
     token: str
     is_open: bool = False  # clients of CodingBridge need no token: for addresses of this machine alone
+    proxied: frozenset[str] = frozenset()  # the origins of its pages where a server with TLS is in front
+
+    @property
+    def proxied_hosts(self) -> frozenset[str]:
+        """What the header Host may say of requests that a server in front passes on."""
+        return frozenset(origin.removeprefix(_TLS) for origin in self.proxied)
 
     @property
     def origins(self) -> frozenset[str]:
         """The origins of the server's own pages."""
-        return frozenset(f"http://{host}" for host in self.hosts)
+        return self.proxied | {f"http://{host}" for host in self.hosts}
 
     @property
     def cookie(self) -> str:
@@ -79,7 +86,7 @@ def refusal(
     other one, as far as the browser says where it comes from.
     """
     hosts = _all(headers, b"host")
-    if len(hosts) != 1 or hosts[0].lower() not in policy.hosts:
+    if len(hosts) != 1 or hosts[0].lower() not in policy.hosts | policy.proxied_hosts:
         return _HOST
     is_changing = (
         may_change and method not in _SAFE and not _bearer(headers)
@@ -112,10 +119,16 @@ def stranger(policy: Policy, headers: Headers, *, is_bridge: bool) -> Refusal | 
 
     `is_bridge`: it asks for what clients of CodingBridge may ask for without one, if that is allowed and no page asks.
     """
-    if policy.is_open and is_bridge and not _all(headers, b"origin") and not _all(headers, b"sec-fetch-site"):
+    is_program = not _all(headers, b"origin") and not _all(headers, b"sec-fetch-site")
+    if policy.is_open and is_bridge and is_program and not is_proxied(policy, headers):
         return None
     known = is_token(policy, _bearer(headers)) or any(is_cookie(policy, value) for value in _cookies(headers))
     return None if known else _TOKEN
+
+
+def is_proxied(policy: Policy, headers: Headers) -> bool:
+    """Return whether a request came through a server with TLS in front of this one, as its Host says."""
+    return not policy.proxied_hosts.isdisjoint(host.lower() for host in _all(headers, b"host"))
 
 
 def is_token(policy: Policy, given: str) -> bool:

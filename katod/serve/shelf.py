@@ -76,6 +76,7 @@ class Shelf:
         self._places = places
         self._redact = redact
         self._known: dict[str, Known] = {}
+        self._begun: frozenset[str] = frozenset()
         self._ledger: Signature | None = None
         self._looked = self._swept = -SWEEP_EVERY
 
@@ -87,9 +88,17 @@ class Shelf:
             self._look(now)
         return self._known
 
+    def look_again(self) -> None:
+        """Have the next one who asks see what the ledger has now."""
+        self._looked = -_LOOK_EVERY
+
     def find(self, name: str) -> Known | None:
         """Return the session with this UUID, None if there is none. Raises LedgerError."""
         return self.all().get(bridge.folded(name))
+
+    def is_recording(self, known: Known) -> bool:
+        """Return whether a session is being recorded; its first transcript may have no name yet."""
+        return known.is_open or known.name in self._begun
 
     def newest(self, project: str) -> Known | None:
         """Return the session of a project that changed last, None if it has none. Raises LedgerError."""
@@ -152,7 +161,8 @@ class Shelf:
             return
         found, others = _by_number(self._known)
         if signature != self._ledger:
-            found = _recorded(self._places.state, {known.number: known for known in found.values()})
+            before = {known.number: known for known in found.values()}
+            found, self._begun = _recorded(self._places.state, before)
             self._ledger = signature
         if is_due:
             self._swept = now
@@ -176,23 +186,26 @@ def _by_number(known: dict[str, Known]) -> tuple[dict[str, Known], dict[str, Kno
     return recorded, {name: one for name, one in known.items() if name not in recorded}
 
 
-def _recorded(state: Path, before: dict[int, Known]) -> dict[str, Known]:
+def _recorded(state: Path, before: dict[int, Known]) -> tuple[dict[str, Known], frozenset[str]]:
     """Return the sessions of which the ledger has a transcript, and read those that were not known before.
 
-    Raises LedgerError.
+    Return the UUIDs of those whose recording waits for the words that name it, too. Raises LedgerError.
     """
     ledger = Ledger.read(state)
     if ledger is None:
-        return {}
-    found = {}
+        return {}, frozenset()
+    found, begun = {}, set()
     with closing(ledger):
-        for number, key, is_open in ledger.recorded_sessions():
+        for number, key, is_open, is_named in ledger.recorded_sessions():
+            if not is_named:
+                begun |= {bridge.session_uuid(key)} if is_open else set()
+                continue
             known = before.get(number)
             if known is None or known.key != key:
                 known = _from_ledger(ledger, number)
             known.is_open = is_open
             found[bridge.session_uuid(known.key)] = known
-    return found
+    return found, frozenset(begun)
 
 
 def _from_ledger(ledger: Ledger, number: int) -> Known:

@@ -6,6 +6,7 @@ from . import judge
 from .codex import Codex
 from .handover import take_over
 from .oneshot import assert_log_is_a_reference, hold_in_runs
+from .onpage import watch
 from .recall import assert_told, look_up
 from .scenario import assert_reproducible, hold_in_terminal, talk
 
@@ -52,3 +53,8 @@ def test_a_brief_of_another_agents_session_arrives_whole(play):
 def test_the_agent_looks_up_what_was_recorded(play):
     """Added with the command in the manual, `katod mcp` tells the client's model of an earlier session."""
     assert_told(look_up(play))
+
+
+def test_a_conversation_is_watched_in_a_browser(play):
+    """Answers and states are seen as they happen, a recording is started and stopped; nobody else is asked for anything."""
+    watch(play)

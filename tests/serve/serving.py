@@ -308,3 +308,10 @@ def _turn(maker, number, text):
         if "id" in row["message"]:
             row["message"]["id"] = f"msg_{row['uuid']}"
     return [json.dumps(row) + "\n" for row in rows]
+
+
+def asks(maker, call):
+    """Have Claude Code ask a question that nobody has answered yet."""
+    options = [{"label": "a", "description": ""}, {"label": "b", "description": ""}]
+    question = {"question": "Which?", "header": "Q", "options": options, "multiSelect": False}
+    maker.write(maker.calls(call, "AskUserQuestion", questions=[question]))

@@ -142,6 +142,31 @@ def test_a_server_that_is_open_lets_in_programs_that_are_no_browser():
     assert is_let_in(OWN, BEARER, policy=OPEN)
 
 
+PROXIED = OPEN._replace(proxied=frozenset({"https://laptop.example.net"}))
+
+
+@each(
+    "rows, method, code",
+    [
+        ([("host", "laptop.example.net")], "GET", ""),
+        ([("host", "Laptop.Example.net"), ("origin", "https://laptop.example.net")], "POST", ""),
+        ([("host", "laptop.example.net"), ("origin", "http://laptop.example.net")], "POST", "WRONG_ORIGIN"),
+        ([("host", "laptop.example.net"), ("sec-fetch-site", "same-site")], "GET", "WRONG_ORIGIN"),
+        ([("host", "laptop.example.net:3100")], "GET", "WRONG_HOST"),
+        ([("host", "other.example.net")], "GET", "WRONG_HOST"),
+    ],
+)
+def test_a_server_in_front_is_known_by_the_name_that_was_given(rows, method, code):
+    """Its pages are the server's own; no other name of the same domain is."""
+    assert refused(*rows, method=method, policy=PROXIED) == code
+
+
+def test_nobody_comes_in_without_a_token_through_a_server_in_front():
+    """What an open bridge lets programs of this machine do, others must not do through a server that runs on it."""
+    assert stranger(PROXIED, headers(HOST), is_bridge=True) is None
+    assert stranger(PROXIED, headers(("host", "laptop.example.net")), is_bridge=True) is not None
+
+
 def test_addresses_of_this_machine_are_known():
     """Its names are those that browsers use for it; others have theirs alone."""
     assert [host for host in ("127.0.0.1", "127.9.9.9", "::1", "localhost") if not is_loopback(host)] == []

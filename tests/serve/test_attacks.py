@@ -279,9 +279,9 @@ def test_guessing(world):
         return guesses, forms, (await app.ask("/health")).status, (await app.ask("/login", headers={})).status
 
     guesses, forms, known, form = run(world, work)
-    assert guesses.count(401) <= 21
-    assert forms.count(401) <= 1
-    assert (guesses[-1], forms[-1], known, form) == (429, 429, 200, 200)
+    assert guesses.count(429) >= 3  # of 25, some more are let in as time goes on
+    assert forms.count(429) >= 20
+    assert (set(guesses) | set(forms), known, form) == ({401, 429}, 200, 200)
 
 
 def test_a_flood_without_the_token(world):
@@ -293,7 +293,7 @@ def test_a_flood_without_the_token(world):
         return statuses, [(await app.ask(path, headers=COOKIES)).status for path in ("/", "/static/page.js", "/login")]
 
     statuses, known = run(world, work)
-    assert set(statuses[-40:]) == {429}
+    assert statuses[-40:].count(429) > 20  # some more are let in as time goes on
     assert known == [200] * 3
 
 
@@ -382,6 +382,16 @@ def test_a_token_that_is_given_to_a_browser(world):
     assert (refused.status, "set-cookie" in refused.headers) == (401, False)
     assert b'<form id="door" method="post" action="/login">' in form.body
     assert not [one for one in (right, refused, form) if TOKEN.encode() in one.body]
+
+
+def test_a_cookie_that_is_given_through_a_server_with_tls(world):
+    """It is for connections with TLS alone; the host of a request says through what it came."""
+    policy = POLICY._replace(proxied=frozenset({"https://laptop.example.net"}))
+    beyond = {"host": "laptop.example.net", "origin": "https://laptop.example.net"}
+    form = f"token={TOKEN}".encode()
+    given, here = tries(world, ("/login", "POST", beyond, form), ("/login", "POST", ORIGIN, form), policy=policy)
+    assert "; Secure" in given.headers["set-cookie"]
+    assert "; Secure" not in here.headers["set-cookie"]
 
 
 def test_clickjacking_sniffing_caching_and_referrers(world):

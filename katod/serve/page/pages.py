@@ -53,7 +53,7 @@ class Pages:
         self._state = state
         self._board = Board(hub.shelf, redact=options.redact)
         self._opening = partial(Sheet, options=options)
-        self._streams = Streams(hub, self._board, self._opening)
+        self._streams = Streams(hub, self._board, self._opening, partial(recording.outputs_of, state))
         self._finder = Finder(hub)
         self._open = 0
 
@@ -172,6 +172,7 @@ class Pages:
         while time.monotonic() < until:
             told = await self._hub.reading.run(lambda: recording.answer(place))
             if told is not None:
+                await self._hub.reading.run(self._hub.shelf.look_again)
                 return told
             await asyncio.sleep(_POLL)
         return "katod did not answer in time; the request is still waiting. `katod status` may say why."
