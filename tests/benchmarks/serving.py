@@ -265,7 +265,8 @@ def _seen(report: Report, browser: Browser, growing: Growing, appends: int, what
     random, begun = Random(1), {}
     for _ in range(appends):
         time.sleep(random.uniform(0.05, 0.25))
-        begun[str(growing.count)] = growing.append()
+        number = growing.count
+        begun[str(number)] = growing.append()
     last = str(growing.count - 1)
     until(lambda: browser.run("return window.seen[arguments[0]]", last), "the last message", 30)
     seen = browser.run("return window.seen")
@@ -277,16 +278,17 @@ def _seen(report: Report, browser: Browser, growing: Growing, appends: int, what
 
 async def _viewed(report: Report, process: Process, growing: Growing) -> None:
     """Have viewers of two kinds look at a session while it grows: each is to have each message once, in order."""
-    server, name, begun = process.server, _name(growing), list[None]()
+    server, name, begun = process.server, _name(growing), set[int]()
     last = re.findall(r'data-last="([^"]*)"', process.text(f"/s/{name}"))[-1]
     looks = [_socket(server, name, begun) for _ in range(_VIEWERS)]
     looks += [_page(server, name, last, begun) for _ in range(_VIEWERS)]
     tasks = [asyncio.create_task(look) for look in looks]
-    await asyncio.to_thread(until, lambda: len(begun) >= len(tasks), "all viewers", 120)
+    await asyncio.to_thread(until, lambda: len(begun) == len(tasks), "all viewers", 120)
     sent = {}
     for _ in range(_MESSAGES):
         await asyncio.sleep(0.05)
-        sent[growing.count] = growing.append()
+        number = growing.count
+        sent[number] = growing.append()
     found = await asyncio.gather(*tasks)
     process.weighed(f"with {len(tasks)} viewers")
     whole = sum(list(one) == list(sent) for one in found)
@@ -295,18 +297,18 @@ async def _viewed(report: Report, process: Process, growing: Growing) -> None:
     report.line(f"{len(tasks)} viewers of one session", figure, (float(whole), Bar(len(tasks), least=True)))
 
 
-async def _socket(server: Served, name: str, begun: list[None]) -> dict[int, float]:
+async def _socket(server: Served, name: str, begun: set[int]) -> dict[int, float]:
     """Return when each message arrived at a client of CodingBridge."""
     found: dict[int, float] = {}
     async with server.client() as client:
         await client.start(name, generate.CWD)
-        begun.append(None)
+        begun.add(id(found))
         while len(found) < _MESSAGES:
             _note(found, json.dumps(await client.hear()))
     return found
 
 
-async def _page(server: Served, name: str, last: str, begun: list[None]) -> dict[int, float]:
+async def _page(server: Served, name: str, last: str, begun: set[int]) -> dict[int, float]:
     """Return when each message arrived at an open page, which has all up to the last event."""
     found: dict[int, float] = {}
     address = f"{server.base}/s/{name}/live?after={last}"
@@ -316,7 +318,7 @@ async def _page(server: Served, name: str, last: str, begun: list[None]) -> dict
     ):
         async for line in answer.aiter_lines():
             if line.startswith("event: about"):  # what is said is sent from now on
-                begun.append(None)
+                begun.add(id(found))
             _note(found, line)
             if len(found) >= _MESSAGES:
                 break
