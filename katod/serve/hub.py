@@ -10,8 +10,9 @@ from katod.log import EventLog
 from katod.serve.changes import Changes
 from katod.serve.channel import Channel
 from katod.serve.feed import Feed, Opening
+from katod.serve.known import Known
 from katod.serve.news import News, Subscription
-from katod.serve.shelf import Known, Shelf
+from katod.serve.shelf import Shelf
 from katod.serve.worker import Busy, Worker
 
 _LINGER: Final = 10.0  # seconds that a session stays open for somebody who comes back,

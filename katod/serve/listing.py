@@ -25,13 +25,9 @@ class Wanted(NamedTuple):
         )
 
 
-def part(rows: list[Fields], limit: int, offset: int) -> Fields:
-    """Return a part of a list of sessions."""
-    return {
-        "sessions": rows[offset : offset + limit],
-        "total": len(rows),
-        "hasMore": offset + limit < len(rows),
-    }
+def part(rows: list[Fields], offset: int, total: int) -> Fields:
+    """Return a part of a list of sessions, which begins after so many of them."""
+    return {"sessions": rows, "total": total, "hasMore": offset + len(rows) < total}
 
 
 def counted(rows: list[Fields], source: str) -> Fields:

@@ -21,8 +21,8 @@ from katod.serve.answers import json_response, problem
 from katod.serve.feed import Content, streamed
 from katod.serve.finding import search
 from katod.serve.hub import Hub
+from katod.serve.known import Known
 from katod.serve.listing import Wanted
-from katod.serve.shelf import Known
 from katod.serve.worker import Busy
 
 _RECENT, _MOST_RECENT = 10, 50
@@ -79,7 +79,7 @@ class Rest:
     async def _recent(self, request: Request) -> Response:
         limit = paging.number(request.query_params, "limit", _RECENT, _MOST_RECENT)
         rows = await self._rows(Wanted(source=request.query_params.get("source", "")))
-        return json_response({"sessions": rows[:limit]})
+        return json_response({"sessions": await self._about(rows[:limit])})
 
     async def _sessions(self, request: Request) -> Response:
         query = request.query_params
@@ -94,18 +94,29 @@ class Rest:
     async def _part(self, request: Request, wanted: Wanted, *, is_empty: bool = False) -> Response:
         limit = paging.number(request.query_params, "limit", _SESSIONS, _MOST_SESSIONS)
         offset = paging.number(request.query_params, "offset", 0)
-        return json_response(listing.part([] if is_empty else await self._rows(wanted), limit, offset))
+        rows = [] if is_empty else await self._rows(wanted)
+        return json_response(listing.part(await self._about(rows[offset : offset + limit]), offset, len(rows)))
 
     async def _count(self, request: Request) -> Response:
         rows = await self._rows(Wanted(_project(request)))
         return json_response(listing.counted(rows, request.query_params.get("source", "")))
 
     async def _rows(self, wanted: Wanted) -> list[Fields]:
-        """Return the sessions that are wanted, the latest first."""
+        """Return in brief the sessions that are wanted, the latest first."""
         rows: list[Fields] = []
-        async for some in self._hub.reading.stream(self._hub.shelf.rows()):
+        async for some in self._hub.reading.stream(self._hub.shelf.briefs()):
             rows += filter(wanted.has, some)
         return sorted(rows, key=lambda row: str(row["lastActivityAt"]), reverse=True)
+
+    async def _about(self, rows: list[Fields]) -> list[Fields]:
+        """Return in full what was said in brief."""
+        shelf = self._hub.shelf
+
+        def told() -> list[Fields]:
+            known = shelf.all()
+            return [shelf.about(known[row["id"]]) for row in rows if row["id"] in known]
+
+        return await self._hub.reading.run(told)
 
     # -- one session ------------------------------------------------------------------------------------
 
@@ -161,7 +172,7 @@ class Rest:
         project = _project(request) if "project" in request.path_params else query.get("project") or None
         projects = {row["id"]: row["projectPath"] for row in await self._rows(Wanted(project))}
         known = await self._hub.reading.run(self._hub.shelf.all)
-        places = [known[name].found for name in projects if name in known and known[name].files]
+        places = [known[name] for name in projects if name in known and known[name].paths]
         rows = await self._hub.searching.run(lambda: search(words, places, projects))
         has_more = offset + limit < len(rows)
         return json_response(

@@ -6,16 +6,14 @@ For the reading thread.
 import os
 import time
 from collections.abc import Iterable
-from contextlib import suppress
 from typing import Final, NamedTuple
 
 from katod.agents import AGENTS
 from katod.agents.toolcalls import one_line
 from katod.formats.redact.redactor import redact
-from katod.model import Stat
 from katod.record.doing import doing
-from katod.record.peek import peek
-from katod.serve.shelf import Known, Shelf
+from katod.serve.known import Known
+from katod.serve.shelf import Shelf, described, stat_of
 from katod.states import Doing, State, is_over
 
 MOST: Final = 200  # sessions of one list
@@ -83,9 +81,7 @@ class Board:
     def _row(self, known: Known, now: float) -> Row:
         if not is_over(known.changed_ns / 1e9, now):
             _renew(known)
-        if known.metadata is None:
-            known.metadata = peek(known.found)[0]
-        about, state = known.metadata, _doing(known, now)
+        about, state = described(known), _doing(known, now)
         say = redact if self._redact else str
         return Row(
             known.name, AGENTS[known.key.agent].product, say(one_line(about.best_title, _TITLE)),
@@ -97,17 +93,13 @@ class Board:
 
 def _renew(known: Known) -> None:
     """Look at the files of a session: they may have grown since they were found."""
-    files = dict(known.files)
-    for path, (identity, _) in known.files.items():
-        with suppress(OSError):
-            if not AGENTS[known.key.agent].is_contained(path):
-                now = os.stat(path)
-                files[path] = identity, Stat(now.st_size, now.st_mtime_ns, now.st_dev, now.st_ino)
-    known.files = files
+    for path, identity, _ in known.files:
+        if (now := stat_of(path, identity)) is not None:
+            known.renew(path, now)
 
 
 def _doing(known: Known, now: float) -> Doing | None:
-    sources = [(path, identity, stat.mtime_ns) for path, (identity, stat) in known.files.items()]
+    sources = [(path, identity, stat.mtime_ns) for path, identity, stat in known.files]
     return doing(sources, now) if sources else None
 
 

@@ -7,18 +7,19 @@ import sqlite3
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from katod.discover.found import Found
 from katod.errors import SourceError
 from katod.log import EventLog
+from katod.model import SessionKey
 from katod.record.export import Stretch, replay
 from katod.search.query import fold
 from katod.search.spoken import words_of
+from katod.serve.known import Known
 
 _MOST: Final = 24_000_000  # characters, of which the index takes about as many bytes; the rest is read each time
 _PIECE: Final = 32_768  # characters
 _RUN: Final = 3
 _ALWAYS: Final = "\n"  # in every piece, to keep words of different texts apart
-Signature = tuple[tuple[str, int, int], ...]
+Signature = tuple[tuple[str, ...], bytes]
 _SCHEMA: Final = (
     "CREATE VIRTUAL TABLE pieces USING fts5"
     "(text, content='', detail='none', columnsize=0, tokenize='trigram case_sensitive 1')"
@@ -30,30 +31,30 @@ class Index:
 
     def __init__(self) -> None:
         self._db: sqlite3.Connection | None = None
-        self._sessions: dict[str, tuple[Signature, range]] = {}  # by key: its files, and the numbers of its pieces
+        self._sessions: dict[SessionKey, tuple[Signature, range]] = {}  # what it was, and its pieces
         self._left = _MOST
         self._pieces = 0
 
-    def narrowed(self, words: Iterable[str], places: Iterable[Found]) -> list[Found]:
+    def narrowed(self, words: Iterable[str], places: Iterable[Known]) -> list[Known]:
         """Return the sessions of these that may have all words: those that are not in the index, or have them there."""
         wanted = {part for word in map(fold, words) for part in _parts(word)}
         found = [self._with(part) for part in wanted] if self._db is not None else []
         return [place for place in places if self._may_be(place, found)]
 
-    def take(self, places: Iterable[Found]) -> Iterator[None]:
+    def take(self, places: Iterable[Known]) -> Iterator[None]:
         """Add sessions that are not in the index as they are now, step by step."""
         for place in places:
             if self._left > 0 and not self._is_known(place):
                 yield from self._add(place)
 
-    def _is_known(self, place: Found) -> bool:
-        known = self._sessions.get(str(place.key))
+    def _is_known(self, place: Known) -> bool:
+        known = self._sessions.get(place.key)
         return known is not None and known[0] == _signature(place)
 
-    def _may_be(self, place: Found, found: list[set[int]]) -> bool:
+    def _may_be(self, place: Known, found: list[set[int]]) -> bool:
         if not self._is_known(place):
             return True
-        numbers = self._sessions[str(place.key)][1]
+        numbers = self._sessions[place.key][1]
         return all(any(number in numbers for number in one) for one in found)
 
     def _with(self, part: str) -> set[int]:
@@ -62,7 +63,7 @@ class Index:
         rows = self._db.execute("SELECT rowid FROM pieces WHERE pieces MATCH ?", (f'"{quoted}"',))
         return {number for (number,) in rows}
 
-    def _add(self, place: Found) -> Iterator[None]:
+    def _add(self, place: Known) -> Iterator[None]:
         signature, begin = _signature(place), self._pieces + 1
         try:
             for piece in _pieces(place):
@@ -70,7 +71,7 @@ class Index:
                 yield
         except SourceError:
             return  # it is read again when somebody searches
-        self._sessions[str(place.key)] = signature, range(begin, self._pieces + 1)
+        self._sessions[place.key] = signature, range(begin, self._pieces + 1)
 
     def _insert(self, piece: str) -> None:
         if self._db is None:
@@ -81,11 +82,11 @@ class Index:
         self._db.execute("INSERT INTO pieces (rowid, text) VALUES (?, ?)", (self._pieces, piece))
 
 
-def _signature(place: Found) -> Signature:
-    return tuple((path, stat.size, stat.mtime_ns) for path, _, stat in place.files)
+def _signature(place: Known) -> Signature:
+    return place.paths, place.stats
 
 
-def _pieces(place: Found) -> Iterator[str]:
+def _pieces(place: Known) -> Iterator[str]:
     """Yield what was said in a session in pieces; each begins with the end of the one before it."""
     stretches = [Stretch(path, identity) for path, identity, _ in place.files]
     held = ""

@@ -21,6 +21,7 @@ from katod.log import EventLog
 from katod.model import Options
 from katod.record.export import Stretch, render_all, replay
 from katod.serve.hub import Hub
+from katod.serve.known import Known
 from katod.serve.page import recording
 from katod.serve.page.board import Board
 from katod.serve.page.edited import files_of
@@ -33,7 +34,6 @@ from katod.serve.page.onemessage import one_message
 from katod.serve.page.sessionview import Beside, session_foot, session_head
 from katod.serve.page.sheet import Sheet
 from katod.serve.page.streams import Streams
-from katod.serve.shelf import Known
 from katod.serve.sse import HEADERS
 from katod.serve.worker import Busy
 
@@ -109,7 +109,7 @@ class Pages:
         children = [] if known.key.subagent else self._board.children(known)
         parent = main.name if main is not known else ""
         return Beside(
-            recording.command_of(main.found) if main.files else "", recording.outputs_of(self._state, known.key),
+            recording.command_of(main) if main.files else "", recording.outputs_of(self._state, known.key),
             children, parent,
         )  # fmt: skip
 
@@ -128,7 +128,7 @@ class Pages:
             return _missing()
         row = await self._hub.reading.run(lambda: self._board.row(known))
         say = redact if self._options.redact else str
-        files = await self._hub.searching.run(lambda: files_of(_events(known.found), say))
+        files = await self._hub.searching.run(lambda: files_of(_events(known), say))
         return HTMLResponse(files_page(row, files, self._options.time_zone))
 
     async def _markdown(self, request: Request) -> Response:
@@ -136,9 +136,9 @@ class Pages:
             return _missing()
         wanted = bridge.folded(request.query_params.get("only", ""))
         if wanted:
-            told = await self._hub.searching.run(lambda: one_message(_events(known.found), wanted, self._options))
+            told = await self._hub.searching.run(lambda: one_message(_events(known), wanted, self._options))
             return Response(told, 200 if told else 404, media_type="text/markdown")
-        pieces = self._hub.reading.stream(render_all(_events(known.found), "markdown", self._options))
+        pieces = self._hub.reading.stream(render_all(_events(known), "markdown", self._options))
         return StreamingResponse(_joined(pieces), media_type="text/markdown")
 
     async def _transcript(self, request: Request) -> Response:
