@@ -30,7 +30,8 @@ class Known(Found):
         self.counted: bytes | None = None  # what `stats` were when all messages were counted
         self.sweep = 0  # the last one that found one of its files
         self._about = ""  # JSON; empty until somebody asks
-        self.files = []
+        self._packed: Packed = (), (), b""
+        self._changed_ns = 0
 
     @property
     def name(self) -> str:
@@ -49,8 +50,8 @@ class Known(Found):
         identities = tuple(identity for _, identity, _ in files)
         is_plain = all(identity == (self.key, "") for identity in identities)
         stats = b"".join(_STAT.pack(*stat) for _, _, stat in files)
-        self._packed: Packed = tuple(path for path, _, _ in files), () if is_plain else identities, stats
-        self._changed_ns = max((stat.mtime_ns for _, _, stat in files), default=0)
+        self._packed = tuple(path for path, _, _ in files), () if is_plain else identities, stats
+        self._changed_ns = _latest(stats)
 
     @property
     def changed_ns(self) -> int:
@@ -74,7 +75,7 @@ class Known(Found):
             return False
         at = _STAT.size * paths.index(path)
         self._packed = paths, identities, stats[:at] + _STAT.pack(*stat) + stats[at + _STAT.size :]
-        self._changed_ns = max(changed_ns for _, changed_ns, _, _ in _STAT.iter_unpack(self.stats))
+        self._changed_ns = _latest(self.stats)
         return True
 
     def take(self, files: Iterable[File]) -> None:
@@ -101,3 +102,7 @@ class Known(Found):
         """Return what is stored of its beginning: names and values of its metadata."""
         found: dict[str, Any] = orjson.loads(self._about or "{}")
         return found
+
+
+def _latest(stats: bytes) -> int:
+    return max((changed_ns for _, changed_ns, _, _ in _STAT.iter_unpack(stats)), default=0)

@@ -19,7 +19,7 @@ class Wanted(NamedTuple):
         """Return whether a session is wanted."""
         sources = {name.strip() for name in self.source.split(",") if name.strip()} - {"all"}
         return (
-            self.project in (None, row["projectPath"])
+            (self.project is None or row["projectPath"] == self.project)
             and (not sources or row["source"] in sources)
             and self.parent in ("", row.get("parentSessionId", ""))
         )

@@ -78,7 +78,8 @@ class Rest:
 
     async def _recent(self, request: Request) -> Response:
         limit = paging.number(request.query_params, "limit", _RECENT, _MOST_RECENT)
-        rows = await self._rows(Wanted(source=request.query_params.get("source", "")))
+        source, shelf = request.query_params.get("source", ""), self._hub.shelf
+        rows = await (self._rows(Wanted(source=source)) if source else self._sorted(shelf.latest(), Wanted()))
         return json_response({"sessions": await self._about(rows[:limit])})
 
     async def _sessions(self, request: Request) -> Response:
@@ -103,8 +104,11 @@ class Rest:
 
     async def _rows(self, wanted: Wanted) -> list[Fields]:
         """Return in brief the sessions that are wanted, the latest first."""
+        return await self._sorted(self._hub.shelf.briefs(), wanted)
+
+    async def _sorted(self, found: Iterator[Fields], wanted: Wanted) -> list[Fields]:
         rows: list[Fields] = []
-        async for some in self._hub.reading.stream(self._hub.shelf.briefs()):
+        async for some in self._hub.reading.stream(found):
             rows += filter(wanted.has, some)
         return sorted(rows, key=lambda row: str(row["lastActivityAt"]), reverse=True)
 

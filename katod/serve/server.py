@@ -3,6 +3,7 @@
 import asyncio
 import ctypes
 import errno
+import gc
 import os
 import signal
 import socket
@@ -139,6 +140,8 @@ def run(app: ASGIApp, listener: socket.socket) -> None:
         ws_max_size=limits.FRAME, ws_per_message_deflate=False, h11_max_incomplete_event_size=limits.HEAD,
         timeout_graceful_shutdown=_GRACE,
     )  # fmt: skip
+    gc.collect()
+    gc.freeze()  # all that is loaded stays: to look through it again and again would take most of the time of lists
     try:
         _Server(config).run([listener])
     finally:

@@ -91,7 +91,7 @@ class Shelf:
     def brief(self, known: Known) -> Fields:
         """Return by what sessions are chosen and sorted: some fields of their description, which take little time."""
         if not known.changed_ns or not (began := known.beginning()):
-            return self.about(known)
+            return self.about(known)  # it is read from its beginning, once
         key, cwd = known.key, began.get("cwd", "")
         parent = key.id if key.subagent else began.get("parent", "")
         row = {
@@ -103,7 +103,14 @@ class Shelf:
 
     def briefs(self) -> Iterator[Fields]:
         """Yield in brief what all sessions are. Raises LedgerError."""
-        return map(self.brief, list(self.all().values()))
+        for known in list(self.all().values()):
+            yield self.brief(known)
+
+    def latest(self) -> Iterator[Fields]:
+        """Yield the ids of all sessions, and when each changed; none has to be read for that. Raises LedgerError."""
+        for known in list(self.all().values()):
+            dated = known.changed_ns > 0
+            yield {"id": known.name, "lastActivityAt": _utc(known.changed_ns)} if dated else self.brief(known)
 
     def counted(self, known: Known) -> Iterator[Fields | None]:
         """Yield what a session is, its messages counted, and before that None now and then."""
@@ -212,9 +219,12 @@ def _read(ledger: Ledger, new: dict[int, Known]) -> None:
         if (known := new.get(number)) is not None:
             known.count = count
             known.note(metadata)
+    files: dict[int, list[File]] = {number: [] for number in new}
     for number, path, identity, seen in ledger.recorded_files(first, last):
-        if (known := new.get(number)) is not None:
-            known.take([(path, identity, stat_of(path, identity) or seen)])
+        if number in new:
+            files[number].append((path, identity, stat_of(path, identity) or seen))
+    for number, known in new.items():
+        known.files = files.pop(number)
 
 
 def stat_of(path: str, identity: Identity) -> Stat | None:

@@ -184,7 +184,9 @@ def _name(growing: Growing) -> str:
 
 @contextmanager
 def _served(world: World, report: Report) -> Iterator[Process]:
+    began = time.perf_counter()
     with Served(world, fresh=True) as server:
+        report.line("start until it answers", f"{(time.perf_counter() - began) * 1000:.0f}")
         yield Process(server, report)
 
 
