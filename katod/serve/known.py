@@ -20,7 +20,7 @@ Packed = tuple[tuple[str, ...], tuple[Identity, ...], bytes]  # paths, identitie
 class Known(Found):
     """One session, and what is known of it without reading it all. Its files are replaced, never changed."""
 
-    __slots__ = ("_about", "_changed_ns", "_packed", "count", "counted", "is_open", "number", "sweep")
+    __slots__ = ("_about", "_packed", "count", "counted", "is_open", "number", "sweep")
 
     def __init__(self, key: SessionKey, number: int = 0) -> None:
         self.key = key
@@ -31,7 +31,6 @@ class Known(Found):
         self.sweep = 0  # the last one that found one of its files
         self._about = ""  # JSON; empty until somebody asks
         self._packed: Packed = (), (), b""
-        self._changed_ns = 0
 
     @property
     def name(self) -> str:
@@ -47,16 +46,18 @@ class Known(Found):
 
     @files.setter
     def files(self, files: list[File]) -> None:
+        self._pack(files)
+
+    def _pack(self, files: list[File]) -> None:
         identities = tuple(identity for _, identity, _ in files)
         is_plain = all(identity == (self.key, "") for identity in identities)
         stats = b"".join(_STAT.pack(*stat) for _, _, stat in files)
         self._packed = tuple(path for path, _, _ in files), () if is_plain else identities, stats
-        self._changed_ns = _latest(stats)
 
     @property
     def changed_ns(self) -> int:
         """When one of its files changed last (ns), 0 if none exists."""
-        return self._changed_ns
+        return max((changed_ns for _, changed_ns, _, _ in _STAT.iter_unpack(self.stats)), default=0)
 
     @property
     def paths(self) -> tuple[str, ...]:
@@ -75,14 +76,13 @@ class Known(Found):
             return False
         at = _STAT.size * paths.index(path)
         self._packed = paths, identities, stats[:at] + _STAT.pack(*stat) + stats[at + _STAT.size :]
-        self._changed_ns = _latest(self.stats)
         return True
 
     def take(self, files: Iterable[File]) -> None:
         """Take note of what files are now; those that are new come after those that are known."""
         for path, identity, stat in files:
             if not self.renew(path, stat):
-                self.files = [*self.files, (path, identity, stat)]
+                self._pack([*self.files, (path, identity, stat)])
 
     @property
     def metadata(self) -> SessionMetadata | None:
@@ -102,7 +102,3 @@ class Known(Found):
         """Return what is stored of its beginning: names and values of its metadata."""
         found: dict[str, Any] = orjson.loads(self._about or "{}")
         return found
-
-
-def _latest(stats: bytes) -> int:
-    return max((changed_ns for _, changed_ns, _, _ in _STAT.iter_unpack(stats)), default=0)

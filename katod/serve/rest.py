@@ -3,6 +3,7 @@
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Any, Final
 from urllib.parse import unquote
 
@@ -23,12 +24,14 @@ from katod.serve.finding import search
 from katod.serve.hub import Hub
 from katod.serve.known import Known
 from katod.serve.listing import Wanted
+from katod.serve.outline import Outlines, Stale
 from katod.serve.worker import Busy
 
 _RECENT, _MOST_RECENT = 10, 50
 _SESSIONS, _MOST_SESSIONS = 50, 100
 _HITS, _MOST_HITS = 20, 100
 _LONGEST_QUERY: Final = 1000
+_TRIES: Final = 4
 Fields = dict[str, Any]
 Answer = Callable[[Request], Awaitable[Response]]
 
@@ -39,6 +42,7 @@ class Rest:
     def __init__(self, hub: Hub, options: Options) -> None:
         self._hub = hub
         self._options = options
+        self._outlines = Outlines()
         self._began = time.monotonic()
 
     def routes(self) -> list[Route]:
@@ -141,9 +145,14 @@ class Rest:
         want = paging.asked(request.query_params)
         if (known := await self._known(request)) is None:
             return _not_found()
-        content = self._hub.shelf.content(known.name)
-        steps = paging.page(lambda hidden: streamed(content, hidden), want)
-        return json_response(await self._hub.reading.last(steps))
+        reading, content = self._hub.reading, partial(self._hub.shelf.content, known.name)
+        for _ in range(_TRIES):
+            outlined = await reading.run(partial(self._outlines.of, known.name, content))
+            try:
+                return json_response(await reading.last(paging.page(outlined, want)))
+            except Stale as stale:  # a file was rewritten meanwhile
+                await reading.run(partial(self._outlines.drop, known.name, stale))
+        raise Busy
 
     async def _export(self, request: Request) -> Response:
         query = request.query_params

@@ -165,17 +165,10 @@ class Shelf:
 
         Raises LedgerError.
         """
-        before = {one.number: name for name, one in known.items() if one.number}
         recorded, new = set[str](), dict[int, Known]()
         if (ledger := Ledger.read(self._places.state)) is not None:
             with closing(ledger):
-                for number, key, is_open in ledger.recorded_sessions():
-                    name = before.get(number, "")
-                    if not name or known[name].key != key:
-                        name = bridge.session_uuid(key)
-                        new[number] = known[name] = Known(key, number)
-                    known[name].is_open = is_open
-                    recorded.add(name)
+                recorded = _compare(ledger, known, new)
                 _read(ledger, new)
         if new:  # look at the files again that were nobody's
             self._names = {path: name for path, name in self._names.items() if name}
@@ -208,6 +201,22 @@ class Shelf:
         self._names[path] = name if is_served else ""
         if identity is not None and is_served:
             new.setdefault(name, []).append((path, identity, stat))
+
+
+def _compare(ledger: Ledger, known: dict[str, Known], new: dict[int, Known]) -> set[str]:
+    """Return which sessions are recorded; put those that were not among them into what is known, and what is new.
+
+    Raises LedgerError.
+    """
+    before, recorded = {one.number: name for name, one in known.items() if one.number}, set[str]()
+    for number, key, is_open in ledger.recorded_sessions():
+        name = before.get(number, "")
+        if not name or known[name].key != key:
+            name = bridge.session_uuid(key)
+            new[number] = known[name] = Known(key, number)
+        known[name].is_open = is_open
+        recorded.add(name)
+    return recorded
 
 
 def _read(ledger: Ledger, new: dict[int, Known]) -> None:
