@@ -57,6 +57,7 @@ def said(world):
 def test_the_same_is_found_with_the_index(said, monkeypatch, piece):
     """For any words, in any case, wherever they are split, a search finds the same in what the index leaves."""
     monkeypatch.setattr(index, "_PIECE", piece)
+    monkeypatch.setattr(index, "_STEP", piece)
     known = indexed(places())
     for words in WORDS:
         assert found(words, known.narrowed(words, places())) == found(words, places()), words
