@@ -10,10 +10,11 @@ from katod.errors import LedgerError
 from katod.log import EventLog
 from katod.serve.changes import Changes
 from katod.serve.channel import Channel
-from katod.serve.feed import Feed, Opening
+from katod.serve.feed import Feed, Opening, Reading
 from katod.serve.known import Known
 from katod.serve.news import News, Subscription
 from katod.serve.shelf import Shelf
+from katod.serve.tail import Tail
 from katod.serve.worker import Busy, Worker
 
 _LINGER: Final = 10.0  # seconds that a session stays open for somebody who comes back,
@@ -81,6 +82,14 @@ class Hub:
             yield channel
         finally:
             channel.viewers -= 1
+            self._rest()
+            asyncio.get_running_loop().call_later(_LINGER, self._leave, (name, opening))
+
+    def take_over(self, name: str, opening: Opening, reading: Reading, tail: Tail) -> None:
+        """Go on where somebody has read a session to its end; `tail` is the end of that. Else it is read again."""
+        if (name, opening) not in self._channels:
+            channel = Channel(reading.content, self.reading, lambda _: reading, tail)
+            self._channels[name, opening] = channel
             self._rest()
             asyncio.get_running_loop().call_later(_LINGER, self._leave, (name, opening))
 

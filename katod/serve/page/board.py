@@ -19,6 +19,8 @@ from katod.states import Doing, State, is_over
 MOST: Final = 200  # sessions of one list
 _TITLE: Final = 120
 _STALLED: Final = "stalled"
+_DIGITS: Final = 20
+Place = tuple[int, str] | tuple[()]  # in the list: when a session changed (ns), and which; empty: before all
 
 
 class Row(NamedTuple):
@@ -47,11 +49,27 @@ class Board:
     def __init__(self, shelf: Shelf, *, redact: bool) -> None:
         self._shelf = shelf
         self._redact = redact
-        self.total = 0  # sessions, without those that others started
+        self.older = ""  # after what the next page begins, empty if there is none
 
     def look(self) -> list[Row]:
         """Return the latest sessions, those that changed last first. Raises LedgerError."""
-        return self._newest(time.time())
+        rows, self.older = self.page()
+        return rows
+
+    def page(self, older: str = "") -> tuple[list[Row], str]:
+        """Return the sessions after a place in the list, and after what the next page begins. Raises LedgerError."""
+        now, begin = time.time(), _place(older)
+        main = [known for known in self._shelf.all().values() if not known.key.subagent]
+        rows, last = list[Row](), begin
+        for known in sorted(main, key=_order, reverse=True):
+            if begin and _order(known) >= begin:
+                continue
+            if len(rows) >= MOST:
+                return sorted(rows, key=lambda row: -row.since), _named(last)
+            row, last = self._row(known, now), _order(known)
+            if row.title or row.is_recorded or row.state:
+                rows.append(row)
+        return sorted(rows, key=lambda row: -row.since), ""
 
     def row(self, known: Known) -> Row:
         """Return one session."""
@@ -65,19 +83,6 @@ class Board:
         now = time.time()
         return sorted((self._row(one, now) for one in mine), key=lambda row: row.since)
 
-    def _newest(self, now: float) -> list[Row]:
-        main = [known for known in self._shelf.all().values() if not known.key.subagent]
-        self.total = len(main)
-        newest = sorted(main, key=lambda known: -known.changed_ns)
-        rows: list[Row] = []
-        for known in newest:
-            if len(rows) >= MOST:
-                break
-            row = self._row(known, now)
-            if row.title or row.is_recorded or row.state:
-                rows.append(row)
-        return sorted(rows, key=lambda row: -row.since)
-
     def _row(self, known: Known, now: float) -> Row:
         if not is_over(known.changed_ns / 1e9, now):
             _renew(known)
@@ -89,6 +94,20 @@ class Board:
             "" if state is None else (_STALLED if state.stalled else state.state.value),
             known.changed_ns / 1e9, bool(known.number), known.is_open,
         )  # fmt: skip
+
+
+def _order(known: Known) -> Place:
+    return known.changed_ns, known.name
+
+
+def _named(place: Place) -> str:
+    return f"{place[0]}.{place[1]}" if place else ""
+
+
+def _place(name: str) -> Place:
+    """Return the place in the list that has this name, empty if there is no such name."""
+    changed, _, session = name.partition(".")
+    return (int(changed), session) if changed.isdecimal() and len(changed) < _DIGITS and session else ()
 
 
 def _renew(known: Known) -> None:
