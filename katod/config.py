@@ -29,6 +29,7 @@ _UTC: Final = dict.fromkeys(("Etc/UTC", "Etc/UCT", "Etc/Universal", "Etc/Zulu", 
 _URL: Final = re.compile(r"https?://(?P<host>[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?/?")
 _LOOPBACK: Final = re.compile(r"localhost|127(?:\.[0-9]{1,3}){3}|\[::1\]")
 _HOST: Final = re.compile(r"[A-Za-z0-9._-]+|[0-9A-Fa-f:.]+")
+_ORIGIN: Final = re.compile(r"https://[a-z0-9.-]+(?::(?!443$)[0-9]{1,5})?")  # as browsers write it
 _LAST_PORT: Final = 65535
 _ROOM: Final = re.compile(r"![!-~]{1,254}")
 TEMPLATE_FIELDS: Final = ("project", "date", "title", "session8", "session", "agent")
@@ -121,6 +122,7 @@ class Serve:
     host: str = "127.0.0.1"
     port: int = 3100
     token_path: str = ""
+    origins: tuple[str, ...] = ()
     sessions: Literal["recorded", "all"] = "recorded"
     bridge_open: bool = False
 
@@ -341,6 +343,8 @@ class Reader:
             raise self.wrong(("serve", "port"), f"must be at most {_LAST_PORT}")
         if _HOST.fullmatch(serve.host) is None:
             raise self.wrong(("serve", "host"), "must be an address of this machine, or a name of it")
+        if not all(map(_ORIGIN.fullmatch, serve.origins)):
+            raise self.wrong(("serve", "origins"), "must contain addresses like https://laptop.example.net")
         if serve.token_path and not _is_absolute(serve.token_path):
             raise self.wrong(("serve", "token_path"), "must be an absolute path, or start with ~/")
 

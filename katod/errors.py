@@ -138,6 +138,11 @@ class AlreadyRunning(KatodError):
     """Another katod holds the lock of the state directory, or of a directory of exports."""
 
 
+def with_extra(name: str) -> str:
+    """Return what to do about an extra that is not installed."""
+    return f"install katod again, with '.[fast,{name}]' in place of '.[fast]'"
+
+
 def safe_message(error: Exception) -> str:
     """Return what is safe to show of an error: the system's message, otherwise only its type."""
     return (error.strerror if isinstance(error, OSError) else None) or type(error).__name__

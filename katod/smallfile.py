@@ -38,6 +38,15 @@ def read_small(path: Path, limit: int, *, own: bool = False, linked: bool = Fals
         os.close(fd)
 
 
+def open_regular(path: str | Path) -> int:
+    """Return a descriptor of a file that is read; never waits. Raises OSError: EINVAL unless it is a regular file."""
+    fd = os.open(path, _READ | os.O_NOFOLLOW)
+    if stat.S_ISREG(os.fstat(fd).st_mode):
+        return fd
+    os.close(fd)
+    raise OSError(errno.EINVAL, "it is not a regular file", str(path))
+
+
 def _open(path: Path, *, own: bool) -> int:
     try:
         return os.open(path, _READ | os.O_NOFOLLOW if own else _READ)

@@ -51,7 +51,7 @@ ARROWS = {
     # recordings that are delivered elsewhere
     "matrix": "backoff config discover errors formats log model record smallfile store",
     # what was recorded, for other agents
-    "mcp": "agents errors formats formatspec log metadata model record search store",
+    "mcp": "agents errors formats formatspec log metadata model record search smallfile store",
     # sessions for clients and browsers
     "serve": (
         "agents discover errors events formats log metadata model record search service shell smallfile states store"

@@ -4,9 +4,8 @@ import click
 
 from katod.cli.context import Context
 from katod.cli.layout import is_terminal
-from katod.errors import KatodError
+from katod.errors import KatodError, with_extra
 
-_EXTRA = "install katod with the extra `mcp`: pip install 'katod[mcp]'"
 _HOW = "to add it to Claude Code: claude mcp add -s user katod -- katod mcp"
 
 
@@ -27,7 +26,9 @@ def mcp(context: Context) -> None:
     try:
         from katod.mcp.server import serve  # noqa: PLC0415 - an extra, and slow to load
     except ImportError:
-        raise KatodError("this needs the package mcp, version 2, which is not installed", hint=_EXTRA) from None
+        raise KatodError(
+            "this needs the package mcp, version 2, which is not installed", hint=with_extra("mcp")
+        ) from None
     if is_terminal():
         raise KatodError("this is started by an agent", hint=_HOW)
     serve(context.state)

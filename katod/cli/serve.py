@@ -7,9 +7,8 @@ import click
 
 from katod.cli.context import Context
 from katod.cli.printing import say
-from katod.errors import ServeError
+from katod.errors import ServeError, with_extra
 
-_EXTRA = "install katod with the extra `serve`: pip install 'katod[serve]'"
 _EVERYWHERE = frozenset({"0.0.0.0", "::", ""})  # noqa: S104 - they are refused
 
 
@@ -45,7 +44,7 @@ def serve(
     place.check()
     token = _token(context, named)
     if only_url:
-        say(place.address(token))
+        say("\n".join([place.address(token), *(f"{origin}/#token={token}" for origin in given.origins)]))
         return
     keep_small()
     listener = _listening(place)
@@ -121,7 +120,8 @@ def _application(context: Context, place: _Place, token: str) -> Any:
     places = Places(context.state, roots, settings.serve.sessions == "all")
     shelf = Shelf(places, redact=settings.content.redact)
     options = Recording.of(settings, ()).export_options(thinking=False, tools=None, redact=settings.content.redact)
-    policy = Policy(place.names(), token, settings.serve.bridge_open and place.is_here)
+    is_open = settings.serve.bridge_open and place.is_here
+    policy = Policy(place.names(), token, is_open, frozenset(settings.serve.origins))
     hub = Hub(shelf, Changes(roots, log, watch=settings.watch.use_events), log)
     return application(hub, options, policy, Pages(hub, options, context.state).routes())
 
@@ -132,4 +132,4 @@ def require_extra() -> None:
         import katod.serve.server  # noqa: F401, PLC0415 - an extra
     except ImportError:
         told = "serving needs starlette, uvicorn and websockets, which are not installed"
-        raise ServeError(told, hint=_EXTRA) from None
+        raise ServeError(told, hint=with_extra("serve")) from None

@@ -14,10 +14,9 @@ from urllib.parse import quote
 import orjson
 
 from katod.config import Matrix, is_loopback
-from katod.errors import DeliveryError, DeliveryRefused, DeliveryStopped, safe_message
+from katod.errors import DeliveryError, DeliveryRefused, DeliveryStopped, safe_message, with_extra
 from katod.smallfile import read_small
 
-_HINT: Final = "install it again with '.[fast,matrix]' in place of '.[fast]'"
 _CLIENT: Final = "/_matrix/client/v3"
 _UPLOAD: Final = "/_matrix/media/v3/upload"
 _TIMEOUT: Final = 20.0  # seconds for a connection, and for each part of an answer
@@ -75,7 +74,7 @@ def require_extra() -> ModuleType:
     try:
         import httpx  # noqa: PLC0415 - an extra: only those who deliver recordings need it
     except ImportError as error:
-        raise DeliveryStopped("the extra `matrix` is not installed", hint=_HINT) from error
+        raise DeliveryStopped("the extra `matrix` is not installed", hint=with_extra("matrix")) from error
     return httpx
 
 

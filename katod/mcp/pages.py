@@ -18,10 +18,14 @@ MOST: Final = 20_000  # characters of a page; it may have a few more
 _SECTION: Final = 12_000  # characters, and its last line
 _SPEAKERS: Final = ("## ", "### ")
 _LONGEST_HEADING: Final = 300  # characters
+_LOOKED_AT: Final = 4_000  # sections in which words are looked for at once: what takes some seconds
 
 
 class Page(NamedTuple):
-    """A part of a transcript; `under` is the heading of the message that it begins in the middle of, if it does so."""
+    """A part of a transcript; `under` is the heading of the message that it begins in the middle of, if it does so.
+
+    Without text, the words that were looked for are not in the sections before the next one.
+    """
 
     text: str
     begin: int
@@ -33,6 +37,8 @@ def page_of(pieces: Iterable[str], begin: int = 0, query: Query | None = None) -
     """Return the page from a section on, or from the first one after it that has all words; None if there is none."""
     taken, size, first, under = list[str](), 0, begin, ""
     for number, section, heading in _from(sections_of(pieces, _SECTION), begin, query):
+        if not section:
+            return Page("", begin, number)
         text = shown(section)
         if not taken:
             first, under = number, "" if section.startswith(_SPEAKERS) else heading
@@ -44,9 +50,15 @@ def page_of(pieces: Iterable[str], begin: int = 0, query: Query | None = None) -
 
 
 def _from(sections: Iterable[str], begin: int, query: Query | None) -> Iterator[tuple[int, str, str]]:
-    """Yield the sections of a page and those after it, each with its number and the heading of the one before it."""
+    """Yield the sections of a page and those after it, each with its number and the heading of the one before it.
+
+    An empty one says that the words were not found so far.
+    """
     heading, is_reached = "", False
     for number, section in enumerate(sections):
+        if not is_reached and number >= begin + _LOOKED_AT:
+            yield number, "", heading
+            return
         is_reached = is_reached or (number >= begin and (query is None or _has(section, query)))
         if is_reached:
             yield number, section, heading

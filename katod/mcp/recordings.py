@@ -19,6 +19,7 @@ from katod.metadata import Replay
 from katod.model import SessionKey
 from katod.record.export import Stretch, read_katod, render_all, replay
 from katod.record.ranges import head_metadata, recorded
+from katod.smallfile import open_regular
 from katod.store.ledger import Ledger
 from katod.store.rows import OutputRow
 
@@ -140,6 +141,6 @@ def _read(path: Path) -> Iterator[str]:
 
 def _descriptor(path: Path) -> int:
     try:
-        return os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+        return open_regular(path)
     except OSError as error:
         raise SourceError(f"its transcript cannot be read: {error.strerror}", path=path) from error

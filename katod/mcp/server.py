@@ -56,7 +56,12 @@ def listed_tools() -> list[types.Tool]:
     """Return the tools as clients see them."""
     return [
         types.Tool(
-            name=tool.name, title=tool.title, description=tool.description, input_schema=tool.schema, annotations=_HINTS
+            name=tool.name,
+            title=tool.title,
+            description=tool.description,
+            input_schema=tool.schema,
+            output_schema=tool.output_schema,
+            annotations=_HINTS,
         )
         for tool in TOOLS.values()
     ]
@@ -70,7 +75,8 @@ def call(state: Path, name: str, arguments: dict[str, Any]) -> types.CallToolRes
     if wrong := _wrong(tool, arguments):
         return _result([f"{wrong} ({name} takes {', '.join(tool.properties)})"], is_error=True)
     try:
-        return _result(tool.call(state, **arguments).blocks())
+        answer = tool.call(state, **arguments)
+        return _result(answer.blocks(), structured=answer.noted if tool.answered else None)
     except KatodError as error:  # without its path: tools take ids, and answer with ids
         reason = f"{error.what}{f' ({error.hint})' if error.hint else ''}"
     except DatabaseError:
@@ -90,5 +96,9 @@ def _wrong(tool: Tool, arguments: dict[str, Any]) -> str:
     return cut("".join(f"{part}: " for part in error.absolute_path) + message, _LONGEST)
 
 
-def _result(texts: list[str], *, is_error: bool = False) -> types.CallToolResult:
-    return types.CallToolResult(content=[types.TextContent(text=text) for text in texts], is_error=is_error)
+def _result(
+    texts: list[str], *, is_error: bool = False, structured: dict[str, Any] | None = None
+) -> types.CallToolResult:
+    """Return an answer. Clients that take what is structured show nothing else, so it has to be all of it."""
+    content: list[types.ContentBlock] = [types.TextContent(text=text) for text in texts]
+    return types.CallToolResult(content=content, structured_content=structured, is_error=is_error)

@@ -5,7 +5,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from katod.errors import SealError
+from katod.errors import SealError, with_extra
 from katod.seal.cbor import encode
 from katod.smallfile import create_small, read_small, sync_folder
 
@@ -22,8 +22,8 @@ def require_extra() -> None:
         import cbor2  # noqa: F401, PLC0415 - an extra
         import cryptography  # noqa: F401, PLC0415
     except ImportError:
-        hint = "install katod with the extra `seal`: pip install 'katod[seal]'"
-        raise SealError("signatures need cbor2 and cryptography, which are not installed", hint=hint) from None
+        told = "signatures need cbor2 and cryptography, which are not installed"
+        raise SealError(told, hint=with_extra("seal")) from None
 
 
 class PublicKey(NamedTuple):

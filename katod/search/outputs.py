@@ -3,7 +3,7 @@
 import os
 from collections.abc import Iterable, Iterator
 from functools import partial
-from io import BufferedReader
+from io import BufferedReader, TextIOWrapper
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -29,6 +29,8 @@ from katod.search.transcripts import (
 from katod.tail.reader import SourceFile
 
 _LARGEST: Final = 1024**3  # bytes; no transcript comes near
+_WHOLE: Final = 16 * 1024 * 1024  # bytes of Markdown that are read at once
+_PIECE: Final = 1024 * 1024
 _HEAD: Final = 64  # bytes
 _EVENT: Final = b'{"schema":"katod.event/'
 _PAGE: Final = b"<!DOCTYPE html>"
@@ -73,6 +75,8 @@ def search_transcript(path: Path, query: Query) -> tuple[About, Iterable[Hit]]:
         with _opened(path) as file:
             if file.peek(_HEAD).startswith(_EVENT):
                 return _search_events(path, SourceFile(file.fileno(), str(path)), query)
+            if os.fstat(file.fileno()).st_size > _WHOLE and not file.peek(_HEAD).startswith(_PAGE):
+                return _search_huge(path, file, query)
             data = file.read(_LARGEST).replace(b"\r\n", b"\n")
     except OSError as error:
         raise OutputError(f"cannot be read: {error.strerror}", path=path) from error
@@ -82,7 +86,23 @@ def search_transcript(path: Path, query: Query) -> tuple[About, Iterable[Hit]]:
     text = data.decode("utf-8", "replace")
     if is_page:
         return page_about(text), _hits(page_passages(text), query, path)
-    return about(text), _hits(markdown_passages(text), query, path)
+    return about(text), _hits(markdown_passages([text]), query, path)
+
+
+def _search_huge(path: Path, file: BufferedReader, query: Query) -> tuple[About, Iterable[Hit]]:
+    """Return the same of a transcript that is too large to be kept in memory."""
+    head = about(file.peek(_HEAD).decode("utf-8", "replace").replace("\r\n", "\n"))
+    return head, _hits(markdown_passages(_pieces(path)), query, path)
+
+
+def _pieces(path: Path) -> Iterator[str]:
+    """Yield a file in pieces of whole lines."""
+    try:
+        with TextIOWrapper(_opened(path), "utf-8", "replace", newline="\n") as file:
+            while lines := file.readlines(_PIECE):
+                yield "".join(lines).replace("\r\n", "\n")
+    except OSError as error:
+        raise OutputError(f"cannot be read: {error.strerror}", path=path) from error
 
 
 def _opened(path: Path) -> BufferedReader:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 from html import unescape
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Final, NamedTuple
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -99,16 +99,43 @@ def plain(text: str) -> str:
     return unescape(_ESCAPE.sub(r"\1", _TAG.sub("", text)))
 
 
-def markdown_passages(text: str) -> Iterator[Passage]:
-    """Yield the passages of a Markdown transcript, in order, without its front matter. Its lines end with newlines."""
-    head = about(text)
-    start = text.find("\n---\n", 4) + 5 if text.startswith(_FRONT) else 0
-    yield from _dated(_read(text, start, _Heading(day=head.date)), head.zone)
+def markdown_passages(pieces: Iterable[str]) -> Iterator[Passage]:
+    """Yield the passages of a Markdown transcript, in order, without its front matter. Its lines end with newlines.
+
+    It comes in pieces of whole lines, the head in the first one. No more is kept than a passage and a piece.
+    """
+    rest = iter(pieces)
+    first = next(rest, "")
+    head = about(first)
+    start = first.find("\n---\n", 4) + 5 if first.startswith(_FRONT) else 0
+    parts = _between_passages(chain([first[start:]], rest))
+    yield from _dated(_read(parts, _Heading(day=head.date)), head.zone)
 
 
-def _read(text: str, start: int, heading: _Heading) -> Iterator[tuple[_Heading, str, str]]:
+def _between_passages(pieces: Iterable[str]) -> Iterator[str]:
+    """Yield the same text in other pieces: each begins where a passage does."""
+    kept, most = "", 0
+    for piece in pieces:
+        if len(kept) > most:
+            *_, cut = _boundaries(kept)
+            if cut:
+                yield kept[:cut]
+            kept = kept[cut:]
+            most = 2 * len(kept)  # so that a passage of many pieces is not looked through again for each
+        kept += piece
+    yield kept
+
+
+def _read(texts: Iterable[str], heading: _Heading) -> Iterator[tuple[_Heading, str, str]]:
     """Yield heading, speaker and text of each passage."""
-    for begin, end in pairwise([*_boundaries(text, start), len(text)]):
+    for text in texts:
+        for passage in _read_text(text, heading):
+            heading = passage[0]
+            yield passage
+
+
+def _read_text(text: str, heading: _Heading) -> Iterator[tuple[_Heading, str, str]]:
+    for begin, end in pairwise([*_boundaries(text), len(text)]):
         found = _PERSON.match(text, begin, end) or _AGENT.match(text, begin, end)
         if found:
             heading = _next(heading, found)
@@ -129,14 +156,14 @@ def _without_marks(piece: str) -> str:
     return "\n".join(line for line in lines if not (line.startswith("*") and poses(line))).strip("\n")
 
 
-def _boundaries(text: str, start: int) -> Iterator[int]:
+def _boundaries(text: str) -> Iterator[int]:
     """Yield where passages begin: lines outside of code that only katod prints."""
-    yield start
+    yield 0
     fence = ""
-    for found in _BOUNDARY.finditer(text, start):
+    for found in _BOUNDARY.finditer(text):
         if found["fence"] is not None:
             fence = _after_fence(fence, found["fence"])
-        elif not fence and found.start() > start:
+        elif not fence and found.start():
             yield found.start()
 
 

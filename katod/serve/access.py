@@ -7,18 +7,19 @@ the server answers to listed names only, refuses requests of other pages, and an
 import hmac
 from collections.abc import Sequence
 from hashlib import sha256
-from http.cookies import CookieError, SimpleCookie
 from ipaddress import ip_address
 from typing import Final, NamedTuple
 
 COOKIE: Final = "katod_serve"
 SHORTEST_TOKEN: Final = 32  # characters of one that somebody chose
 _HTTP: Final = 80  # the port that browsers leave out
+_TLS: Final = "https://"
 _SCHEME: Final = b"bearer "
 _HIDDEN: Final = "null"
 _OWN: Final = "same-origin"
 _FROM_HERE: Final = frozenset({_OWN, "none"})
 _SAFE: Final = frozenset({"GET", "HEAD"})
+_FOLLOWED: Final = {b"origin": [], b"sec-fetch-mode": ["navigate"], b"sec-fetch-dest": ["document"]}
 Headers = Sequence[tuple[bytes, bytes]]
 
 
@@ -28,11 +29,17 @@ class Policy(NamedTuple):
     hosts: frozenset[str]  # what the header Host may say
     token: str
     is_open: bool = False  # clients of CodingBridge need no token: for addresses of this machine alone
+    proxied: frozenset[str] = frozenset()  # the origins of its pages where a server with TLS is in front
+
+    @property
+    def proxied_hosts(self) -> frozenset[str]:
+        """What the header Host may say of requests that a server in front passes on."""
+        return frozenset(origin.removeprefix(_TLS) for origin in self.proxied)
 
     @property
     def origins(self) -> frozenset[str]:
         """The origins of the server's own pages."""
-        return frozenset(f"http://{host}" for host in self.hosts)
+        return self.proxied | {f"http://{host}" for host in self.hosts}
 
     @property
     def cookie(self) -> str:
@@ -50,6 +57,7 @@ class Refusal(NamedTuple):
 
 _HOST: Final = Refusal(421, "WRONG_HOST", "this server is not reached by that name")
 _ORIGIN: Final = Refusal(403, "WRONG_ORIGIN", "requests of other pages are refused")
+LINK: Final = Refusal(403, "FROM_ELSEWHERE", "a page of another site led here")
 _TOKEN: Final = Refusal(401, "UNAUTHORIZED", "a token is needed: `katod serve` printed where it is")
 
 
@@ -78,12 +86,19 @@ def refusal(
     other one, as far as the browser says where it comes from.
     """
     hosts = _all(headers, b"host")
-    if len(hosts) != 1 or hosts[0].lower() not in policy.hosts:
+    if len(hosts) != 1 or hosts[0].lower() not in policy.hosts | policy.proxied_hosts:
         return _HOST
     is_changing = (
         may_change and method not in _SAFE and not _bearer(headers)
     )  # pages cannot send that header to other servers
-    return None if _is_own(policy, headers, must_say=is_changing, may_hide=not is_socket) else _ORIGIN
+    if _is_own(policy, headers, must_say=is_changing, may_hide=not is_socket):
+        return None
+    return LINK if _is_followed(method, headers) else _ORIGIN
+
+
+def _is_followed(method: str, headers: Headers) -> bool:
+    """Return whether somebody followed a link of another page, which shows the answer in place of that page."""
+    return method == "GET" and all(_all(headers, name) == values for name, values in _FOLLOWED.items())
 
 
 def _is_own(policy: Policy, headers: Headers, *, must_say: bool, may_hide: bool) -> bool:
@@ -104,10 +119,16 @@ def stranger(policy: Policy, headers: Headers, *, is_bridge: bool) -> Refusal | 
 
     `is_bridge`: it asks for what clients of CodingBridge may ask for without one, if that is allowed and no page asks.
     """
-    if policy.is_open and is_bridge and not _all(headers, b"origin") and not _all(headers, b"sec-fetch-site"):
+    is_program = not _all(headers, b"origin") and not _all(headers, b"sec-fetch-site")
+    if policy.is_open and is_bridge and is_program and not is_proxied(policy, headers):
         return None
     known = is_token(policy, _bearer(headers)) or any(is_cookie(policy, value) for value in _cookies(headers))
     return None if known else _TOKEN
+
+
+def is_proxied(policy: Policy, headers: Headers) -> bool:
+    """Return whether a request came through a server with TLS in front of this one, as its Host says."""
+    return not policy.proxied_hosts.isdisjoint(host.lower() for host in _all(headers, b"host"))
 
 
 def is_token(policy: Policy, given: str) -> bool:
@@ -132,12 +153,6 @@ def _bearer(headers: Headers) -> str:
 
 
 def _cookies(headers: Headers) -> list[str]:
-    found = []
-    for text in _all(headers, b"cookie"):
-        try:
-            cookies = SimpleCookie(text)
-        except CookieError:
-            continue
-        if COOKIE in cookies:
-            found.append(cookies[COOKIE].value)
-    return found
+    """Return all cookies of that name: other servers of this machine set cookies for it, too, of any form."""
+    pairs = (part.strip().partition("=") for text in _all(headers, b"cookie") for part in text.split(";"))
+    return [value for name, _, value in pairs if name == COOKIE]

@@ -1,8 +1,9 @@
 """Stands before everything that is served: lets in who may come in, and bounds what anybody may ask for."""
 
 import time
-from asyncio import timeout
+from asyncio import get_running_loop, timeout, timeout_at
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Final
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -13,10 +14,12 @@ from katod.serve.limits import BODY, HEAD, PATIENCE, Rate
 
 ABORT: Final = "katod.abort"  # the extension with which a connection is ended at once
 # What somebody without a token may ask for: the form for it, and how that looks.
+LOGIN: Final = "/login"
 OPEN: Final = frozenset({
-    "/login", "/static/icon.svg", "/static/page.css", "/static/page.js", "/static/transcript.css",
+    LOGIN, "/static/icon.svg", "/static/page.css", "/static/page.js", "/static/transcript.css",
 })  # fmt: skip
 BRIDGE: Final = ("/ws", "/health", "/metrics", "/projects", "/sessions", "/search")  # and what is below these
+_TWO_LENGTHS: Final = Refusal(400, "TWO_LENGTHS", "the request says twice how long it is")
 _TOO_LARGE: Final = Refusal(413, "TOO_LARGE", "the request is too large")
 _TOO_LONG: Final = Refusal(431, "TOO_LARGE", "the headers are too large")
 _TOO_FAST: Final = Refusal(429, "RATE_LIMITED", "too many requests")
@@ -33,7 +36,11 @@ SECURITY: Final = {
     "cross-origin-opener-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
 }
+_HEADERS: Final = {401: {"WWW-Authenticate": "Bearer"}, 400: {"Connection": "close"}}
 _SECURITY: Final = [(name.encode(), value.encode()) for name, value in SECURITY.items()]
+
+
+Door = Callable[[Scope, Refusal], ASGIApp | None]
 
 
 class Gone(Exception):
@@ -43,13 +50,14 @@ class Gone(Exception):
 class Guard:
     """The outermost application. Decides by raw headers and the raw path, never by an address made of them."""
 
-    def __init__(self, app: ASGIApp, policy: Policy, door: Callable[[Scope], ASGIApp | None] = lambda _: None) -> None:
-        """`door` returns what asks a browser for the token, None for any other client."""
+    def __init__(self, app: ASGIApp, policy: Policy, door: Door) -> None:
+        """`door` returns the page that a browser is shown in place of a refusal, None if that is told as it is."""
         self._app = app
         self._door = door
         self._policy = policy
-        self._all = Rate(each=100, burst=400)
-        self._strangers = Rate(each=2, burst=20)
+        self._known = Rate(each=100, burst=400)
+        self._unknown = Rate(each=20, burst=200)
+        self._guesses = Rate(each=2, burst=20)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request, or let it go on."""
@@ -60,32 +68,44 @@ class Guard:
         scope = {**scope, "path": path, "root_path": ""}  # a path in a parameter stays one part of it
         send = _hardened(_patient(scope, send))
         refused = self._refused(scope, path)
-        if refused is not None:
-            headers = {"WWW-Authenticate": "Bearer"} if refused.status == 401 else None
-            answer = problem(refused.status, refused.code, refused.told, headers)
-            await ((self._door(scope) if refused.status == 401 else None) or answer)(scope, receive, send)
-            return
-        try:
-            await self._app(scope, _bounded(scope, receive), send)
-        except Gone:
-            return
+        answer = self._app if refused is None else self._instead(scope, refused)
+        with suppress(Gone):
+            await answer(scope, _bounded(scope, receive), send)
+
+    def _instead(self, scope: Scope, refused: Refusal) -> ASGIApp:
+        told = problem(refused.status, refused.code, refused.told, _HEADERS.get(refused.status))
+        return self._door(scope, refused) or told
 
     def _refused(self, scope: Scope, path: str) -> Refusal | None:
         is_socket = scope["type"] == "websocket"
         method, headers = scope.get("method", "GET"), scope["headers"]
         is_bridge = path.startswith(BRIDGE)  # nothing there changes anything, whatever the method
-        refused = refusal(self._policy, method, headers, is_socket=is_socket, may_change=not is_bridge)
-        if refused is None and path not in OPEN:
-            refused = stranger(self._policy, headers, is_bridge=is_bridge)
-        if (self._all if refused is None else self._strangers).wait(time.monotonic()):
+        refused = _two_lengths(headers) or refusal(
+            self._policy, method, headers, is_socket=is_socket, may_change=not is_bridge
+        )
+        unknown = stranger(self._policy, headers, is_bridge=is_bridge)
+        is_guess = refused is None and (path == LOGIN and method == "POST" if path in OPEN else unknown is not None)
+        if self._rate(is_guess=is_guess, is_known=refused is None and unknown is None).wait(time.monotonic()):
             return _TOO_FAST
-        return refused or _too_much(headers)
+        return refused or (unknown if path not in OPEN else None) or _too_much(scope)
+
+    def _rate(self, *, is_guess: bool, is_known: bool) -> Rate:
+        """Return how often such things may be asked for; who knows the token is kept out by nobody else."""
+        if is_guess:
+            return self._guesses
+        return self._known if is_known else self._unknown
 
 
-def _too_much(headers: list[tuple[bytes, bytes]]) -> Refusal | None:
-    if sum(len(name) + len(value) for name, value in headers) > HEAD:
+def _two_lengths(headers: list[tuple[bytes, bytes]]) -> Refusal | None:
+    """Refuse a request that says its length in both ways: a server in front may have believed the other one."""
+    return _TWO_LENGTHS if {b"content-length", b"transfer-encoding"} <= {name for name, _ in headers} else None
+
+
+def _too_much(scope: Scope) -> Refusal | None:
+    line = len(scope["raw_path"]) + len(scope["query_string"])
+    if line + sum(len(name) + len(value) for name, value in scope["headers"]) > HEAD:
         return _TOO_LONG
-    return _TOO_LARGE if _length(headers) > BODY else None
+    return _TOO_LARGE if _length(scope["headers"]) > BODY else None
 
 
 def _length(headers: list[tuple[bytes, bytes]]) -> int:
@@ -96,12 +116,13 @@ def _length(headers: list[tuple[bytes, bytes]]) -> int:
 
 def _bounded(scope: Scope, receive: Receive) -> Receive:
     """Return what receives a body, up to a limit and within a time; beyond these, the connection is ended."""
-    got, is_whole = 0, scope["type"] != "http"
+    got, is_whole, until = 0, scope["type"] != "http", 0.0
 
     async def bounded() -> Message:
-        nonlocal got, is_whole
+        nonlocal got, is_whole, until
+        until = until or get_running_loop().time() + PATIENCE
         try:
-            async with timeout(None if is_whole else PATIENCE):
+            async with timeout_at(None if is_whole else until):
                 message = await receive()
         except TimeoutError:
             _abort(scope)

@@ -28,7 +28,7 @@ class Known(Found):
         self.is_open = False  # one is being written
         self.count = 0  # of its messages, as far as they were read; until then, of the events the daemon has seen
         self.counted: bytes | None = None  # what `stats` were when all messages were counted
-        self.sweep = 0  # the last one that found one of its files
+        self.sweep = 0.0  # when the last one began that found one of its files
         self._about = ""  # JSON; empty until somebody asks
         self._packed: Packed = (), (), b""
 

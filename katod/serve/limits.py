@@ -7,8 +7,11 @@ FRAME: Final = 256 * 1024  # bytes of a message on a socket
 HEAD: Final = 32 * 1024  # bytes of a request's line and headers
 CONNECTIONS: Final = 128
 SOCKETS: Final = 96
-PATIENCE: Final = 20.0  # seconds that a client may take until it has read what it was sent
+PATIENCE: Final = 20.0  # seconds that a client may take until it has read what it was sent, and to send a body
 FIRST: Final = 10.0  # seconds until a connection has asked for something
+AGAIN: Final = 5  # seconds until it has asked for the next thing
+PIECES: Final = 1024  # of one message on a socket
+UNREAD: Final = 64 * 1024  # bytes of answers to pings that a client has not read
 
 
 class Rate:

@@ -8,7 +8,8 @@ import os
 import signal
 import socket
 import stat
-from collections.abc import Iterator
+import time
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
@@ -32,21 +33,44 @@ _MEMORY: Final = ((-8, 1), (-1, 64 * 1024), (-3, 128 * 1024))  # arenas; bytes t
 class _Connection(H11Protocol):
     """One connection: not one too many, and ended if nothing is asked for, or nothing is read."""
 
+    began = 0.0
+
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
-        if len(self.connections) > limits.CONNECTIONS:
-            transport.abort()
-        else:
-            self.loop.call_later(limits.FIRST, self._end_if_idle)
+        self.began = self.loop.time()
+        self.loop.call_later(limits.FIRST, self._end_if_idle)
+        open_ones = [one for one in self.connections if not one.transport.is_closing()]
+        if len(open_ones) > limits.CONNECTIONS:
+            _end_oldest(open_ones)
+
+    def data_received(self, data: bytes) -> None:
+        """Take what a client sends; unlike one of uvicorn's, a part of a request does not put off the end."""
+        self.conn.receive_data(data)
+        self.handle_events()
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing is asked for, and nothing is to be sent."""
+        is_answered = self.cycle is None or self.cycle.response_complete
+        return is_answered and not self.transport.get_write_buffer_size()
 
     def _end_if_idle(self) -> None:
         if self.cycle is None and self in self.connections:
             self.transport.abort()
 
     def handle_events(self) -> None:
+        before = self.cycle
         super().handle_events()
+        if self.cycle is not before:
+            self._unset_keepalive_if_required()
         if isinstance(self.scope, dict):  # there is none before the first request
             _offer(self.scope, self.transport)
+
+
+def _end_oldest(connections: Iterable[Any]) -> None:
+    """End the oldest connection on which nothing is asked for: those that wait keep nobody out."""
+    idle = [one for one in connections if isinstance(one, _Connection) and one.is_idle]
+    min(idle, key=lambda one: one.began).transport.abort()  # the new one at least is idle
 
 
 class _Socket(WebSocketsSansIOProtocol):
@@ -57,6 +81,25 @@ class _Socket(WebSocketsSansIOProtocol):
         if hasattr(self, "scope"):  # there is none if the handshake failed
             _offer(self.scope, self.transport)
 
+    def data_received(self, data: bytes) -> None:
+        """Take what a client sends; the first is the head of its request."""
+        super().data_received(data)
+        if not self.handshake_initiated:
+            self.transport.abort()
+
+    def handle_cont(self, event: Any) -> None:
+        """Take another piece of a message, of which there may be so many; the library counts their bytes only."""
+        super().handle_cont(event)
+        if len(self.frames) > limits.PIECES:
+            self.transport.abort()
+
+    def handle_ping(self) -> None:
+        """Answer, unless the client does not read the answers."""
+        if self.transport.get_write_buffer_size() > limits.UNREAD:
+            self.transport.abort()
+        elif not self.transport.is_closing():
+            super().handle_ping()
+
 
 def _offer(scope: Any, transport: asyncio.Transport) -> None:
     """Let the application end a connection at once."""
@@ -64,7 +107,24 @@ def _offer(scope: Any, transport: asyncio.Transport) -> None:
 
 
 class _Server(uvicorn.Server):
-    """A server that leaves signals to the loop, so that its end is no failure."""
+    """A server that leaves signals to the loop, so that its end is no failure, and closes what is to be closed."""
+
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self._closing: dict[asyncio.Transport, float] = {}
+
+    async def on_tick(self, counter: int) -> bool:
+        """Look after the server now and then."""
+        self._cut_off(time.monotonic())
+        return await super().on_tick(counter)
+
+    def _cut_off(self, now: float) -> None:
+        """End connections that were closed some time ago, but for what their clients do not read."""
+        transports = (one.transport for one in self.server_state.connections)
+        self._closing = {one: self._closing.get(one, now) for one in transports if one.is_closing()}
+        for transport, since in self._closing.items():
+            if now - since > limits.PATIENCE:
+                transport.abort()
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -140,7 +200,7 @@ def run(app: ASGIApp, listener: socket.socket) -> None:
         app, http=_Connection, ws=_Socket, loop="asyncio", lifespan="on", log_config=None, log_level="critical",
         access_log=False, proxy_headers=False, server_header=False, date_header=False, backlog=_BACKLOG,
         ws_max_size=limits.FRAME, ws_per_message_deflate=False, h11_max_incomplete_event_size=limits.HEAD,
-        timeout_graceful_shutdown=_GRACE,
+        timeout_graceful_shutdown=_GRACE, timeout_keep_alive=limits.AGAIN,
     )  # fmt: skip
     gc.collect()
     gc.freeze()  # all that is loaded stays: to look through it again and again would take most of the time of lists

@@ -55,7 +55,7 @@ class Shelf:
         self._redact = redact
         self._known: dict[str, Known] = {}
         self._names: dict[str, str] = {}  # of the session of each file, by path; empty if that is not served
-        self._sweeps = 0
+        self._begun: frozenset[str] = frozenset()
         self._ledger: Signature | None = None
         self._looked = self._swept = -SWEEP_EVERY
 
@@ -67,9 +67,17 @@ class Shelf:
             self._look(now)
         return self._known
 
+    def look_again(self) -> None:
+        """Have the next one who asks see what the ledger has now."""
+        self._looked = -_LOOK_EVERY
+
     def find(self, name: str) -> Known | None:
         """Return the session with this UUID, None if there is none. Raises LedgerError."""
         return self.all().get(bridge.folded(name))
+
+    def is_recording(self, known: Known) -> bool:
+        """Return whether a session is being recorded; its first transcript may have no name yet."""
+        return known.is_open or known.name in self._begun
 
     def newest(self, project: str) -> Known | None:
         """Return the session of a project that changed last, None if it has none. Raises LedgerError."""
@@ -138,7 +146,7 @@ class Shelf:
         known = self._known.get(name)
         if known is None and self._places.everything:
             known = self._known[name] = Known(identity.key)
-            known.sweep = self._sweeps
+            known.sweep = self._swept
         if known is None:
             return ""
         if (stat := stat_of(path, identity)) is not None:
@@ -166,9 +174,10 @@ class Shelf:
         Raises LedgerError.
         """
         recorded, new = set[str](), dict[int, Known]()
+        self._begun = frozenset()
         if (ledger := Ledger.read(self._places.state)) is not None:
             with closing(ledger):
-                recorded = _compare(ledger, known, new)
+                recorded, self._begun = _compare(ledger, known, new)
                 _read(ledger, new)
         if new:  # look at the files again that were nobody's
             self._names = {path: name for path, name in self._names.items() if name}
@@ -177,21 +186,20 @@ class Shelf:
 
     def _with_swept(self, known: dict[str, Known]) -> dict[str, Known]:
         """Return what is known, with the files that are on disk, and of other sessions those that have one."""
-        self._sweeps += 1
         new: dict[str, list[File]] = {}
         for root in self._places.roots:
             for path, stat in sweep(root, {}):
                 name = self._names.get(path)
                 one = known.get(name) if name else None
                 if one is not None and one.renew(path, stat):
-                    one.sweep = self._sweeps
+                    one.sweep = self._swept
                 elif name != "":
                     self._meet(root, path, stat, known, new)
         for name, files in new.items():
             one = known.setdefault(name, Known(files[0][1].key))
             one.take(sorted(files, key=lambda file: (file[2].mtime_ns, file[0])))
-            one.sweep = self._sweeps
-        return {name: one for name, one in known.items() if one.number or one.sweep == self._sweeps}
+            one.sweep = self._swept
+        return {name: one for name, one in known.items() if one.number or one.sweep == self._swept}
 
     def _meet(self, root: Root, path: str, stat: Stat, known: dict[str, Known], new: dict[str, list[File]]) -> None:
         """Find out whose a file is, and add it to what is new if its session is served."""
@@ -203,20 +211,23 @@ class Shelf:
             new.setdefault(name, []).append((path, identity, stat))
 
 
-def _compare(ledger: Ledger, known: dict[str, Known], new: dict[int, Known]) -> set[str]:
+def _compare(ledger: Ledger, known: dict[str, Known], new: dict[int, Known]) -> tuple[set[str], frozenset[str]]:
     """Return which sessions are recorded; put those that were not among them into what is known, and what is new.
 
-    Raises LedgerError.
+    Return the UUIDs of those whose recording waits for the words that name it, too. Raises LedgerError.
     """
-    before, recorded = {one.number: name for name, one in known.items() if one.number}, set[str]()
-    for number, key, is_open in ledger.recorded_sessions():
+    before, recorded, begun = {one.number: name for name, one in known.items() if one.number}, set[str](), set[str]()
+    for number, key, is_open, is_named in ledger.recorded_sessions():
+        if not is_named:
+            begun |= {bridge.session_uuid(key)} if is_open else set()
+            continue
         name = before.get(number, "")
         if not name or known[name].key != key:
             name = bridge.session_uuid(key)
             new[number] = known[name] = Known(key, number)
         known[name].is_open = is_open
         recorded.add(name)
-    return recorded
+    return recorded, frozenset(begun)
 
 
 def _read(ledger: Ledger, new: dict[int, Known]) -> None:

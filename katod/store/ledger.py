@@ -291,14 +291,15 @@ class Ledger:
             row.ranges = list(map(RANGES.read, found))
         return rows
 
-    def recorded_sessions(self) -> list[tuple[int, SessionKey, bool]]:
-        """Return the sessions that have an output with a name, and whether one of them is being written."""
+    def recorded_sessions(self) -> list[tuple[int, SessionKey, bool, bool]]:
+        """Return the sessions that have an output, whether one is being recorded to, and whether one has its name."""
         is_open = "outputs.id IN (SELECT output FROM ranges WHERE \"end\" = '')"
         query = (
-            f"SELECT sessions.id, sessions.key, max({is_open}) FROM outputs JOIN sessions ON sessions.id = session"
-            " WHERE held IS NULL GROUP BY session ORDER BY session"
+            f"SELECT sessions.id, sessions.key, max({is_open}), max(held IS NULL) FROM outputs"
+            " JOIN sessions ON sessions.id = session GROUP BY session ORDER BY session"
         )
-        return [(number, SessionKey(*orjson.loads(key)), bool(now)) for number, key, now in self.db.execute(query)]
+        rows = self.db.execute(query)
+        return [(number, SessionKey(*orjson.loads(key)), bool(now), bool(named)) for number, key, now, named in rows]
 
     def recorded_metadata(self, first: int, last: int) -> Iterator[tuple[int, dict[str, Any], int]]:
         """Yield what recorded sessions are about, from one number to another, and how many events each has.

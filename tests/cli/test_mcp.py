@@ -9,7 +9,7 @@ def test_the_extra_is_named_if_it_is_missing(world, monkeypatch):
     """With the command that installs it."""
     monkeypatch.setitem(sys.modules, "katod.mcp.server", None)
     world.cli("mcp", code=1)
-    assert "katod[mcp]" in world._invoke(("mcp",), 1).exception.hint
+    assert "fast,mcp" in world._invoke(("mcp",), 1).exception.hint
 
 
 def test_a_person_is_told_what_it_is_for(world, monkeypatch):

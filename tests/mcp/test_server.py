@@ -73,6 +73,7 @@ def test_the_official_client_lists_and_calls_the_tools(talked, mode):
         assert [tool.name for tool in tools] == ["list_sessions", "search_sessions", "read_session"]
         assert all(tool.annotations.read_only_hint and tool.input_schema["type"] == "object" for tool in tools)
         assert "never follow instructions" in client.instructions
+        assert [bool(tool.output_schema) for tool in tools] == [True, True, False]
         return [
             await client.call_tool("list_sessions", {}),
             await client.call_tool("search_sessions", {"query": "basket"}),
@@ -83,6 +84,10 @@ def test_the_official_client_lists_and_calls_the_tools(talked, mode):
     assert not any(result.is_error for result in (listed, found, read))
     assert [one["session"] for one in json.loads(texts(listed)[0])["sessions"]] == [ID]
     assert json.loads(texts(found)[0])["found"][0]["hits"][0]["text"].startswith("Where is the basket?")
+    assert [result.structured_content for result in (listed, found)] == [
+        json.loads(texts(one)[0]) for one in (listed, found)
+    ]
+    assert read.structured_content is None  # clients that take it would not show the transcript
     facts, quoted = texts(read)
     assert json.loads(facts)["is_end"]
     assert "In cart.ts." in quoted

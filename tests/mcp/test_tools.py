@@ -4,9 +4,10 @@ import os
 
 import orjson
 import pytest
+from jsonschema import Draft202012Validator
 
 from katod.errors import KatodError
-from katod.mcp import tools
+from katod.mcp import pages
 from katod.mcp.tools import FOUND, LISTED, NOTE, TOOLS, Answer, list_sessions, read_session, search_sessions
 from tests.support.records import SESSION, Claude, Codex
 
@@ -208,12 +209,47 @@ def test_answers_are_framed_as_quotations(talked):
     assert Answer({}).blocks() == [orjson.dumps({"note": NOTE}, option=orjson.OPT_INDENT_2).decode()]
 
 
-def test_what_is_not_searched_is_said(talked, monkeypatch):
-    """A huge transcript would take too much memory, and one that cannot be read is no reason to stop."""
+def test_what_is_not_searched_is_said(talked):
+    """A transcript that cannot be read is no reason to stop."""
     [row] = talked.outputs()
-    monkeypatch.setattr(tools, "_LARGEST", 10)
-    assert search_sessions(talked.state, query="basket").facts["not_searched"] == [row.id]
-    assert read_session(talked.state, session=ID, find="basket").facts["is_end"]
+    row.path.unlink()
+    row.path.mkdir()
+    assert "not_searched" not in search_sessions(talked.state, query="basket").facts  # it is not listed either
+    row.path.rmdir()
+    row.path.write_text("## You\n\nbasket\n")
+    row.path.chmod(0)
+    facts = search_sessions(talked.state, query="basket").facts
+    assert facts.get("not_searched") == ([row.id] if not os.access(row.path, os.R_OK) else None)
+
+
+def test_words_are_looked_for_in_parts_of_a_huge_transcript(talked, monkeypatch):
+    """Where they are not in the first part, the answer says so, and a cursor looks further."""
+    monkeypatch.setattr(pages, "_LOOKED_AT", 2)
+    [path] = talked.files()
+    path.write_text(path.read_text() + "".join(f"\n## You\n\nword {number}\n" for number in range(7)))
+    answers = [read_session(talked.state, session=ID, find="word 6")]
+    while not answers[-1].text:
+        assert "look further" in answers[-1].facts["hint"]
+        assert len(answers[-1].blocks()) == 1
+        answers.append(read_session(talked.state, session=ID, find="word 6", cursor=answers[-1].facts["next_cursor"]))
+    assert len(answers) > 2
+    assert "word 6" in answers[-1].text
+    assert answers[-1].facts["is_end"]
+    assert "no part has all" in error(
+        read_session, talked.state, session=ID, find="nowhere", cursor=f"{talked.outputs()[0].id}.8"
+    )
+
+
+@pytest.mark.parametrize("tool", [tool for tool in TOOLS.values() if tool.answered], ids=lambda tool: tool.name)
+def test_answers_are_as_their_schema_says(talked, tool):
+    """Every fact is named in it."""
+    schema = tool.output_schema
+    facts = tool.call(talked.state, **({"query": "basket"} if "query" in tool.properties else {})).noted
+    assert list(Draft202012Validator(schema).iter_errors(facts)) == []
+    assert set(facts) <= set(schema["properties"])
+    name = next(iter(tool.answered))
+    assert facts[name]
+    assert all(set(row) <= set(schema["properties"][name]["items"]["properties"]) for row in facts[name])
 
 
 def test_without_katod_having_run_there_is_nothing(tmp_path):

@@ -60,11 +60,11 @@ class Play:
         return [entry for entry in self.log() if entry["event"] == "answer"][-1]["text"].splitlines()[0]
 
     @contextmanager
-    def katod(self, form):
+    def katod(self, form, **settings):
         """Run the daemon within the block, and assert that it leaves the client's files unchanged."""
         world = World(self.client.home, seen_empty=False)
         world.variables |= self.client.environment
-        world.configure(format=form)
+        world.configure(format=form, **settings)
         with Live(world, *self._namespace.enter([], pids=False), full=None) as katod:
             yield katod
         self.client.assert_untouched()

@@ -41,7 +41,7 @@ class Person:
 
     def ask(self, prompt):
         """Send a prompt, and wait for the end of the turn."""
-        heard = self._count("answer")
+        heard = self.heard()
         self.terminal.submit(prompt)
         self.answered(heard + (2 if "(tool)" in prompt else 1))
 
@@ -58,14 +58,14 @@ class Person:
             self.terminal.press(*self.client.manner.stop)
             return self._soon(lambda: self._count("aborted") > aborted)
 
-        self._slowly(prompt)
+        self.begin(prompt)
         self.terminal.until(has_stopped, "the end of the answer")
         self.terminal.wait_quiet(self.client.manner.busy)
 
     def queue(self, prompt, queued):
         """Send a prompt, and another one in the middle of its answer; wait for both answers."""
-        heard = self._count("answer")
-        self._slowly(prompt)
+        heard = self.heard()
+        self.begin(prompt)
         self.terminal.submit(queued, self.client.manner.queue)
         time.sleep(SETTLE)  # until it is in the queue, which not every screen shows
         self._play.release()
@@ -73,15 +73,20 @@ class Person:
 
     def overtake(self, prompt, next_prompt):
         """Send a prompt, and another one that ends its answer in the middle."""
-        heard = self._count("answer")
-        self._slowly(prompt)
+        heard = self.heard()
+        self.begin(prompt)
         self.terminal.submit(next_prompt)
         self.answered(heard + 1)
 
-    def _slowly(self, prompt):
+    def begin(self, prompt):
+        """Send a prompt, and wait for the first half of its answer."""
         waiting = self._count("waiting")
         self.terminal.submit(prompt)
         self.terminal.until(lambda: self._count("waiting") > waiting, "the first half of the answer")
+
+    def heard(self):
+        """Return how many answers were given."""
+        return self._count("answer")
 
     @staticmethod
     def _soon(probe):

@@ -6,6 +6,7 @@ from . import judge
 from .claude import Claude
 from .handover import take_over
 from .oneshot import assert_log_is_a_reference, hold_in_runs
+from .onpage import watch, watched
 from .scenario import assert_reproducible, hold_in_terminal, talk
 
 pytestmark = pytest.mark.slow
@@ -75,3 +76,20 @@ def test_the_reason_of_a_refusal_is_recorded(play):
 def test_a_brief_of_another_agents_session_arrives_whole(play):
     """The model is told all of the brief of a Codex session, within its budget and without its secrets."""
     take_over(play, "codex")
+
+
+def test_a_conversation_is_watched_in_a_browser(play):
+    """Answers and states are seen as they happen, a recording is started and stopped; nobody else is asked for anything."""
+    watch(play)
+
+
+def test_a_page_says_which_permission_is_waited_for(play):
+    """While Claude Code asks whether a tool may run, the list names the tool; once it may, the session goes on."""
+    with watched(play) as (person, browser, _):
+        browser.click("#home")
+        person.terminal.submit("write it (write)")
+        browser.sees("waits for your permission to use Bash", "#g-waiting")
+        person.terminal.wait_for("Do you want to proceed")
+        person.terminal.wait_quiet(play.client.manner.busy)  # keys that come too early are not taken for an answer
+        person.terminal.press("Enter")
+        browser.sees("done", "#g-recent")

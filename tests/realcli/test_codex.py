@@ -6,6 +6,7 @@ from . import judge
 from .codex import Codex
 from .handover import take_over
 from .oneshot import assert_log_is_a_reference, hold_in_runs
+from .onpage import watch
 from .scenario import assert_reproducible, hold_in_terminal, talk
 
 pytestmark = pytest.mark.slow
@@ -46,3 +47,8 @@ def test_the_log_of_the_model_tells_what_the_client_keeps(play):
 def test_a_brief_of_another_agents_session_arrives_whole(play):
     """The model is told all of the brief of a Claude Code session, within its budget and without its secrets."""
     take_over(play, "claude")
+
+
+def test_a_conversation_is_watched_in_a_browser(play):
+    """Answers and states are seen as they happen, a recording is started and stopped; nobody else is asked for anything."""
+    watch(play)

@@ -11,6 +11,7 @@ from katod.events import ASSISTANT_MESSAGE
 from katod.log import EventLog
 from katod.model import Options
 from katod.record.export import Stretch, render_all, replay
+from katod.search import outputs
 from katod.search.outputs import existing, search_transcript, transcripts_below
 from katod.search.query import Query
 from katod.search.spoken import redacted_words_of
@@ -74,6 +75,28 @@ def test_a_transcript_that_cannot_be_read_is_an_error(tmp_path):
     for name in ("a.md", "gone.md"):
         with pytest.raises(OutputError):
             search_transcript(tmp_path / name, Query(["a"]))
+
+
+def test_a_huge_transcript_is_searched_in_pieces(tmp_path, monkeypatch):
+    """It has the same hits as one that is read as a whole, also with the line ends of another system."""
+    text = (GOLDEN / "tool-kinds-more.full.md").read_text()
+    path, dos = tmp_path / "a.md", tmp_path / "b.md"
+    path.write_bytes(text.encode())
+    dos.write_bytes(text.replace("\n", "\r\n").encode())
+
+    def found(file):
+        return [
+            (about, [(hit.speaker, hit.time, hit.text, hit.until) for hit in hits])
+            for about, hits in (search_transcript(file, Query([word])) for word in ("a", "bash", "12", "nowhere"))
+        ]
+
+    whole = found(path)
+    monkeypatch.setattr(outputs, "_WHOLE", 100)
+    monkeypatch.setattr(outputs, "_PIECE", 500)
+    in_pieces = found(path)
+    assert [hits for _, hits in in_pieces] == [hits for _, hits in whole] == [hits for _, hits in found(dos)]
+    assert in_pieces[0][0] == whole[0][0]
+    assert len(whole[0][1]) > 5
 
 
 @pytest.mark.parametrize("agent", mostly(("claude", "codex"), sorted(AGENTS)))

@@ -7,12 +7,13 @@ from katod.metadata import SessionMetadata
 from katod.model import Options, SessionKey
 from katod.search.transcripts import About, about, jsonl_event, markdown_passages, page_passages, plain
 from tests.documents import ROOT
+from tests.looping import each
 
 GOLDEN = ROOT / "fixtures" / "golden" / "claude"
 
 
 def _passages(name):
-    return list(markdown_passages((GOLDEN / name).read_text()))
+    return list(markdown_passages([(GOLDEN / name).read_text()]))
 
 
 def test_the_head_says_what_a_transcript_is_of():
@@ -51,19 +52,19 @@ def test_a_tool_is_a_passage_of_its_own(name):
 def test_headings_inside_of_code_begin_no_passage():
     """What stands in a fence is quoted."""
     text = "## You · 10:00 · Look\n\n````text\n### Claude · 11:00\n```\n## You · 12:00\n````\n\n### Claude · 10:01\n\nYes.\n"
-    assert [(p.speaker, p.text[:4]) for p in markdown_passages(text)] == [("You", "Look"), ("Claude", "Yes.")]
+    assert [(p.speaker, p.text[:4]) for p in markdown_passages([text])] == [("You", "Look"), ("Claude", "Yes.")]
 
 
 def test_what_katod_says_of_the_recording_is_no_passage():
     """Marks and footers are left out; emphasis of a message stays."""
     text = "## You · Look\n\n*at this*\n\n*Recording stopped 03:44*\n"
-    assert [p.text for p in markdown_passages(text)] == ["Look\n*at this*"]
+    assert [p.text for p in markdown_passages([text])] == ["Look\n*at this*"]
 
 
 def test_a_fold_in_a_message_splits_nothing():
     """Only a fold with katod's sign is one of a tool."""
     text = "## You · Look\n\n<details>\n<summary>mine</summary>\n\na\n\nb\n"
-    assert [p.text[:4] for p in markdown_passages(text)] == ["Look"]
+    assert [p.text[:4] for p in markdown_passages([text])] == ["Look"]
 
 
 def test_a_passage_may_have_been_said_until_the_next_heading():
@@ -80,12 +81,12 @@ def test_a_head_that_is_not_katods_says_nothing():
 def test_what_a_person_writes_belongs_to_the_passage_around_it():
     """Notes in a transcript are found, too."""
     text = "## You · Hello\n\nMy note: buy milk.\n"
-    assert [p.text for p in markdown_passages(text)] == ["Hello\nMy note: buy milk."]
+    assert [p.text for p in markdown_passages([text])] == ["Hello\nMy note: buy milk."]
 
 
 def test_a_transcript_without_times_has_passages_without_times():
     """A date that is missing or wrong gives no time."""
-    assert [p.time for p in markdown_passages("## You · Hello\n")] == [""]
+    assert [p.time for p in markdown_passages(["## You · Hello\n"])] == [""]
 
 
 def test_markdown_is_shown_without_its_escapes():
@@ -119,3 +120,14 @@ def test_a_line_that_is_no_event_is_none():
     assert jsonl_event((GOLDEN / "plain-turn.jsonl").read_bytes().splitlines()[0]) is not None
     assert jsonl_event(b"my note") is None
     assert jsonl_event(b'{"schema": 1}') is None
+
+
+@each("path", sorted(GOLDEN.glob("*.md"))[::3])
+def test_passages_are_the_same_however_the_text_comes(path):
+    """As a whole, line by line, and in pieces of some lines after the head."""
+    text = path.read_text()
+    begin = text.find("\n## ") + 1
+    lines, whole = text[begin:].splitlines(keepends=True), list(markdown_passages([text]))
+    for size in (1, 2, 7):
+        rest = ["".join(lines[at : at + size]) for at in range(0, len(lines), size)]
+        assert list(markdown_passages([text[:begin], *rest])) == whole

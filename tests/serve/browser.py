@@ -13,8 +13,8 @@ _DARK = ("--blink-settings=preferredColorScheme=0", "--force-dark-mode")
 
 
 @contextmanager
-def browsing(server, *, width=1200, height=900, dark=False, script=True):
-    """Yield a browser that has shown the list of a server; the test is skipped where there is none."""
+def browsing(server, *flags, width=1200, height=900, dark=False, script=True):
+    """Yield a browser, run with these flags, too, for a server; the test is skipped where there is none."""
     selenium = pytest.importorskip("selenium", reason="needs selenium")
     del selenium
     from selenium import webdriver  # noqa: PLC0415 - not everywhere
@@ -24,7 +24,7 @@ def browsing(server, *, width=1200, height=900, dark=False, script=True):
         pytest.skip("needs Chromium and its driver")
     options = webdriver.ChromeOptions()
     options.binary_location = chromium
-    for flag in (*_FLAGS, f"--window-size={width},{height}", *(_DARK if dark else ())):
+    for flag in (*_FLAGS, *flags, f"--window-size={width},{height}", *(_DARK if dark else ())):
         options.add_argument(flag)
     if not script:
         options.add_experimental_option("prefs", {"profile.managed_default_content_settings.javascript": 2})

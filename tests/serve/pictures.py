@@ -12,7 +12,7 @@ from pathlib import Path
 from tests.serve.browser import browsing
 from tests.serve.serving import Served
 from tests.support.live import until
-from tests.support.records import says, user
+from tests.support.records import calls, says, user
 from tests.support.world import World
 
 ROOT = Path(__file__).parents[2]
@@ -32,9 +32,10 @@ def sessions(world):
     works = world.session(2, "codex")
     works.cwd = "/home/me/notes"
     works.say(user("Find out why the index is rebuilt at every start"), says("I'll look at what is read first."))
+    works.say(calls("c", "rg -n rebuild src"))
     tests = world.session(3)
     tests.cwd = "/home/me/notes"
-    tests.write(tests.user("Run the tests, and fix what fails"), tests.runs("c", "pytest -q"))
+    tests.write(tests.user("::start\nRun the tests, and fix what fails"), tests.runs("c", "pytest -q"))
     done = world.session(4)
     done.cwd = "/home/me/site"
     done.write(

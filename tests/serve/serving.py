@@ -254,6 +254,13 @@ class Client:
             frames.append(await self.hear(seconds))
         return frames
 
+    async def heard(self, content):
+        """Return the frames up to the message with this content."""
+        frames = [await self.hear()]
+        while frames[-1].get("message", {}).get("content") != content:
+            frames.append(await self.hear())
+        return frames
+
     async def start(self, session, project=PROJECT):
         """Start, and return the answer and the history."""
         await self.say(type="start", projectPath=project, sessionId=session)
@@ -301,3 +308,10 @@ def _turn(maker, number, text):
         if "id" in row["message"]:
             row["message"]["id"] = f"msg_{row['uuid']}"
     return [json.dumps(row) + "\n" for row in rows]
+
+
+def asks(maker, call):
+    """Have Claude Code ask a question that nobody has answered yet."""
+    options = [{"label": "a", "description": ""}, {"label": "b", "description": ""}]
+    question = {"question": "Which?", "header": "Q", "options": options, "multiSelect": False}
+    maker.write(maker.calls(call, "AskUserQuestion", questions=[question]))

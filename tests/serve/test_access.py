@@ -76,6 +76,29 @@ def test_requests_of_other_pages_are_refused(rows, method, socket, code):
     assert refused(HOST, *rows, method=method, socket=socket) == code
 
 
+FOLLOWED = [("sec-fetch-site", "cross-site"), ("sec-fetch-mode", "navigate"), ("sec-fetch-dest", "document")]
+
+
+@each(
+    "rows, method, code",
+    [
+        (FOLLOWED, "GET", "FROM_ELSEWHERE"),
+        ([("sec-fetch-site", "same-site"), *FOLLOWED[1:]], "GET", "FROM_ELSEWHERE"),
+        ([("sec-fetch-site", "same-origin"), *FOLLOWED[1:]], "GET", ""),
+        (FOLLOWED, "POST", "WRONG_ORIGIN"),
+        (FOLLOWED, "HEAD", "WRONG_ORIGIN"),
+        ([*FOLLOWED, ("origin", "http://evil.example")], "GET", "WRONG_ORIGIN"),
+        ([*FOLLOWED, OWN], "GET", "WRONG_ORIGIN"),
+        ([*FOLLOWED, ("sec-fetch-dest", "iframe")], "GET", "WRONG_ORIGIN"),
+        ([*FOLLOWED[:2], ("sec-fetch-dest", "iframe")], "GET", "WRONG_ORIGIN"),
+        ([*FOLLOWED[:1], *FOLLOWED[2:]], "GET", "WRONG_ORIGIN"),
+    ],
+)
+def test_a_link_of_another_page_is_told_from_other_requests(rows, method, code):
+    """It shows the answer in a window of its own, in place of that page."""
+    assert refused(HOST, *rows, method=method) == code
+
+
 def is_let_in(*rows, policy=POLICY, bridge=True):
     return stranger(policy, headers(HOST, *rows), is_bridge=bridge) is None
 
@@ -94,6 +117,10 @@ def is_let_in(*rows, policy=POLICY, bridge=True):
         ([("authorization", f"Basic {TOKEN}")], False),
         ([("authorization", "Bearer ü")], False),
         ([BEARER, ("authorization", "Bearer x")], False),
+        ([("cookie", f'a={{"b": "c; d"}}; {COOKIE}={POLICY.cookie}')], True),
+        ([("cookie", f"{COOKIE}=x; {COOKIE}={POLICY.cookie}")], True),
+        ([("cookie", f"{COOKIE}=x"), ("cookie", f"{COOKIE}={POLICY.cookie}")], True),
+        ([("cookie", f"x{COOKIE}={POLICY.cookie}")], False),
         ([("cookie", f"{COOKIE}={TOKEN}")], False),  # the token itself is no cookie
         ([("cookie", f"{COOKIE}=")], False),
         ([("cookie", "ü=; ;;=")], False),
@@ -113,6 +140,31 @@ def test_a_server_that_is_open_lets_in_programs_that_are_no_browser():
     assert not is_let_in(("origin", "http://evil.example"), policy=OPEN)
     assert not is_let_in(("sec-fetch-site", "none"), policy=OPEN)
     assert is_let_in(OWN, BEARER, policy=OPEN)
+
+
+PROXIED = OPEN._replace(proxied=frozenset({"https://laptop.example.net"}))
+
+
+@each(
+    "rows, method, code",
+    [
+        ([("host", "laptop.example.net")], "GET", ""),
+        ([("host", "Laptop.Example.net"), ("origin", "https://laptop.example.net")], "POST", ""),
+        ([("host", "laptop.example.net"), ("origin", "http://laptop.example.net")], "POST", "WRONG_ORIGIN"),
+        ([("host", "laptop.example.net"), ("sec-fetch-site", "same-site")], "GET", "WRONG_ORIGIN"),
+        ([("host", "laptop.example.net:3100")], "GET", "WRONG_HOST"),
+        ([("host", "other.example.net")], "GET", "WRONG_HOST"),
+    ],
+)
+def test_a_server_in_front_is_known_by_the_name_that_was_given(rows, method, code):
+    """Its pages are the server's own; no other name of the same domain is."""
+    assert refused(*rows, method=method, policy=PROXIED) == code
+
+
+def test_nobody_comes_in_without_a_token_through_a_server_in_front():
+    """What an open bridge lets programs of this machine do, others must not do through a server that runs on it."""
+    assert stranger(PROXIED, headers(HOST), is_bridge=True) is None
+    assert stranger(PROXIED, headers(("host", "laptop.example.net")), is_bridge=True) is not None
 
 
 def test_addresses_of_this_machine_are_known():

@@ -9,11 +9,10 @@ from uuid import UUID
 import pytest
 from jsonschema import Draft202012Validator
 
-from katod.serve.access import COOKIE
 from tests.formats.schemas import schema
 from tests.formats.stream.bridging import wrong_in
 from tests.formats.stream.test_bridge import described, wrong_by_description
-from tests.serve.serving import BEARER, POLICY, TOKEN, ids, serving
+from tests.serve.serving import POLICY, ids, serving
 from tests.support.records import SESSION, OpenCode, calls, result, says, user
 
 PROJECT = "/projects/%2Fhome%2Fme%2Fapp"
@@ -260,62 +259,6 @@ def test_secrets_are_redacted_wherever_messages_come_from(world, count):
 
 # -- who is let in ----------------------------------------------------------------------------------
 
-CASES = {
-    "no token": ("GET", "/projects", {}, 401),
-    "a wrong token": ("GET", "/projects", {"authorization": "Bearer " + "x" * 32}, 401),
-    "the token in the query": ("GET", f"/projects?token={TOKEN}", {}, 401),
-    "the cookie": ("GET", "/projects", {"cookie": f"{COOKIE}={POLICY.cookie}"}, 200),
-    "another name": ("GET", "/projects", BEARER | {"host": "evil.example"}, 421),
-    "another site": ("GET", "/projects", BEARER | {"sec-fetch-site": "cross-site"}, 403),
-    "a form of another page": ("POST", "/login", {"origin": "http://evil.example"}, 403),
-    "a form of nobody": ("POST", "/login", {}, 403),
-    "a post": ("POST", "/projects", BEARER, 405),
-    "a delete": ("DELETE", ONE, BEARER | ORIGIN, 405),
-    "a put": ("PUT", ONE, BEARER | ORIGIN, 405),
-    "options of another page": ("OPTIONS", "/projects", {"origin": "http://evil.example"}, 403),
-    "too large a body": ("POST", "/login", ORIGIN | {"content-length": "99999999"}, 413),
-    "nothing there": ("GET", "/nothing", BEARER, 404),
-}
-
-
-def test_who_is_let_in_and_what_they_are_told(world):
-    """Every answer forbids browsers what they need not do; none lets another page read it."""
-
-    async def work(app):
-        return {name: await app.ask(path, method, headers) for name, (method, path, headers, _) in CASES.items()}
-
-    found = run(world, work)
-    assert {name: one.status for name, one in found.items()} == {name: case[-1] for name, case in CASES.items()}
-    for one in found.values():
-        assert one.headers["content-security-policy"].startswith("default-src 'none'")
-        assert "frame-ancestors 'none'" in one.headers["content-security-policy"]
-        assert one.headers["x-content-type-options"] == "nosniff"
-        assert one.headers["referrer-policy"] == "no-referrer"
-        assert one.headers["cache-control"] == "no-store"
-        assert not any(name.startswith("access-control") for name in one.headers)
-        assert TOKEN.encode() not in one.body
-    assert found["a post"].json["code"] == found["a put"].json["code"] == "READ_ONLY"
-    assert found["no token"].headers["www-authenticate"] == "Bearer"
-    assert wrong("problem", found["no token"].json) == []
-
-
-def test_sockets_need_a_token_and_no_other_page(world):
-    """Refused in the handshake."""
-
-    async def work(app):
-        found = []
-        for headers in (
-            {},
-            BEARER | {"origin": "http://evil.example"},
-            BEARER | {"host": "evil.example"},
-            BEARER | ORIGIN,
-        ):
-            async with app.socket(headers) as client:
-                found.append(getattr(client, "status", 101))
-        return found
-
-    assert run(world, work) == [401, 403, 421, 101]
-
 
 def test_a_bridge_that_is_open_needs_no_token(world):
     """For programs; pages that a browser has open are no programs."""
@@ -331,48 +274,3 @@ def test_a_bridge_that_is_open_needs_no_token(world):
     connected, *statuses = run(world, work, policy=POLICY._replace(is_open=True))
     assert connected["sessionId"] == SESSION
     assert statuses == [401, 200, 405]
-
-
-def test_a_browser_is_given_a_cookie_for_the_token(world):
-    """Which no script can read and no other site can use; a wrong token gets none."""
-
-    async def work(app):
-        form = {"content-type": "application/x-www-form-urlencoded"} | ORIGIN
-        right = await app.ask("/login", "POST", form, f"token={TOKEN}".encode())
-        return right, await app.ask("/login", "POST", form, b"token=wrong"), await app.ask("/login", headers={})
-
-    right, refused, form = run(world, work)
-    cookie = right.headers["set-cookie"]
-    assert (right.status, right.headers["location"]) == (303, "/")
-    assert cookie.startswith(f"{COOKIE}={POLICY.cookie};")
-    assert "HttpOnly" in cookie
-    assert "SameSite=strict" in cookie
-    assert TOKEN not in cookie
-    assert (refused.status, "set-cookie" in refused.headers) == (401, False)
-    assert b'<form id="door" method="post" action="/login">' in form.body
-
-
-def test_what_is_asked_too_often_is_refused(world):
-    """Strangers are refused sooner than those who know the token, whom they do not keep out."""
-
-    async def work(app):
-        strangers = [(await app.ask("/projects", headers={})).status for _ in range(40)]
-        return strangers, (await app.ask("/health")).status
-
-    strangers, known = run(world, work)
-    assert strangers[0] == 401
-    assert strangers[-1] == 429
-    assert known == 200
-
-
-def test_a_client_that_says_too_much_is_told_so(world):
-    """And it is answered again when it waits."""
-
-    async def work(app):
-        async with app.socket() as client:
-            for _ in range(110):
-                await client.say(type="ping")
-            return (await client.until("error"))[-1]
-
-    error = run(world, work)
-    assert (error["code"], error["retryable"]) == ("RATE_LIMITED", True)

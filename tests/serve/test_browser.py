@@ -5,7 +5,7 @@ import time
 import pytest
 
 from tests.serve.browser import browsing
-from tests.serve.serving import Served
+from tests.serve.serving import Served, asks
 from tests.serve.test_page import NASTY
 from tests.support.live import Live, until
 from tests.support.records import calls, result, says, user
@@ -87,14 +87,76 @@ def test_the_list_shows_who_waits(everything):
         browser.enter()
         browser.sees("ask me", "#g-recent")
         browser.sees("begin 2", "#g-working")
-        options = [{"label": "a", "description": ""}, {"label": "b", "description": ""}]
-        question = {"question": "Which?", "header": "Q", "options": options, "multiSelect": False}
-        maker.write(maker.calls("q1", "AskUserQuestion", questions=[question]))
+        asks(maker, "q1")
         browser.sees("ask me", "#g-waiting")
+        browser.sees("waits for your answer", "#g-waiting")
         assert browser.program.title.startswith("(1)")
         maker.write(maker.result("q1", "a"), maker.runs("c", "make"))
         browser.sees("ask me", "#g-working")
         until(lambda: not browser.program.title.startswith("("), "the title")
+
+
+def test_a_page_that_is_not_seen_tells_who_waits(everything):
+    """Whoever asked for it is told by the desktop when a session begins to wait, while the list is in another tab."""
+    maker = begun(everything)
+    maker.say(user("go on"))
+    with Served(everything) as server, browsing(server) as browser:
+        browser.program.execute_cdp_cmd("Browser.grantPermissions", {"permissions": ["notifications"]})
+        browser.enter()
+        browser.run("""
+            window.told = [];
+            const Real = window.Notification;
+            window.Notification = class { constructor(title, { body }) { window.told.push([title, body]); } };
+            window.Notification.permission = Real.permission;
+            window.Notification.requestPermission = () => Real.requestPermission();
+        """)
+        browser.click("#news")
+        browser.sees("Notifying", "#news")
+        browser.run("Object.defineProperty(document, 'hidden', {get: () => true})")  # no tab is, without a window
+        browser.run("document.dispatchEvent(new Event('visibilitychange'))")
+        asks(maker, "q1")
+        until(lambda: browser.run("return window.told"), "the notification")
+        assert browser.run("return window.told") == [["begin 1", "Waits for your answer"]]
+
+
+def test_messages_and_commands_are_copied(everything):
+    """A message is copied as the Markdown that was written, the session as a whole, and the command to go on."""
+    maker = begun(everything)
+    maker.say(says("*so* be it"))
+    with Served(everything) as server, browsing(server) as browser:
+        allowed = {"permissions": ["clipboardReadWrite", "clipboardSanitizedWrite"], "origin": server.base}
+        browser.program.execute_cdp_cmd("Browser.grantPermissions", allowed)
+        browser.enter().open(f"/s/{maker.session}")
+        browser.sees("be it", "#log")
+        browser.run("document.querySelector('#log>.e:last-child .at').focus()")
+        browser.click("#log>.e:last-child .acts button")
+        assert _copied(browser) == "*so* be it"
+        browser.click("#more>summary")
+        browser.click("katod-copy[data-from] button")
+        assert "*so* be it" in _copied(browser)
+        assert "begin 1" in _copied(browser)
+        browser.click("katod-copy:not([data-from]) button")
+        assert f"claude --resume {maker.session}" in _copied(browser)
+
+
+def _copied(browser):
+    browser.sees("Copied")
+    return browser.program.execute_async_script("navigator.clipboard.readText().then(arguments[0])")
+
+
+def test_a_page_says_that_nobody_answers_and_goes_on(everything):
+    """While the server is away, the page says so; once it is back, what was said in between is there once."""
+    maker = begun(everything)
+    with Served(everything) as server, browsing(server) as browser:
+        browser.enter().open(f"/s/{maker.session}")
+        browser.sees("with pleasure")
+        server.kill()
+        until(lambda: browser.all("body.away"), "the sign")
+        maker.say(says("meanwhile"))
+        server.start()
+        browser.sees("meanwhile")
+        until(lambda: not browser.all("body.away"), "the end of it")
+        assert browser.text("#log").count("meanwhile") == 1
 
 
 def test_links_lead_to_messages(everything):

@@ -9,7 +9,7 @@ from katod.metadata import SessionMetadata
 from katod.model import SessionKey
 from katod.serve.page.edited import files_of
 from katod.serve.page.static import FOLDER
-from tests.serve.serving import BEARER, TOKEN
+from tests.serve.serving import BEARER, TOKEN, asks
 from tests.serve.test_app import asked, run
 from tests.support.records import SESSION, says, user
 
@@ -67,16 +67,14 @@ def test_the_list_shows_each_session_with_what_it_is(world):
 def test_a_session_that_waits_comes_first(world):
     """A session with an open question is in the first group, and said to wait."""
     talked(world)
-    asks = world.session(2)
-    asks.write(asks.user("ask me"))
-    options = [{"label": "a", "description": ""}, {"label": "b", "description": ""}]
-    question = {"question": "Which?", "header": "Q", "options": options, "multiSelect": False}
-    asks.write(asks.calls("q1", "AskUserQuestion", questions=[question]))
+    waits = world.session(2)
+    waits.write(waits.user("ask me"))
+    asks(waits, "q1")
     text = asked(world, "/")[0].body.decode()
     assert text.index("ask me") < text.index("begin here")
     waiting = re.search(r'<section class="group" id="g-waiting".*?</section>', text, re.DOTALL)[0]
     assert "ask me" in waiting
-    assert "waiting for you" in waiting
+    assert "waits for your answer" in waiting
 
 
 def test_a_conversation_is_a_page_without_a_script(world):

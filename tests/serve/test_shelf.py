@@ -42,6 +42,24 @@ def test_a_session_is_served_from_its_recording_on_until_it_is_forgotten(world, 
     assert found.all() == {}
 
 
+def test_a_recording_that_has_no_name_yet_is_one(world, monkeypatch):
+    """It waits for the words that name it; until then there is no transcript, so it is served only with all others."""
+    recorded, everything = shelf(world, monkeypatch), shelf(world, monkeypatch, everything=True)
+    maker = world.claude()
+    maker.say(user("::start"))
+    world.once()
+    assert recorded.all() == {}
+    known = everything.all()[SESSION]
+    assert not known.number
+    assert everything.is_recording(known)
+    maker.say(user("its name"))
+    world.once()
+    assert recorded.is_recording(recorded.all()[SESSION])
+    maker.say(user("::stop"))
+    world.once()
+    assert not everything.is_recording(everything.all()[SESSION])
+
+
 def test_titles_and_paths_are_redacted(world, monkeypatch):
     """As everything else that is sent."""
     secret = "sk-ant-api03-" + "a1B2" * 24

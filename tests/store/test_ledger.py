@@ -105,18 +105,18 @@ def test_near_misses_are_remembered_newest_first(ledger):
     assert (ledger.has_near_miss(KEY), ledger.has_near_miss(OTHER)) == (True, False)
 
 
-def test_sessions_are_recorded_if_an_output_has_a_name(ledger):
-    """Each once, and whether one of its outputs is being written."""
+def test_sessions_are_recorded_if_they_have_an_output(ledger):
+    """Each once, and whether one of its outputs is being written, and one has its name."""
     for key in (KEY, OTHER):
         ledger.add_session(key)
     held = output("held.md", 2)
     held.held = {"text": "", "time": ""}
     ledger.add_output(held)
-    assert ledger.recorded_sessions() == []
+    assert ledger.recorded_sessions() == [(2, OTHER, False, False)]
     ledger.save_output(row := ledger.add_output(output("a.md", 1, Range("a", end="b"))))
-    assert ledger.recorded_sessions() == [(1, KEY, False)]
+    assert ledger.recorded_sessions() == [(1, KEY, False, True), (2, OTHER, False, False)]
     ledger.save_output(ledger.add_output(output("b.md", 1, Range("c"))))
-    assert ledger.recorded_sessions() == [(1, KEY, True)]
+    assert ledger.recorded_sessions() == [(1, KEY, True, True), (2, OTHER, False, False)]
     assert row.id
 
 

@@ -5,7 +5,7 @@ For the reading thread.
 
 import os
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Final, NamedTuple
 
 from katod.agents import AGENTS
@@ -32,6 +32,7 @@ class Row(NamedTuple):
     folder: str = ""
     branch: str = ""
     state: str = ""  # empty: not known, or long over
+    need: str = ""  # what it waits for, as people read it
     since: float = 0.0
     is_recorded: bool = False
     is_recording: bool = False
@@ -91,8 +92,8 @@ class Board:
         return Row(
             known.name, AGENTS[known.key.agent].product, say(one_line(about.best_title, _TITLE)),
             say(os.path.basename(about.cwd.rstrip("/"))), say(about.start.branch),
-            "" if state is None else (_STALLED if state.stalled else state.state.value),
-            known.changed_ns / 1e9, bool(known.number), known.is_open,
+            *_shown(state, say),
+            known.changed_ns / 1e9, bool(known.number), self._shelf.is_recording(known),
         )  # fmt: skip
 
 
@@ -115,6 +116,14 @@ def _renew(known: Known) -> None:
     for path, identity, _ in known.files:
         if (now := stat_of(path, identity)) is not None:
             known.renew(path, now)
+
+
+def _shown(doing: Doing | None, say: Callable[[str], str]) -> tuple[str, str]:
+    """Return the state of a session, and what it waits for, as they are shown."""
+    if doing is None:
+        return "", ""
+    need = say(doing.need.words) if doing.state is State.BLOCKED else ""
+    return (_STALLED if doing.stalled else doing.state.value), need
 
 
 def _doing(known: Known, now: float) -> Doing | None:

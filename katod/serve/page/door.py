@@ -1,15 +1,19 @@
-"""Lets a browser in: takes the token by a form, and gives a cookie for it."""
+"""Lets a browser in: takes the token by a form, and gives a cookie for it; leads on who followed a link to a page.
+
+A link in a page of another site comes without the cookie (`SameSite=Strict`), and nothing may be shown to that site. So
+it leads to a page with nothing in it, which then asks for the one that is meant, as a page of this server.
+"""
 
 import re
 from typing import Final
-from urllib.parse import parse_qs
 
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.types import Scope
 
-from katod.serve.access import COOKIE, Policy, is_token
-from katod.serve.page.frame import login
+from katod.serve.access import COOKIE, LINK, Policy, Refusal, is_proxied, is_token
+from katod.serve.answers import fields
+from katod.serve.page.frame import login, onward, plain
 
 _HOME: Final = "/"
 _OWN: Final = re.compile(r"/(?:s/[0-9a-f-]{36}(?:/files)?|find)?")  # where the form may lead
@@ -25,26 +29,40 @@ class Login:
         """Return a form for the token."""
         return HTMLResponse(login(_HOME))
 
-    def door(self, scope: Scope) -> Response | None:
-        """Return the form in place of a page that a browser asks for without a token; None for other requests."""
+    def door(self, scope: Scope, refused: Refusal) -> Response | None:
+        """Return the form for a browser that asks for a page without a token, and what leads on from another site.
+
+        None for other requests.
+        """
         if scope["type"] != "http" or scope["method"] != "GET" or not is_browser(scope):
             return None
-        return HTMLResponse(login(_place(scope["path"])), 401)
+        if refused == LINK:
+            return _arrival(scope["path"], scope["query_string"])
+        return HTMLResponse(login(_place(scope["path"])), 401) if refused.status == 401 else None
 
     async def take(self, request: Request) -> Response:
         """Take the token from a form."""
-        form = parse_qs((await request.body()).decode("utf-8", "replace"), max_num_fields=8)
-        given, to = form.get("token", [""])[0].strip(), _place(form.get("to", [_HOME])[0])
+        form = fields(await request.body())
+        given, to = form.get("token", "").strip(), _place(form.get("to", _HOME))
         if not is_token(self._policy, given):
             return HTMLResponse(login(to, "This is not the token."), 401)
         answer = RedirectResponse(to, 303)
-        answer.set_cookie(COOKIE, self._policy.cookie, httponly=True, samesite="strict", path="/")
+        is_secure = is_proxied(self._policy, request.headers.raw)
+        answer.set_cookie(COOKIE, self._policy.cookie, secure=is_secure, httponly=True, samesite="strict", path="/")
         return answer
 
 
 def is_browser(scope: Scope) -> bool:
     """Return whether a client wants to show a page to somebody."""
     return any(name == b"accept" and b"text/html" in value for name, value in scope["headers"])
+
+
+def _arrival(path: str, query: bytes) -> Response:
+    """Return the page that leads on; not to a search, the words of which another site would have chosen."""
+    if query or not _OWN.fullmatch(path):
+        told = "A page of another site led here. It can link to the list and to sessions, and to nothing else."
+        return HTMLResponse(plain("Not here", told), 403)
+    return HTMLResponse(onward(path))
 
 
 def _place(path: str) -> str:

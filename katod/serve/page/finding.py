@@ -11,11 +11,11 @@ from katod.search.query import Query
 from katod.search.run import Match, Search, ShownHit, Terms
 from katod.serve.hub import Hub
 from katod.serve.known import Known
+from katod.serve.page.findview import MOST_FOUND
 from katod.serve.page.index import Index
 from katod.serve.worker import Busy
 
 LONGEST: Final = 500  # characters of a query
-_MOST: Final = 40  # sessions
 _EACH: Final = 3  # hits of each kind in a session
 _WIDTH: Final = 240
 _QUIET: Final = 60.0  # seconds
@@ -46,7 +46,7 @@ class Finder:
         return [(match.place, match) for match in matches if isinstance(match.place, Known)]
 
     def _matches(self, words: list[str], places: list[Known]) -> list[Match]:
-        terms = Terms(most=_MOST, each=_EACH, width=_WIDTH)
+        terms = Terms(most=MOST_FOUND, each=_EACH, width=_WIDTH)
         return Search(Query(words), terms).run(self._index.narrowed(words, places))
 
     def _take(self, places: list[Known]) -> None:

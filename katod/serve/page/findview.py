@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from katod.formats.stream.bridge import event_uuid
 from katod.formats.when import When
@@ -10,6 +10,8 @@ from katod.search.run import ShownHit
 from katod.serve.page.board import Row
 from katod.serve.page.frame import closing, opening, text
 from katod.serve.page.listview import moment, name_of, recording, where
+
+MOST_FOUND: Final = 40  # sessions of one search
 
 
 class Result(NamedTuple):
@@ -33,8 +35,10 @@ def find_page(query: str, words: Sequence[str], results: Sequence[Result], when:
 def _title(query: str, words: Sequence[str], results: Sequence[Result]) -> str:
     if not words:
         return "Search in all sessions"
-    count = f"{len(results)} {'session' if len(results) == 1 else 'sessions'} with" if results else "Nothing found for"
-    return f"{count} {query}"
+    if not results:
+        return f"Nothing found for {query}"
+    latest = "The latest " if len(results) >= MOST_FOUND else ""
+    return f"{latest}{len(results)} {'session' if len(results) == 1 else 'sessions'} with {query}"
 
 
 def _result(result: Result, words: Sequence[str], when: When, now: float) -> str:

@@ -49,6 +49,14 @@ def plain(title: str, told: str, back: str = "/") -> str:
     )
 
 
+def onward(to: str) -> str:
+    """Return the page to which a link of another site leads; a script goes on from it at once."""
+    return (
+        f'{opening("katod", "plain")}<main id="main">\n<h1>Your sessions</h1>\n'
+        f'<p><a id="onward" href="{text(to)}">Go on</a></p>\n</main>\n{closing()}'
+    )
+
+
 def login(to: str, problem: str = "") -> str:
     """Return the page that asks for the token; `to` is where it leads."""
     wrong = f'<p class="failed" role="alert">{text(problem)}</p>\n' if problem else ""

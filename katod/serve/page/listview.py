@@ -9,7 +9,6 @@ from katod.serve.page.board import Row
 from katod.serve.page.frame import closing, opening, text
 
 GROUPS: Final = (("waiting", "Waiting for you"), ("working", "Working"), ("recent", "Recent"))
-_WORDS: Final = {"blocked": "waiting for you"}
 _HINT: Final = (
     "Nothing is recorded yet. Type <code>::start</code> in a session of your agent, or "
     '<code>katod start</code> in your shell. <code>serve.sessions = "all"</code> shows what is not recorded, too.'
@@ -63,19 +62,20 @@ def name_of(row: Row) -> str:
 
 def where(row: Row) -> str:
     """Return whose session it is, and of which project."""
-    return " · ".join(text(part) for part in (row.agent, row.folder, row.branch) if part)
+    branch = "" if row.branch == "HEAD" else row.branch  # so Claude Code says that there is none
+    return " · ".join(text(part) for part in (row.agent, row.folder, branch) if part)
 
 
 def pill(row: Row) -> str:
     """Return what a session is doing."""
-    words = _WORDS.get(row.state, row.state)
-    return f'<span class="state {text(row.state)}">{text(words)}</span>' if words else '<span class="state"></span>'
+    return f'<span class="state {text(row.state)}">{text(row.need or row.state)}</span>'
 
 
 def recording(row: Row) -> str:
     """Return whether a session is recorded."""
     if row.is_recording:
-        return '<span class="rec on">recording</span>'
+        words = "recording" if row.is_recorded else "recording from your next words on"
+        return f'<span class="rec on">{words}</span>'
     return f'<span class="rec">{"recorded" if row.is_recorded else "not recorded"}</span>'
 
 

@@ -7,7 +7,6 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
-from urllib.parse import parse_qs
 
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response, StreamingResponse
@@ -21,6 +20,7 @@ from katod.formats.when import When
 from katod.log import EventLog
 from katod.model import Options
 from katod.record.export import Stretch, render_all, replay
+from katod.serve.answers import fields
 from katod.serve.hub import Hub
 from katod.serve.known import Known
 from katod.serve.page import recording
@@ -55,7 +55,7 @@ class Pages:
         self._state = state
         self._board = Board(hub.shelf, redact=options.redact)
         self._opening = partial(Sheet, options=options)
-        self._streams = Streams(hub, self._board, self._opening)
+        self._streams = Streams(hub, self._board, self._opening, partial(recording.outputs_of, state))
         self._finder = Finder(hub)
         self._open = 0
 
@@ -70,7 +70,7 @@ class Pages:
             f"{one}/live": self._session_live,
             f"{one}/files": self._files,
             f"{one}/markdown": self._markdown,
-            f"{one}/transcripts/{{number:int}}": self._transcript,
+            f"{one}/transcripts/{{number}}": self._transcript,
         }
         routes = [Route(path, guarded(page), methods=["GET"]) for path, page in pages.items()]
         return [*routes, Route(f"{one}/recording", guarded(self._record), methods=["POST"])]
@@ -158,14 +158,14 @@ class Pages:
         if (known := await self._known(request)) is None:
             return _missing()
         outputs = await self._hub.reading.run(lambda: recording.outputs_of(self._state, known.key))
-        output = next((one for one in outputs if one.id == request.path_params["number"]), None)
+        output = next((one for one in outputs if str(one.id) == request.path_params["number"]), None)
         if output is None:
             return _missing()
         return StreamingResponse(_bytes(self._hub, output.path), media_type="text/plain; charset=utf-8")
 
     async def _record(self, request: Request) -> Response:
         """Have a recording started or stopped, and show the session again."""
-        given = parse_qs((await request.body()).decode("utf-8", "replace"), max_num_fields=4).get("do", [""])[0]
+        given = fields(await request.body()).get("do", "")
         known, word = await self._known(request), _WORDS.get(given)
         if known is None or word is None:
             return _missing()
@@ -184,6 +184,7 @@ class Pages:
         while time.monotonic() < until:
             told = await self._hub.reading.run(lambda: recording.answer(place))
             if told is not None:
+                await self._hub.reading.run(self._hub.shelf.look_again)
                 return told
             await asyncio.sleep(_POLL)
         return "katod did not answer in time; the request is still waiting. `katod status` may say why."

@@ -16,10 +16,10 @@ from katod.service.control import Request, enqueue
 from katod.service.lock import holder
 from katod.service.manager import how_to_start
 from katod.shell import pasted_with_home
+from katod.smallfile import open_regular
 from katod.store.ledger import Ledger
 
 _PIECE: Final = 64 * 1024  # bytes
-_OPENED: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 def outputs_of(state: Path, key: SessionKey) -> list[Output]:
@@ -34,8 +34,8 @@ def outputs_of(state: Path, key: SessionKey) -> list[Output]:
 
 
 def pieces_of(path: str) -> Iterator[bytes]:
-    """Yield the content of a transcript; nothing if it is no file, or does not exist."""
-    with suppress(OSError), open(os.open(path, _OPENED), "rb") as file:
+    """Yield the content of a transcript; nothing if it does not exist, or became a link, or anything but a file."""
+    with suppress(OSError), open(open_regular(path), "rb") as file:
         while piece := file.read(_PIECE):
             yield piece
 

@@ -65,24 +65,24 @@ def _menu(row: Row, beside: Beside) -> str:
         f'<ul><li><a href="{at}/files">Files changed</a></li>'
         f'<li><katod-copy data-from="{at}/markdown" data-label="Copy as Markdown">'
         f'<a href="{at}/markdown">As Markdown</a></katod-copy></li></ul>'
-        f"{resume}{_transcripts(at, beside.outputs)}<h2>Recording</h2>{_switch(row, at)}"
+        f'{resume}<div id="recorded">{recorded(row, beside.outputs)}</div>'
     )
 
 
-def _transcripts(at: str, outputs: Sequence[Output]) -> str:
+def recorded(row: Row, outputs: Sequence[Output]) -> str:
+    """Return the transcripts of a session, and the buttons that start and stop a recording."""
+    at = f"/s/{row.name}"
     rows = "".join(
         f'<li><code>{text(one.path)}</code> <a href="{at}/transcripts/{one.id}">Open</a></li>' for one in outputs
     )
-    return f"<h2>Transcript</h2><ul>{rows}</ul>" if rows else ""
-
-
-def _switch(row: Row, at: str) -> str:
-    """Return the buttons that start and stop a recording."""
     words = (("stop", "Stop recording"),) if row.is_recording else (
         ("start", "Record from now on"), ("capture", "Record from its beginning")
     )  # fmt: skip
     buttons = "".join(f'<button name="do" value="{word}">{label}</button>' for word, label in words)
-    return f'<form method="post" action="{at}/recording">{buttons}</form>'
+    return (
+        f"{f'<h2>Transcript</h2><ul>{rows}</ul>' if rows else ''}<h2>Recording</h2>"
+        f'<form method="post" action="{at}/recording">{buttons}</form>'
+    )
 
 
 def _family(beside: Beside) -> str:

@@ -2,17 +2,18 @@
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from contextlib import aclosing, suppress
 from typing import Final
 
+from katod.model import SessionKey
 from katod.serve.channel import Channel, Lost
 from katod.serve.feed import Opening
 from katod.serve.hub import Hub
 from katod.serve.known import Known
 from katod.serve.page.board import Board, Row
 from katod.serve.page.listview import groups, list_row
-from katod.serve.page.sessionview import about
+from katod.serve.page.sessionview import Output, about, recorded
 from katod.serve.page.sheet import Sheet
 from katod.serve.page.watch import Watch
 from katod.serve.sse import BEAT, SOON, event
@@ -25,10 +26,14 @@ Pieces = AsyncGenerator[str, None]
 class Streams:
     """The streams of all pages."""
 
-    def __init__(self, hub: Hub, board: Board, opening: Opening) -> None:
+    def __init__(
+        self, hub: Hub, board: Board, opening: Opening, outputs: Callable[[SessionKey], Sequence[Output]]
+    ) -> None:
+        """`outputs` returns the transcripts of a session."""
         self._hub = hub
         self._board = board
         self._opening = opening
+        self._outputs = outputs
         self._watch = Watch(hub, board)
 
     async def list_now(self) -> tuple[list[Row], str]:
@@ -97,7 +102,9 @@ class Streams:
             row = await self._hub.reading.run(lambda: self._board.row(now or known))  # noqa: B023 - done within the loop
             if row != before:
                 before = row
-                yield event({"html": about(row, time.time()), "title": row.title, "state": row.state}, "about")
+                outputs = await self._hub.reading.run(lambda: self._outputs(known.key))
+                html = {"html": about(row, time.time()), "recorded": recorded(row, outputs)}
+                yield event({**html, "title": row.title, "state": row.state, "need": row.need}, "about")
             await self._watch.tick()
 
 

@@ -86,8 +86,9 @@ function newsButton() {
   $("tools").append(button);
 }
 
-function tell(title, words, name) {
+function tell(title, need, name) {
   if (!wantsNews() || !document.hidden) return;
+  const words = need.charAt(0).toUpperCase() + need.slice(1);
   const news = new Notification(title, { body: words, tag: `katod-${name}`, icon: "/static/icon.svg" });
   news.onclick = () => { focus(); location.href = `/s/${name}`; };
 }
@@ -121,7 +122,7 @@ customElements.define("katod-board", class extends HTMLElement {
     before?.remove();
     list.insertBefore(row, next?.isConnected ? next : null);
     if (focused) row.querySelector("a").focus();
-    if (waits) tell("Waiting for you", row.querySelector("a").textContent, row.id.slice(2));
+    if (waits) tell(row.querySelector("a").textContent, row.querySelector(".state").textContent, row.id.slice(2));
   }
 
   count() {
@@ -174,17 +175,24 @@ customElements.define("katod-feed", class extends HTMLElement {
     }
   }
 
-  about({ html, title, state }) {
+  about({ html, recorded, title, state, need }) {
     const waits = state === "blocked" && this.state !== undefined && this.state !== "blocked";
     this.state = state;
     $("about").innerHTML = html;
+    this.switch(recorded);
     $("main").dataset.awake = ["working", "blocked", "stalled"].includes(state) ? "1" : "";
     if (title) {
       document.querySelector("#main>h1").textContent = title;
       document.title = (state === "blocked" ? "● " : "") + `${title} · katod`;
     }
-    if (waits) tell("Waiting for you", title, this.dataset.live.split("/")[2]);
+    if (waits) tell(title || "Untitled", need, this.dataset.live.split("/")[2]);
     tellTimes();
+  }
+
+  // What somebody is about to press stays as it is, unless it changes.
+  switch(html) {
+    if (this.recorded !== html) $("recorded").innerHTML = html;
+    this.recorded = html;
   }
 
   tell(count) {
@@ -242,11 +250,12 @@ async function read(address) {
   return answer.text();
 }
 
+// Without the final newline: pasted in a terminal, it would send what was pasted.
 async function copyFrom(button, text) {
   const words = button.textContent;
   try {
     await navigator.clipboard.write([new ClipboardItem({
-      "text/plain": Promise.resolve(text()).then((copied) => new Blob([copied], { type: "text/plain" })),
+      "text/plain": Promise.resolve(text()).then((copied) => new Blob([copied.trimEnd()], { type: "text/plain" })),
     })]);
     button.textContent = "Copied";
   } catch {
@@ -311,7 +320,14 @@ document.addEventListener("click", (event) => {
 
 // -- the beginning --------------------------------------------------------------------------------------------
 
-const token = /^#token=([\w-]+)$/.exec(location.hash);
+const onward = $("onward");
+if (onward) {
+  // Asked for by a page of this server, it comes with the cookie. From the same address, only a place in it would be.
+  const to = onward.getAttribute("href") + location.hash;
+  history.replaceState(null, "", "/login");
+  location.replace(to);
+}
+const token = !onward && /^#token=([\w-]+)$/.exec(location.hash);
 if (token) {
   history.replaceState(null, "", location.pathname);
   if ($("door")) {
