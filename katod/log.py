@@ -210,3 +210,15 @@ def stderr_sink() -> Sink:
         getattr(logger, level)(event, **fields)
 
     return write
+
+
+def late_stderr_sink() -> Sink:
+    """Return the same sink, which loads structlog with the first line: for a process that may never write one."""
+    sinks: list[Sink] = []
+
+    def write(level: str, event: str, fields: dict[str, Any]) -> None:
+        if not sinks:
+            sinks.append(stderr_sink())
+        sinks[0](level, event, fields)
+
+    return write

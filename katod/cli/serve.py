@@ -106,7 +106,7 @@ def _token(context: Context, named: Path | None) -> str:
 
 def _application(context: Context, place: _Place, token: str) -> Any:
     """Return the application with everything that it needs."""
-    from katod.log import EventLog, stderr_sink  # noqa: PLC0415 - structlog
+    from katod.log import EventLog, late_stderr_sink  # noqa: PLC0415 - as below
     from katod.record.policy import Policy as Recording  # noqa: PLC0415 - loads the formats
     from katod.serve.access import Policy  # noqa: PLC0415 - an extra, as all of these
     from katod.serve.app import application  # noqa: PLC0415
@@ -116,7 +116,7 @@ def _application(context: Context, place: _Place, token: str) -> Any:
     from katod.serve.shelf import Places, Shelf  # noqa: PLC0415
 
     settings, roots = context.settings, tuple(context.roots())
-    log = EventLog(stderr_sink(), settings.log.level)
+    log = EventLog(late_stderr_sink(), settings.log.level)
     places = Places(context.state, roots, settings.serve.sessions == "all")
     shelf = Shelf(places, redact=settings.content.redact)
     options = Recording.of(settings, ()).export_options(thinking=False, tools=None, redact=settings.content.redact)

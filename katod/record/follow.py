@@ -4,9 +4,11 @@ Nothing is kept but what this process has in memory. Whatever happens to the sou
 compacted, replaced or deleted, or the session goes on in another one), an event that was yielded is not yielded again.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
+
+import orjson
 
 from katod import events as ev
 from katod.agents import AGENTS
@@ -35,6 +37,7 @@ class _Source:
     partial: Partial | None = None
     read_at: Signature | Cursor | None = None  # what it was, or its limit, when it was last read to its end
     more: bool = False  # whether its last batch was not the last one
+    is_document: bool = False
 
 
 class Limited(NamedTuple):
@@ -45,13 +48,51 @@ class Limited(NamedTuple):
     limit: Cursor | None
 
 
-class Follower:
-    """A position in a session that moves towards the end of its sources with every look."""
+class Mark(NamedTuple):
+    """A position in a session, from which another follower can go on: JSON, and how far each source was read."""
 
-    def __init__(self, key: SessionKey, log: EventLog) -> None:
-        self._seen = SeenByFollower(native_ids=AGENTS[key.agent].nature.has_native_ids)
-        self._stream = SessionStream(key, self._seen, log)
+    metadata: bytes
+    sources: tuple[tuple[str, Identity, Cursor, Partial | None, bytes], ...]
+
+
+class Admission(SeenByFollower):
+    """Also says which of all events were not admitted, by their numbers; or admits the same again.
+
+    A follower that goes on from a mark knows no earlier events. So it is told which of the later ones are copies:
+    `copies` are their numbers, counted from the mark, which has this `number`.
+    """
+
+    def __init__(self, *, native_ids: bool, copies: Collection[int] | None = None, number: int = 0) -> None:
+        super().__init__(native_ids=native_ids)
+        self.native_ids = native_ids
+        self._known = copies
+        self.number = number
+        self.copies: list[int] = []
+
+    def admit(self, event: Event, source: Any) -> bool:
+        """Return whether the event is new."""
+        is_new = super().admit(event, source) if self._known is None else self.number not in self._known
+        if not is_new:
+            self.copies.append(self.number)
+        self.number += 1
+        return is_new
+
+
+class Follower:
+    """A position in a session that moves towards the end of its sources with every look.
+
+    With a mark, it begins there, and `seen` is to be what admits the same events as before.
+    """
+
+    def __init__(
+        self, key: SessionKey, log: EventLog, seen: SeenByFollower | None = None, mark: Mark | None = None
+    ) -> None:
+        self._seen = seen or SeenByFollower(native_ids=AGENTS[key.agent].nature.has_native_ids)
+        self._stream = SessionStream(key, self._seen, log, None if mark is None else orjson.loads(mark.metadata))
         self._sources: dict[str, _Source] = {}
+        for path, identity, cursor, partial, state in mark.sources if mark is not None else ():
+            source = self._sources[path] = _Source(path, identity, cursor, partial)
+            self._stream.open(source, orjson.loads(state))
         self.restarts = 0  # how often a source was no longer what was read of it
         self.problem: SourceError | None = None  # why a source could not be read when it was last looked into
         self.moved = False  # whether something was read in the last advance
@@ -70,6 +111,16 @@ class Follower:
     def count(self) -> int:
         """How many events were yielded."""
         return self._seen.count
+
+    def mark(self) -> Mark | None:
+        """Return where it is; None if no other follower can go on there, as a source is only read as a whole."""
+        if any(source.is_document for source in self._sources.values()):
+            return None
+        found = [
+            (path, one.identity, one.cursor, one.partial, orjson.dumps(self._stream.open(one).state()))
+            for path, one in self._sources.items()
+        ]
+        return Mark(orjson.dumps(self.metadata.state()), tuple(found))
 
     def look(self, files: Iterable[tuple[str, Identity]]) -> Replay:
         """Yield the events that are new in these files and those of earlier looks, with the metadata at that point.
@@ -116,6 +167,7 @@ class Follower:
             return
         try:
             with AGENTS[source.identity.key.agent].open(source.path) as file:
+                source.is_document = file.is_document
                 _verify_limit(file, limit)
                 self._verify(source, file)
                 for event in self._read(source, file, limit, budget):

@@ -50,7 +50,7 @@ def application(hub: Hub, options: Options, policy: Policy, pages: Sequence[Base
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncGenerator[None, None]:
-        hub.start()
+        await hub.start()
         try:
             yield
         finally:

@@ -21,11 +21,13 @@ class Channel:
     """Follows the files of one session while somebody looks. Of what was read, only the end is kept.
 
     `content` returns where the session is now, `opening` begins to read it. For the event loop, which has the worker
-    read.
+    read. With a `tail`, all that the session has was read already, and that is the end of it.
     """
 
-    def __init__(self, content: Callable[[], Content], worker: Worker, opening: Opening) -> None:
-        self.tail = Tail()
+    def __init__(
+        self, content: Callable[[], Content], worker: Worker, opening: Opening, tail: Tail | None = None
+    ) -> None:
+        self.tail = tail or Tail()
         self.viewers = 0
         self._worker = worker
         self.reading = opening(content)
@@ -33,6 +35,8 @@ class Channel:
         self._lock = asyncio.Lock()
         self._news = asyncio.Event()
         self._ready = asyncio.Event()
+        if tail is not None:
+            self._ready.set()
 
     @property
     def metadata(self) -> SessionMetadata:

@@ -6,13 +6,15 @@ To redact takes longer than all the rest, so messages that nobody is sent are no
 from collections.abc import Callable, Iterator
 from typing import Any, Final, NamedTuple, Protocol
 
+import orjson
+
 from katod.formats.redact.redactor import redact_json
 from katod.formats.stream import bridge
 from katod.formats.stream.messages import Messages
 from katod.log import EventLog
 from katod.metadata import SessionMetadata
 from katod.model import Identity, SessionKey
-from katod.record.follow import Follower, Limited
+from katod.record.follow import Follower, Limited, Mark
 from katod.serve.tail import Place, Sent
 
 _READ_BYTES: Final = 256 * 1024
@@ -76,15 +78,19 @@ class Feed:
     """A position in a session that moves to its end, and the messages on the way, each once.
 
     `content` returns where the session is now. The first messages are not to be shown, as they are not redacted: so
-    many of those with an id, at most; without a number, those that are not in the last bytes of the session.
+    many of those with an id, at most; without a number, those that are not in the last bytes of the session. It begins
+    where a `follower` is, with the `state` of messages there.
     """
 
-    def __init__(self, content: Callable[[], Content], hidden: int | None = None) -> None:
+    def __init__(
+        self, content: Callable[[], Content], hidden: int | None = None, *,
+        follower: Follower | None = None, state: Fields | None = None,
+    ) -> None:  # fmt: skip
         self.content = content
         self._hidden = hidden
         self._streamed = 0
-        self._follower = Follower(content().key, EventLog())
-        self._messages = Messages(redact=False)
+        self._follower = follower or Follower(content().key, EventLog())
+        self._messages = Messages(redact=False, state=state)
         self._is_shown = False
 
     @property
@@ -106,6 +112,16 @@ class Feed:
             self._streamed += sum(message["type"] == "stream" for message in made)
             (found.shown if self._is_shown else found.hidden).extend(made)
         return found._replace(more=self._follower.moved)
+
+    @property
+    def restarts(self) -> int:
+        """How often a file was no longer what was read of it."""
+        return self._follower.restarts
+
+    def mark(self) -> tuple[Mark, bytes] | None:
+        """Return from where another feed can go on as long as nothing is shown, None if none can."""
+        mark = self._follower.mark()
+        return None if mark is None else (mark, orjson.dumps(self._messages.state()))
 
     def sent(self) -> Sending:
         """Return what is sent of the next bytes of the session's files."""

@@ -1,22 +1,27 @@
 """Who looks at which session: opens each once for all viewers, closes it when nobody looks, tells of changes."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Coroutine
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncGenerator, Callable, Coroutine
+from contextlib import aclosing, asynccontextmanager, suppress
+from functools import partial
 from typing import Any, Final
 
 from katod.errors import LedgerError
 from katod.log import EventLog
 from katod.serve.changes import Changes
 from katod.serve.channel import Channel
-from katod.serve.feed import Feed, Opening
+from katod.serve.feed import Feed, Opening, Reading
+from katod.serve.known import Known
 from katod.serve.news import News, Subscription
-from katod.serve.shelf import Known, Shelf
+from katod.serve.shelf import Shelf
+from katod.serve.tail import Tail
 from katod.serve.worker import Busy, Worker
 
 _LINGER: Final = 10.0  # seconds that a session stays open for somebody who comes back,
 _MOST_LINGERING: Final = 2  # and how many do
+_PAUSE: Final = 0.02  # seconds that others have between two steps of what nobody waits for
 Fields = dict[str, Any]
+Work = Callable[[], Coroutine[Any, Any, None]]
 
 
 class Hub:
@@ -32,9 +37,12 @@ class Hub:
         self._news = News(shelf)
         self._tasks: set[asyncio.Task[None]] = set()
 
-    def start(self) -> None:
-        """Begin to hear of changes."""
+    async def start(self) -> None:
+        """Find out which sessions there are, so that whoever asks first does not wait for that; hear of changes."""
         self._changes.start(asyncio.get_running_loop(), self._changed)
+        with suppress(LedgerError):  # whoever asks is told
+            await self.reading.run(self.shelf.all)
+        self._begin(self._look_around)
 
     def close(self) -> None:
         """Stop reading and hearing of changes."""
@@ -67,13 +75,21 @@ class Hub:
         if channel is None:
             channel = Channel(lambda: self.shelf.content(name), self.reading, opening)
             self._channels[name, opening] = channel
-            self._begin(channel.advance())
+            self._begin(channel.advance)
         channel.viewers += 1
         try:
             await channel.ready()
             yield channel
         finally:
             channel.viewers -= 1
+            self._rest()
+            asyncio.get_running_loop().call_later(_LINGER, self._leave, (name, opening))
+
+    def take_over(self, name: str, opening: Opening, reading: Reading, tail: Tail) -> None:
+        """Go on where somebody has read a session to its end; `tail` is the end of that. Else it is read again."""
+        if (name, opening) not in self._channels:
+            channel = Channel(reading.content, self.reading, lambda _: reading, tail)
+            self._channels[name, opening] = channel
             self._rest()
             asyncio.get_running_loop().call_later(_LINGER, self._leave, (name, opening))
 
@@ -99,32 +115,38 @@ class Hub:
         if (channel := self._channels.get(what)) is not None and not channel.viewers:
             del self._channels[what]
 
+    async def _look_around(self) -> None:
+        """Find out what all sessions are about, while nobody waits for that."""
+        async with aclosing(self.reading.stream(self.shelf.briefs())) as found:
+            async for _ in found:
+                await asyncio.sleep(_PAUSE)
+
     def _changed(self, paths: set[str]) -> None:
         if self._channels or self._news.has_subscribers:
-            self._begin(self._take_up(paths))
+            self._begin(partial(self._take_up, paths))
 
     async def _take_up(self, paths: set[str]) -> None:
         """Read what is new in the sessions of these files, or in all that are looked at; tell of them."""
         names = await self.reading.run(lambda: self.shelf.take_up(paths)) if paths else None
         for (name, _), channel in self._channels.items():
             if names is None or name in names:
-                self._begin(channel.advance())
+                self._begin(channel.advance)
         if self._news.has_subscribers:
             rows = await self.reading.run(lambda: self._news.look(names or set()))
             self._news.tell(rows)
         elif not paths:
             await self.reading.run(self.shelf.all)  # files that nobody told of
 
-    def _begin(self, work: Coroutine[Any, Any, None]) -> None:
+    def _begin(self, work: Work) -> None:
         task = asyncio.get_running_loop().create_task(self._guarded(work))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def _guarded(self, work: Coroutine[Any, Any, None]) -> None:
+    async def _guarded(self, work: Work) -> None:
         """Do what is done again a second later if it fails."""
         with suppress(Busy, LedgerError):
             try:
-                await work
+                await work()
             except (Busy, LedgerError):
                 raise
             except Exception as error:  # noqa: BLE001 - one session must not end the server

@@ -19,19 +19,15 @@ class Wanted(NamedTuple):
         """Return whether a session is wanted."""
         sources = {name.strip() for name in self.source.split(",") if name.strip()} - {"all"}
         return (
-            self.project in (None, row["projectPath"])
+            (self.project is None or row["projectPath"] == self.project)
             and (not sources or row["source"] in sources)
             and self.parent in ("", row.get("parentSessionId", ""))
         )
 
 
-def part(rows: list[Fields], limit: int, offset: int) -> Fields:
-    """Return a part of a list of sessions."""
-    return {
-        "sessions": rows[offset : offset + limit],
-        "total": len(rows),
-        "hasMore": offset + limit < len(rows),
-    }
+def part(rows: list[Fields], offset: int, total: int) -> Fields:
+    """Return a part of a list of sessions, which begins after so many of them."""
+    return {"sessions": rows, "total": total, "hasMore": offset + len(rows) < total}
 
 
 def counted(rows: list[Fields], source: str) -> Fields:

@@ -5,7 +5,8 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from katod.formats.stream import bridge
-from katod.serve.shelf import Known, Shelf
+from katod.serve.known import Known
+from katod.serve.shelf import Shelf
 
 _DELETED: Final = "deleted"
 Fields = dict[str, Any]

@@ -1,17 +1,17 @@
 """Pages of a conversation, as clients of CodingBridge ask for them. Pure.
 
-A page is found in two passes over all messages, of which no more is kept than the page itself.
+A page is found in two passes over all messages without what they say. Then only those on it are read.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, Literal, NamedTuple
 
 from katod.formats.stream import bridge
+from katod.serve.outline import Cursor, Outlined, Stub
 
 API: Final = "2.0"
 _LIMIT, _MOST = 25, 100
-_ALL: Final = 1 << 62  # messages
-_PAUSE: Final = 16  # messages between two steps
+_PAUSE: Final = 256  # messages between two steps
 _WORDS: Final = {"true": True, "1": True, "false": False, "0": False}
 Fields = dict[str, Any]
 
@@ -73,34 +73,42 @@ def switch(query: Mapping[str, str], name: str, *, default: bool) -> bool:
     return _WORDS[text]
 
 
-def page(read: Callable[[int], Iterable[Fields]], want: Asked) -> Iterator[Fields | None]:
-    """Yield the body of the answer at last, and before it None now and then.
-
-    `read` returns all messages of the session, of which the first ones, so many, are not shown.
-    """
+def page(outlined: Outlined, want: Asked) -> Iterator[Fields | None]:
+    """Yield the body of the answer at last, and before it None now and then. Raises Stale."""
     found: _Range | None = None
-    for found in _range(read(_ALL), want):
+    for found in _range(outlined.stubs(), want):
         if found is None:
             yield None
     if found is None:
         lost = {"code": "CURSOR_NOT_FOUND", "cursorId": want.before or want.after}
         yield _body([], _Range(0, 0, 0), want) | {"error": lost}
         return
-    rows: list[Fields] = []
-    yield from _between(read(found.begin), want, found, rows)
-    yield _body(rows, found, want)
+    numbers: list[int] = []
+    results: dict[int, int] = {}
+    yield from _numbers(outlined.stubs(), want, found, numbers, results)
+    sent: dict[int, Fields] = {}
+    for one in outlined.fetch(sorted({*numbers, *results.values()})):
+        if one is None:
+            yield None
+        else:
+            sent[one[0]] = one[1]
+    for call, result in results.items():
+        sent[call]["message"]["result"] = _result_of(sent[result]["message"])
+    yield _body([sent[number] for number in numbers], found, want)
 
 
-def _range(messages: Iterable[Fields], want: Asked) -> Iterator[_Range | None]:
+def _range(stubs: Iterable[Stub], want: Asked) -> Iterator[_Range | None]:
     """Yield None now and then, and at last the range of the page, or None if its cursor is not found."""
-    count, at, cursor = 0, None, want.before or want.after
-    for step, (sent, is_kept) in enumerate(_folded(messages, want)):
-        if cursor and cursor in bridge.cursors_of(sent):
+    count, at, given = 0, None, want.before or want.after
+    cursor = Cursor.of(given)
+    for step, (stub, call) in enumerate(_folded(stubs, want)):
+        is_kept = call is None and _is_wanted(stub, want)
+        if given and stub.is_named(cursor):
             at = count + (is_kept and bool(want.after))
         count += is_kept
         if not step % _PAUSE:
             yield None
-    yield None if cursor and at is None else _from(count, at, want)
+    yield None if given and at is None else _from(count, at, want)
 
 
 def _from(count: int, at: int | None, want: Asked) -> _Range:
@@ -114,36 +122,42 @@ def _from(count: int, at: int | None, want: Asked) -> _Range:
     return _Range(max(0, end - want.limit), end, count)
 
 
-def _between(messages: Iterable[Fields], want: Asked, wanted: _Range, rows: list[Fields]) -> Iterator[None]:
-    """Collect the messages of a range; their results may come after it."""
+def _numbers(
+    stubs: Iterable[Stub], want: Asked, wanted: _Range, numbers: list[int], results: dict[int, int]
+) -> Iterator[None]:
+    """Collect which messages are in a range, and the results of the calls in it, which may come after it."""
     count = 0
-    for step, (sent, is_kept) in enumerate(_folded(messages, want)):
-        if is_kept and wanted.begin <= count < wanted.end:
-            rows.append(sent)
-        count += is_kept
-        if not step % _PAUSE:
-            if count >= wanted.end and not any(_is_open(row, want) for row in rows):
-                return
+    for number, (stub, call) in enumerate(_folded(stubs, want)):
+        if call is not None:
+            results[call] = number
+        elif _is_wanted(stub, want):
+            if wanted.begin <= count < wanted.end:
+                numbers.append(number)
+            count += 1
+        if not number % _PAUSE:
             yield None
+    for call in results.keys() - set(numbers):
+        del results[call]
 
 
-def _is_open(sent: Fields, want: Asked) -> bool:
-    """Return whether a call is to have its result, but has none yet."""
-    return want.denormalize and sent["message"]["type"] == "tool_use" and "result" not in sent["message"]
+def _folded(stubs: Iterable[Stub], want: Asked) -> Iterator[tuple[Stub, int | None]]:
+    """Yield each message, and for one that becomes a part of its call the number of that."""
+    calls: dict[bytes, int] = {}
+    for number, stub in enumerate(stubs):
+        call = None
+        if want.denormalize and stub.kind == "tool_use":
+            calls[stub.call] = number
+        elif want.denormalize and stub.kind == "tool_result":
+            call = calls.pop(stub.call, None)
+        yield stub, call
 
 
-def _folded(messages: Iterable[Fields], want: Asked) -> Iterator[tuple[Fields, bool]]:
-    """Yield each message, and whether it is one of those that are wanted. Results may become a part of their calls."""
-    calls: dict[str, Fields] = {}
-    for sent in messages:
-        message = sent["message"]
-        kind, is_part = message["type"], False
-        if want.denormalize and kind == "tool_use":
-            calls[message["id"]] = message
-        elif want.denormalize and kind == "tool_result" and (call := calls.pop(message["id"], None)) is not None:
-            is_part = True
-            call["result"] = {name: message[name] for name in ("output", "success", "isError") if name in message}
-        yield sent, not is_part and (not want.types or kind in want.types)
+def _is_wanted(stub: Stub, want: Asked) -> bool:
+    return not want.types or stub.kind in want.types
+
+
+def _result_of(message: Fields) -> Fields:
+    return {name: message[name] for name in ("output", "success", "isError") if name in message}
 
 
 def _body(rows: list[Fields], found: _Range, want: Asked) -> Fields:

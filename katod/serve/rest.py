@@ -3,6 +3,7 @@
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Any, Final
 from urllib.parse import unquote
 
@@ -21,14 +22,16 @@ from katod.serve.answers import json_response, problem
 from katod.serve.feed import Content, streamed
 from katod.serve.finding import search
 from katod.serve.hub import Hub
+from katod.serve.known import Known
 from katod.serve.listing import Wanted
-from katod.serve.shelf import Known
+from katod.serve.outline import Outlines, Stale
 from katod.serve.worker import Busy
 
 _RECENT, _MOST_RECENT = 10, 50
 _SESSIONS, _MOST_SESSIONS = 50, 100
 _HITS, _MOST_HITS = 20, 100
 _LONGEST_QUERY: Final = 1000
+_TRIES: Final = 4
 Fields = dict[str, Any]
 Answer = Callable[[Request], Awaitable[Response]]
 
@@ -39,6 +42,7 @@ class Rest:
     def __init__(self, hub: Hub, options: Options) -> None:
         self._hub = hub
         self._options = options
+        self._outlines = Outlines()
         self._began = time.monotonic()
 
     def routes(self) -> list[Route]:
@@ -78,8 +82,9 @@ class Rest:
 
     async def _recent(self, request: Request) -> Response:
         limit = paging.number(request.query_params, "limit", _RECENT, _MOST_RECENT)
-        rows = await self._rows(Wanted(source=request.query_params.get("source", "")))
-        return json_response({"sessions": rows[:limit]})
+        source, shelf = request.query_params.get("source", ""), self._hub.shelf
+        rows = await (self._rows(Wanted(source=source)) if source else self._sorted(shelf.latest(), Wanted()))
+        return json_response({"sessions": await self._about(rows[:limit])})
 
     async def _sessions(self, request: Request) -> Response:
         query = request.query_params
@@ -94,18 +99,32 @@ class Rest:
     async def _part(self, request: Request, wanted: Wanted, *, is_empty: bool = False) -> Response:
         limit = paging.number(request.query_params, "limit", _SESSIONS, _MOST_SESSIONS)
         offset = paging.number(request.query_params, "offset", 0)
-        return json_response(listing.part([] if is_empty else await self._rows(wanted), limit, offset))
+        rows = [] if is_empty else await self._rows(wanted)
+        return json_response(listing.part(await self._about(rows[offset : offset + limit]), offset, len(rows)))
 
     async def _count(self, request: Request) -> Response:
         rows = await self._rows(Wanted(_project(request)))
         return json_response(listing.counted(rows, request.query_params.get("source", "")))
 
     async def _rows(self, wanted: Wanted) -> list[Fields]:
-        """Return the sessions that are wanted, the latest first."""
+        """Return in brief the sessions that are wanted, the latest first."""
+        return await self._sorted(self._hub.shelf.briefs(), wanted)
+
+    async def _sorted(self, found: Iterator[Fields], wanted: Wanted) -> list[Fields]:
         rows: list[Fields] = []
-        async for some in self._hub.reading.stream(self._hub.shelf.rows()):
+        async for some in self._hub.reading.stream(found):
             rows += filter(wanted.has, some)
         return sorted(rows, key=lambda row: str(row["lastActivityAt"]), reverse=True)
+
+    async def _about(self, rows: list[Fields]) -> list[Fields]:
+        """Return in full what was said in brief."""
+        shelf = self._hub.shelf
+
+        def told() -> list[Fields]:
+            known = shelf.all()
+            return [shelf.about(known[row["id"]]) for row in rows if row["id"] in known]
+
+        return await self._hub.reading.run(told)
 
     # -- one session ------------------------------------------------------------------------------------
 
@@ -126,9 +145,14 @@ class Rest:
         want = paging.asked(request.query_params)
         if (known := await self._known(request)) is None:
             return _not_found()
-        content = self._hub.shelf.content(known.name)
-        steps = paging.page(lambda hidden: streamed(content, hidden), want)
-        return json_response(await self._hub.reading.last(steps))
+        reading, content = self._hub.reading, partial(self._hub.shelf.content, known.name)
+        for _ in range(_TRIES):
+            outlined = await reading.run(partial(self._outlines.of, known.name, content))
+            try:
+                return json_response(await reading.last(paging.page(outlined, want)))
+            except Stale as stale:  # a file was rewritten meanwhile
+                await reading.run(partial(self._outlines.drop, known.name, stale))
+        raise Busy
 
     async def _export(self, request: Request) -> Response:
         query = request.query_params
@@ -161,7 +185,7 @@ class Rest:
         project = _project(request) if "project" in request.path_params else query.get("project") or None
         projects = {row["id"]: row["projectPath"] for row in await self._rows(Wanted(project))}
         known = await self._hub.reading.run(self._hub.shelf.all)
-        places = [known[name].found for name in projects if name in known and known[name].files]
+        places = [known[name] for name in projects if name in known and known[name].paths]
         rows = await self._hub.searching.run(lambda: search(words, places, projects))
         has_more = offset + limit < len(rows)
         return json_response(

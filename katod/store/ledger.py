@@ -10,13 +10,13 @@ from contextlib import contextmanager, suppress
 from functools import cached_property
 from hashlib import blake2b
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 import orjson
 
 from katod.errors import LedgerDamaged, LedgerError, LedgerUnreleased
 from katod.log import EventLog
-from katod.model import SessionKey
+from katod.model import Identity, SessionKey, Stat
 from katod.slug import distinct
 from katod.store import integrity
 from katod.store.deliveries import Deliveries
@@ -301,6 +301,28 @@ class Ledger:
         rows = self.db.execute(query)
         return [(number, SessionKey(*orjson.loads(key)), bool(now), bool(named)) for number, key, now, named in rows]
 
+    def recorded_metadata(self, first: int, last: int) -> Iterator[tuple[int, dict[str, Any], int]]:
+        """Yield what recorded sessions are about, from one number to another, and how many events each has.
+
+        Raises LedgerDamaged for anything that katod did not write.
+        """
+        head = "SELECT head FROM outputs WHERE session = sessions.id AND held IS NULL ORDER BY id LIMIT 1"
+        query = f"SELECT id, seq, metadata, ({head}) FROM sessions WHERE id BETWEEN ? AND ?"
+        for number, count, metadata, began in self.db.execute(query, (first, last)):
+            if began is not None:
+                yield number, _about(metadata, began), count
+
+    def recorded_files(self, first: int, last: int) -> Iterator[tuple[int, str, Identity, Stat]]:
+        """Yield the sources of sessions, by their numbers, that are not gone: as they were seen last, the oldest first.
+
+        Raises LedgerDamaged for anything that katod did not write.
+        """
+        query = (
+            "SELECT session, path, identity, seen FROM sources WHERE session BETWEEN ? AND ? AND NOT gone ORDER BY id"
+        )
+        for number, path, identity, seen in self.db.execute(query, (first, last)):
+            yield number, path, *_place(identity, seen)
+
     def output_at(self, path: Path) -> OutputRow | None:
         """Return the output with this path, without its ranges; None if katod created none there."""
         row = self.db.execute(f"{OUTPUTS.select} WHERE path = ?", (str(path),)).fetchone()
@@ -455,3 +477,19 @@ class Ledger:
 
     def _insert(self, statement: str, values: list[object]) -> int:
         return self.db.execute(statement, values).lastrowid or 0
+
+
+def _about(metadata: str | None, head: str) -> dict[str, Any]:
+    """Return the metadata of a session: as they are while it is recorded, or as they were then."""
+    try:
+        return dict(orjson.loads(metadata) if metadata else orjson.loads(head)["metadata"])
+    except (ValueError, TypeError, KeyError) as error:
+        raise LedgerDamaged(integrity.STRANGE) from error
+
+
+def _place(identity: str, seen: str) -> tuple[Identity, Stat]:
+    try:
+        key, rollout = orjson.loads(identity)
+        return Identity(SessionKey(*key), rollout), Stat(*orjson.loads(seen))
+    except (ValueError, TypeError) as error:
+        raise LedgerDamaged(integrity.STRANGE) from error

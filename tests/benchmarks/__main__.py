@@ -12,10 +12,10 @@ from types import FrameType
 from typing import Final
 
 from katod import __version__
-from tests.benchmarks import archive, commands, database, idle, latency, memory, throughput
+from tests.benchmarks import archive, commands, database, idle, latency, memory, serving, throughput
 from tests.benchmarks.report import Report
 
-PARTS: Final = ("throughput", "latency", "idle", "commands", "database", "memory", "archive")
+PARTS: Final = ("throughput", "latency", "idle", "commands", "database", "memory", "archive", "serve")
 
 
 def main() -> int:
@@ -53,6 +53,8 @@ def _measure(part: str, report: Report, folder: Path, options: argparse.Namespac
         database.measure(report, folder / part, options.database_mb, options.seconds, 20 if quick else 100)
     elif part == "memory":
         memory.measure(report, folder / part, options.big_mb)
+    elif part == "serve":
+        serving.measure(report, _made(folder / part), options.sessions, 4 if quick else 25, 20 if quick else 100)
     else:
         archive.measure(report, folder / part, options.archive_mb, 3 if quick else 9)
 

@@ -43,7 +43,7 @@ async def serving(world, *, everything=True, policy=POLICY):
     roots = tuple(find_roots(Settings(), AGENTS))
     shelf = Shelf(Places(world.state, roots, everything), redact=True)
     hub = Hub(shelf, Changes(roots, EventLog(), watch=False), EventLog())
-    hub.start()
+    await hub.start()
     try:
         options = Options(time_zone="Europe/Berlin")
         yield App(application(hub, options, policy, Pages(hub, options, world.state).routes()), hub)

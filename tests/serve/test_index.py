@@ -1,15 +1,17 @@
 """The index of searches: it leaves out only what has not all words, and what has changed is read again."""
 
+from pathlib import Path
+
 import pytest
 
 from katod.agents import AGENTS
 from katod.config import Settings
-from katod.discover.found import find_sessions
 from katod.discover.roots import find_roots
 from katod.search.query import Query
 from katod.search.run import Search
 from katod.serve.page import index
 from katod.serve.page.index import Index
+from katod.serve.shelf import Places, Shelf
 from tests.support.records import says, user
 
 WORDS = (
@@ -28,7 +30,8 @@ WORDS = (
 
 
 def places():
-    return list(find_sessions(find_roots(Settings(), AGENTS), {}).values())
+    shelf = Shelf(Places(Path(), tuple(find_roots(Settings(), AGENTS)), everything=True), redact=True)
+    return list(shelf.all().values())
 
 
 def found(words, sessions):
@@ -54,6 +57,7 @@ def said(world):
 def test_the_same_is_found_with_the_index(said, monkeypatch, piece):
     """For any words, in any case, wherever they are split, a search finds the same in what the index leaves."""
     monkeypatch.setattr(index, "_PIECE", piece)
+    monkeypatch.setattr(index, "_STEP", piece)
     known = indexed(places())
     for words in WORDS:
         assert found(words, known.narrowed(words, places())) == found(words, places()), words

@@ -24,8 +24,8 @@ def test_sessions_are_chosen():
 
 def test_a_part_of_a_list_says_whether_there_is_more():
     """And how much there is in all."""
-    assert part(ROWS, 2, 1) == {"sessions": ROWS[1:3], "total": 4, "hasMore": True}
-    assert part(ROWS, 2, 2)["hasMore"] is False
+    assert part(ROWS[1:3], 1, 4) == {"sessions": ROWS[1:3], "total": 4, "hasMore": True}
+    assert part(ROWS[2:4], 2, 4)["hasMore"] is False
 
 
 def test_projects_are_those_of_the_sessions():

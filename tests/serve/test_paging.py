@@ -3,6 +3,7 @@
 import pytest
 
 from katod.formats.stream.bridge import event_uuid
+from katod.serve.outline import Stub
 from katod.serve.paging import WrongQuery, asked, page
 from tests.looping import each
 
@@ -27,8 +28,21 @@ def conversation(count):
         yield {"type": "stream", "id": ident(number), "timestamp": "2026-02-10T10:00:00Z", "message": message(number)}
 
 
+class Listed:
+    """A conversation that is not read from files."""
+
+    def __init__(self, count):
+        self._all = list(conversation(count))
+
+    def stubs(self):
+        return map(Stub.of, self._all)
+
+    def fetch(self, numbers):
+        return ((number, self._all[number]) for number in numbers)
+
+
 def paged(count=25, **query):
-    steps = page(lambda _hidden: conversation(count), asked({name: str(value) for name, value in query.items()}))
+    steps = page(Listed(count), asked({name: str(value) for name, value in query.items()}))
     return next(body for body in steps if body is not None)
 
 

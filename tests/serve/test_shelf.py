@@ -65,7 +65,7 @@ def test_titles_and_paths_are_redacted(world, monkeypatch):
     secret = "sk-ant-api03-" + "a1B2" * 24
     world.claude().say(user(f"the key is {secret}"))
     found = shelf(world, monkeypatch, everything=True)
-    (row,) = found.rows()
+    (row,) = map(found.about, found.all().values())
     assert "the key is" in row["title"]
     assert secret not in str(row)
 

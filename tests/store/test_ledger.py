@@ -49,6 +49,7 @@ LOOK_UPS = {
     "busy_sessions": (), "place": (1, 7), "places": (1,), "is_applied": ("unknown",), "refusals": (),
     "project_folder": ("app", "/home/other/app"), "read_all": (), "check": (), "marker_of": (Path("/out"),),
     "contained": ("/", ".db"), "recorded_sessions": (),
+    "recorded_metadata": (7, 9), "recorded_files": (1, 9),
 }  # fmt: skip
 WRITERS = {
     "save_root", "add_session", "save_session", "add_near_misses", "save_sample", "add_source", "save_source", "add_output",

@@ -33,7 +33,10 @@ def event_uuid(event_id: str, part: str = "") -> str:
 def session_uuid(key: SessionKey) -> str:
     """Return the id of a session: its own if that is a UUID, else one that is derived from its key."""
     own = not key.subagent and _UUID.fullmatch(key.id)
-    return key.id.lower() if own else str(uuid5(NAMESPACE_URL, f"katod:{key}"))
+    if not own:
+        return str(uuid5(NAMESPACE_URL, f"katod:{key}"))
+    small = key.id.lower()
+    return key.id if key.id == small else small  # the same object: a server keeps ten thousands of them
 
 
 def keys_by_uuid(keys: Iterable[SessionKey]) -> dict[str, SessionKey]:

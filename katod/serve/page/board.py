@@ -6,21 +6,21 @@ For the reading thread.
 import os
 import time
 from collections.abc import Callable, Iterable
-from contextlib import suppress
 from typing import Final, NamedTuple
 
 from katod.agents import AGENTS
 from katod.agents.toolcalls import one_line
 from katod.formats.redact.redactor import redact
-from katod.model import Stat
 from katod.record.doing import doing
-from katod.record.peek import peek
-from katod.serve.shelf import Known, Shelf
+from katod.serve.known import Known
+from katod.serve.shelf import Shelf, described, stat_of
 from katod.states import Doing, State, is_over
 
 MOST: Final = 200  # sessions of one list
 _TITLE: Final = 120
 _STALLED: Final = "stalled"
+_DIGITS: Final = 20
+Place = tuple[int, str] | tuple[()]  # in the list: when a session changed (ns), and which; empty: before all
 
 
 class Row(NamedTuple):
@@ -50,11 +50,27 @@ class Board:
     def __init__(self, shelf: Shelf, *, redact: bool) -> None:
         self._shelf = shelf
         self._redact = redact
-        self.total = 0  # sessions, without those that others started
+        self.older = ""  # after what the next page begins, empty if there is none
 
     def look(self) -> list[Row]:
         """Return the latest sessions, those that changed last first. Raises LedgerError."""
-        return self._newest(time.time())
+        rows, self.older = self.page()
+        return rows
+
+    def page(self, older: str = "") -> tuple[list[Row], str]:
+        """Return the sessions after a place in the list, and after what the next page begins. Raises LedgerError."""
+        now, begin = time.time(), _place(older)
+        main = [known for known in self._shelf.all().values() if not known.key.subagent]
+        rows, last = list[Row](), begin
+        for known in sorted(main, key=_order, reverse=True):
+            if begin and _order(known) >= begin:
+                continue
+            if len(rows) >= MOST:
+                return sorted(rows, key=lambda row: -row.since), _named(last)
+            row, last = self._row(known, now), _order(known)
+            if row.title or row.is_recorded or row.state:
+                rows.append(row)
+        return sorted(rows, key=lambda row: -row.since), ""
 
     def row(self, known: Known) -> Row:
         """Return one session."""
@@ -68,25 +84,10 @@ class Board:
         now = time.time()
         return sorted((self._row(one, now) for one in mine), key=lambda row: row.since)
 
-    def _newest(self, now: float) -> list[Row]:
-        main = [known for known in self._shelf.all().values() if not known.key.subagent]
-        self.total = len(main)
-        newest = sorted(main, key=lambda known: -known.changed_ns)
-        rows: list[Row] = []
-        for known in newest:
-            if len(rows) >= MOST:
-                break
-            row = self._row(known, now)
-            if row.title or row.is_recorded or row.state:
-                rows.append(row)
-        return sorted(rows, key=lambda row: -row.since)
-
     def _row(self, known: Known, now: float) -> Row:
         if not is_over(known.changed_ns / 1e9, now):
             _renew(known)
-        if known.metadata is None:
-            known.metadata = peek(known.found)[0]
-        about, state = known.metadata, _doing(known, now)
+        about, state = described(known), _doing(known, now)
         say = redact if self._redact else str
         return Row(
             known.name, AGENTS[known.key.agent].product, say(one_line(about.best_title, _TITLE)),
@@ -96,15 +97,25 @@ class Board:
         )  # fmt: skip
 
 
+def _order(known: Known) -> Place:
+    return known.changed_ns, known.name
+
+
+def _named(place: Place) -> str:
+    return f"{place[0]}.{place[1]}" if place else ""
+
+
+def _place(name: str) -> Place:
+    """Return the place in the list that has this name, empty if there is no such name."""
+    changed, _, session = name.partition(".")
+    return (int(changed), session) if changed.isdecimal() and len(changed) < _DIGITS and session else ()
+
+
 def _renew(known: Known) -> None:
     """Look at the files of a session: they may have grown since they were found."""
-    files = dict(known.files)
-    for path, (identity, _) in known.files.items():
-        with suppress(OSError):
-            if not AGENTS[known.key.agent].is_contained(path):
-                now = os.stat(path)
-                files[path] = identity, Stat(now.st_size, now.st_mtime_ns, now.st_dev, now.st_ino)
-    known.files = files
+    for path, identity, _ in known.files:
+        if (now := stat_of(path, identity)) is not None:
+            known.renew(path, now)
 
 
 def _shown(doing: Doing | None, say: Callable[[str], str]) -> tuple[str, str]:
@@ -116,7 +127,7 @@ def _shown(doing: Doing | None, say: Callable[[str], str]) -> tuple[str, str]:
 
 
 def _doing(known: Known, now: float) -> Doing | None:
-    sources = [(path, identity, stat.mtime_ns) for path, (identity, stat) in known.files.items()]
+    sources = [(path, identity, stat.mtime_ns) for path, identity, stat in known.files]
     return doing(sources, now) if sources else None
 
 

@@ -6,14 +6,13 @@ import time
 from contextlib import suppress
 from typing import Final
 
-from katod.discover.found import Found
 from katod.formats.ownlines import SIGN
 from katod.search.query import Query
 from katod.search.run import Match, Search, ShownHit, Terms
 from katod.serve.hub import Hub
+from katod.serve.known import Known
 from katod.serve.page.findview import MOST_FOUND
 from katod.serve.page.index import Index
-from katod.serve.shelf import Known
 from katod.serve.worker import Busy
 
 LONGEST: Final = 500  # characters of a query
@@ -41,23 +40,22 @@ class Finder:
 
     async def find(self, words: list[str]) -> list[tuple[Known, Match]]:
         """Return the sessions that have all words, those with the newest hits first. Raises LedgerError, Busy."""
-        known = await self._hub.reading.run(lambda: [one for one in self._hub.shelf.all().values() if one.files])
-        places = {one.key: (one, one.found) for one in known}
-        matches = await self._hub.searching.run(lambda: self._matches(words, [found for _, found in places.values()]))
-        self._take([found for one, found in places.values() if one.number])
-        return [(places[match.place.key][0], match) for match in matches if isinstance(match.place, Found)]
+        known = await self._hub.reading.run(lambda: [one for one in self._hub.shelf.all().values() if one.paths])
+        matches = await self._hub.searching.run(lambda: self._matches(words, known))
+        self._take([one for one in known if one.number])
+        return [(match.place, match) for match in matches if isinstance(match.place, Known)]
 
-    def _matches(self, words: list[str], places: list[Found]) -> list[Match]:
+    def _matches(self, words: list[str], places: list[Known]) -> list[Match]:
         terms = Terms(most=MOST_FOUND, each=_EACH, width=_WIDTH)
         return Search(Query(words), terms).run(self._index.narrowed(words, places))
 
-    def _take(self, places: list[Found]) -> None:
+    def _take(self, places: list[Known]) -> None:
         """Have the index take up sessions, unless it does already; those that still change have to wait."""
         if self._indexing is None or self._indexing.done():
             quiet = [place for place in places if time.time() - place.changed_ns / 1e9 >= _QUIET]
             self._indexing = asyncio.get_running_loop().create_task(self._index_all(quiet))
 
-    async def _index_all(self, places: list[Found]) -> None:
+    async def _index_all(self, places: list[Known]) -> None:
         with suppress(Busy):
             async for _ in self._hub.searching.stream(self._index.take(places)):
                 pass

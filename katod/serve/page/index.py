@@ -1,4 +1,4 @@
-"""Which sessions may have some words: an index in memory, of three characters at a time. For the searching thread.
+"""Which sessions may have some words: an index in memory, of runs of three characters. For the searching thread.
 
 It decides nothing: the sessions that it names are searched as without it. So what is found is the same, only sooner.
 """
@@ -7,21 +7,22 @@ import sqlite3
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from katod.discover.found import Found
 from katod.errors import SourceError
 from katod.log import EventLog
+from katod.model import SessionKey
 from katod.record.export import Stretch, replay
 from katod.search.query import fold
 from katod.search.spoken import words_of
+from katod.serve.known import Known
 
-_MOST: Final = 24_000_000  # characters, of which the index takes about as many bytes; the rest is read each time
-_PIECE: Final = 32_768  # characters
+_MOST: Final = 3_000_000  # runs, each of which takes one or two bytes; sessions beyond that are read each time
+_PIECE: Final = 16_384  # different runs; a session has 10,000 to 70,000
 _RUN: Final = 3
-_ALWAYS: Final = "\n"  # in every piece, to keep words of different texts apart
-Signature = tuple[tuple[str, int, int], ...]
+_ALWAYS: Final = "\n"  # stands for what is no character
+_STEP: Final = 32_768  # characters, after which others have their turn
+Signature = tuple[tuple[str, ...], bytes]
 _SCHEMA: Final = (
-    "CREATE VIRTUAL TABLE pieces USING fts5"
-    "(text, content='', detail='none', columnsize=0, tokenize='trigram case_sensitive 1')"
+    "CREATE VIRTUAL TABLE pieces USING fts5(runs, content='', detail='none', columnsize=0, tokenize='ascii')"
 )
 
 
@@ -30,71 +31,84 @@ class Index:
 
     def __init__(self) -> None:
         self._db: sqlite3.Connection | None = None
-        self._sessions: dict[str, tuple[Signature, range]] = {}  # by key: its files, and the numbers of its pieces
+        self._sessions: dict[SessionKey, tuple[Signature, range]] = {}  # what it was, and its pieces
         self._left = _MOST
         self._pieces = 0
 
-    def narrowed(self, words: Iterable[str], places: Iterable[Found]) -> list[Found]:
+    def narrowed(self, words: Iterable[str], places: Iterable[Known]) -> list[Known]:
         """Return the sessions of these that may have all words: those that are not in the index, or have them there."""
         wanted = {part for word in map(fold, words) for part in _parts(word)}
         found = [self._with(part) for part in wanted] if self._db is not None else []
         return [place for place in places if self._may_be(place, found)]
 
-    def take(self, places: Iterable[Found]) -> Iterator[None]:
+    def take(self, places: Iterable[Known]) -> Iterator[None]:
         """Add sessions that are not in the index as they are now, step by step."""
         for place in places:
             if self._left > 0 and not self._is_known(place):
                 yield from self._add(place)
 
-    def _is_known(self, place: Found) -> bool:
-        known = self._sessions.get(str(place.key))
+    def _is_known(self, place: Known) -> bool:
+        known = self._sessions.get(place.key)
         return known is not None and known[0] == _signature(place)
 
-    def _may_be(self, place: Found, found: list[set[int]]) -> bool:
+    def _may_be(self, place: Known, found: list[set[int]]) -> bool:
         if not self._is_known(place):
             return True
-        numbers = self._sessions[str(place.key)][1]
+        numbers = self._sessions[place.key][1]
         return all(any(number in numbers for number in one) for one in found)
 
     def _with(self, part: str) -> set[int]:
         assert self._db is not None
-        quoted = part.replace('"', '""')
-        rows = self._db.execute("SELECT rowid FROM pieces WHERE pieces MATCH ?", (f'"{quoted}"',))
+        rows = self._db.execute("SELECT rowid FROM pieces WHERE pieces MATCH ?", (f'"{_token(part)}"',))
         return {number for (number,) in rows}
 
-    def _add(self, place: Found) -> Iterator[None]:
+    def _add(self, place: Known) -> Iterator[None]:
         signature, begin = _signature(place), self._pieces + 1
         try:
             for piece in _pieces(place):
-                self._insert(piece)
+                if piece:
+                    self._insert(piece)
                 yield
         except SourceError:
             return  # it is read again when somebody searches
-        self._sessions[str(place.key)] = signature, range(begin, self._pieces + 1)
+        self._sessions[place.key] = signature, range(begin, self._pieces + 1)
 
-    def _insert(self, piece: str) -> None:
+    def _insert(self, runs: set[str]) -> None:
         if self._db is None:
             self._db = sqlite3.connect(":memory:", check_same_thread=False)
             self._db.execute(_SCHEMA)
         self._pieces += 1
-        self._left -= len(piece)
-        self._db.execute("INSERT INTO pieces (rowid, text) VALUES (?, ?)", (self._pieces, piece))
+        self._left -= len(runs)
+        self._db.execute("INSERT INTO pieces (rowid, runs) VALUES (?, ?)", (self._pieces, " ".join(map(_token, runs))))
 
 
-def _signature(place: Found) -> Signature:
-    return tuple((path, stat.size, stat.mtime_ns) for path, _, stat in place.files)
+def _signature(place: Known) -> Signature:
+    return place.paths, place.stats
 
 
-def _pieces(place: Found) -> Iterator[str]:
-    """Yield what was said in a session in pieces; each begins with the end of the one before it."""
+def _pieces(place: Known) -> Iterator[set[str]]:
+    """Yield which runs are in what was said in a session, so many at a time, and nothing now and then."""
     stretches = [Stretch(path, identity) for path, identity, _ in place.files]
-    held = ""
+    runs: set[str] = set()
     for event, _ in replay(place.key, stretches, EventLog()):
-        held += _indexed(words_of(event)) + _ALWAYS
-        while len(held) >= _PIECE:
-            yield held[:_PIECE]
-            held = held[_PIECE - _RUN + 1 :]
-    yield held
+        text = _indexed(words_of(event))
+        for begin in range(0, len(text), _STEP):
+            runs.update(_runs(text[begin : begin + _STEP + _RUN - 1]))
+            if len(runs) >= _PIECE:
+                yield runs
+                runs = set()
+            else:
+                yield set()
+    yield runs
+
+
+def _runs(text: str) -> Iterator[str]:
+    return (text[at : at + _RUN] for at in range(len(text) - _RUN + 1))
+
+
+def _token(run: str) -> str:
+    """Return a run as one word of the index, which splits text at all that is no letter or digit."""
+    return run.encode().hex()
 
 
 def _indexed(text: str) -> str:
@@ -105,4 +119,4 @@ def _indexed(text: str) -> str:
 def _parts(word: str) -> Iterator[str]:
     """Yield the parts of a word that are looked up; a word that may be spelt differently in the index has none."""
     if _indexed(word) == word:
-        yield from (word[at : at + _RUN] for at in range(len(word) - _RUN + 1))
+        yield from _runs(word)

@@ -1,6 +1,6 @@
 """The list of sessions as HTML. Pure."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Final
 
@@ -15,12 +15,20 @@ _HINT: Final = (
 )
 
 
-def list_page(rows: Sequence[Row], total: int, name: str, now: float) -> str:
-    """Return the list over all agents, of a `total`; `name` is what a stream goes on from."""
+def list_page(rows: Sequence[Row], older: str, name: str, now: float) -> str:
+    """Return the list over all agents; `name` is what a stream goes on from, `older` what the next page begins with."""
     return (
         f'{opening("Sessions · katod", "list")}<main id="main">\n<h1 class="unseen">Sessions</h1>\n'
         f'<katod-board data-live="/live" data-last="{text(name)}"><div id="groups">\n{groups(rows, now)}</div>'
-        f"</katod-board>\n{_rest(rows, total)}</main>\n{closing()}"
+        f"</katod-board>\n{_rest(older)}</main>\n{closing()}"
+    )
+
+
+def older_page(rows: Sequence[Row], older: str, now: float) -> str:
+    """Return a page of older sessions, which does not change while it is open."""
+    return (
+        f'{opening("Older sessions · katod", "list")}<main id="main">\n<h1 class="unseen">Older sessions</h1>\n'
+        f'<div id="groups">\n{groups(rows, now)}</div>\n{_rest(older)}</main>\n{closing()}'
     )
 
 
@@ -79,6 +87,5 @@ def moment(seconds: float, now: float) -> str:
     return f'<time datetime="{iso}" data-ago>{ago(now - seconds)}</time>'
 
 
-def _rest(rows: Iterable[Row], total: int) -> str:
-    left = total - len(list(rows))
-    return f'<p class="quiet">{left:,} more: <a href="/find">search</a> finds them.</p>\n' if left > 0 else ""
+def _rest(older: str) -> str:
+    return f'<p class="quiet"><a href="/?older={text(older)}" rel="next">Older sessions</a></p>\n' if older else ""

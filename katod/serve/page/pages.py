@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -21,20 +22,21 @@ from katod.model import Options
 from katod.record.export import Stretch, render_all, replay
 from katod.serve.answers import fields
 from katod.serve.hub import Hub
+from katod.serve.known import Known
 from katod.serve.page import recording
-from katod.serve.page.board import Board
+from katod.serve.page.board import Board, Row
 from katod.serve.page.edited import files_of
 from katod.serve.page.filesview import files_page
 from katod.serve.page.finding import LONGEST, Finder, telling, words_of
 from katod.serve.page.findview import Result, find_page
 from katod.serve.page.frame import plain
-from katod.serve.page.listview import list_page
+from katod.serve.page.listview import list_page, older_page
 from katod.serve.page.onemessage import one_message
 from katod.serve.page.sessionview import Beside, session_foot, session_head
 from katod.serve.page.sheet import Sheet
 from katod.serve.page.streams import Streams
-from katod.serve.shelf import Known
 from katod.serve.sse import HEADERS
+from katod.serve.tail import Tail
 from katod.serve.worker import Busy
 
 _WORDS: Final = {"start": "start", "stop": "stop", "capture": "capture"}
@@ -75,9 +77,12 @@ class Pages:
 
     # -- the list ---------------------------------------------------------------------------------------
 
-    async def _list(self, _: Request) -> Response:
+    async def _list(self, request: Request) -> Response:
+        if given := request.query_params.get("older", ""):
+            rows, older = await self._hub.reading.run(lambda: self._board.page(given))
+            return HTMLResponse(older_page(rows, older, time.time()))
         rows, name = await self._streams.list_now()
-        return HTMLResponse(list_page(rows, self._board.total, name, time.time()))
+        return HTMLResponse(list_page(rows, self._board.older, name, time.time()))
 
     async def _list_live(self, request: Request) -> Response:
         return self._stream(self._streams.of_list(_since(request)))
@@ -96,12 +101,19 @@ class Pages:
         """Yield the page piece by piece, so that its beginning can be seen while the rest is read."""
         row, beside = await self._hub.reading.run(lambda: (self._board.row(known), self._beside(known)))
         yield session_head(row, beside, time.time())
-        content, last = self._hub.shelf.content(known.name), ""
-        sheet = self._opening(lambda: content)
+        with suppress(KeyError):  # it is no longer served
+            async for piece in self._said(known, row):
+                yield piece
+
+    async def _said(self, known: Known, row: Row) -> AsyncIterator[str]:
+        """Yield what was said, and the end of the page; what it was read with then goes on for the page's stream."""
+        last, tail, sheet = "", Tail(), self._opening(partial(self._hub.shelf.content, known.name))
         async for some in self._hub.reading.stream(sheet.whole()):
             last = some[-1].id
+            tail.extend(some)
             yield "".join(sent.text for sent in some)
         held, prompts = await self._hub.reading.run(lambda: (sheet.held(), sheet.prompts()))
+        self._hub.take_over(known.name, self._opening, sheet, tail)
         yield session_foot(row, last, held, prompts)
 
     def _beside(self, known: Known) -> Beside:
@@ -109,7 +121,7 @@ class Pages:
         children = [] if known.key.subagent else self._board.children(known)
         parent = main.name if main is not known else ""
         return Beside(
-            recording.command_of(main.found) if main.files else "", recording.outputs_of(self._state, known.key),
+            recording.command_of(main) if main.files else "", recording.outputs_of(self._state, known.key),
             children, parent,
         )  # fmt: skip
 
@@ -128,7 +140,7 @@ class Pages:
             return _missing()
         row = await self._hub.reading.run(lambda: self._board.row(known))
         say = redact if self._options.redact else str
-        files = await self._hub.searching.run(lambda: files_of(_events(known.found), say))
+        files = await self._hub.searching.run(lambda: files_of(_events(known), say))
         return HTMLResponse(files_page(row, files, self._options.time_zone))
 
     async def _markdown(self, request: Request) -> Response:
@@ -136,9 +148,9 @@ class Pages:
             return _missing()
         wanted = bridge.folded(request.query_params.get("only", ""))
         if wanted:
-            told = await self._hub.searching.run(lambda: one_message(_events(known.found), wanted, self._options))
+            told = await self._hub.searching.run(lambda: one_message(_events(known), wanted, self._options))
             return Response(told, 200 if told else 404, media_type="text/markdown")
-        pieces = self._hub.reading.stream(render_all(_events(known.found), "markdown", self._options))
+        pieces = self._hub.reading.stream(render_all(_events(known), "markdown", self._options))
         return StreamingResponse(_joined(pieces), media_type="text/markdown")
 
     async def _transcript(self, request: Request) -> Response:

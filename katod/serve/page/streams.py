@@ -10,12 +10,12 @@ from katod.model import SessionKey
 from katod.serve.channel import Channel, Lost
 from katod.serve.feed import Opening
 from katod.serve.hub import Hub
+from katod.serve.known import Known
 from katod.serve.page.board import Board, Row
 from katod.serve.page.listview import groups, list_row
 from katod.serve.page.sessionview import Output, about, recorded
 from katod.serve.page.sheet import Sheet
 from katod.serve.page.watch import Watch
-from katod.serve.shelf import Known
 from katod.serve.sse import BEAT, SOON, event
 from katod.serve.tail import Place
 
