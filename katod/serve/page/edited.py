@@ -68,12 +68,12 @@ def edits_of(event: Event, cwd: str, say: Callable[[str], str]) -> Iterator[Edit
     about = event_uuid(event.id), event.time
     call = payload["toolCallId"]
     if patch := known.patch_in(given):
-        for path, lines in _patched(patch):
+        for path, lines in _patched(say(patch)):
             added, removed = (sum(line.startswith(sign) for line in lines) for sign in "+-")
             yield Edit(say(view.path(path)), *about, added, removed, say("\n".join(lines))[:_LONGEST], call)
         return
     path = first_text(dict_of(given), known.about)
-    changed = say("\n".join(diff(payload)))  # a secret that is cut is none to the rules, so it is cut afterwards
+    changed = say("\n".join(diff(payload, say)))  # a secret that is cut is none to the rules, so it is cut afterwards
     yield Edit(say(view.path(path)), *about, *edit_size(payload), changed[:_LONGEST], call)
 
 
