@@ -215,6 +215,20 @@ def test_a_recording_is_asked_for_by_post_alone(world):
     assert not list(world.state.glob("requests/*"))
 
 
+def test_a_transcript_with_secrets_in_it_is_not_shown(world):
+    """What was written without redaction is for its owner's editor; with it, the transcript is shown as it is."""
+    key = "sk-ant-api03-" + "a1B2" * 24
+    for redact in (False, True):
+        world.configure(redact=redact)
+        world.session(int(redact) + 1).say(user(f"::start\nthe key is {key}"))
+        world.once()
+    pages = [f"/s/{world.session(number).session}/transcripts/{number}" for number in (1, 2)]
+    secret, redacted = asked(world, *pages)
+    assert (secret.status, redacted.status) == (403, 200)
+    assert b"the key is" not in secret.body
+    assert b"the key is [REDACTED" in redacted.body
+
+
 # -- live ---------------------------------------------------------------------------------------------
 
 

@@ -40,6 +40,9 @@ from katod.serve.tail import Tail
 from katod.serve.worker import Busy
 
 _WORDS: Final = {"start": "start", "stop": "stop", "capture": "capture"}
+_UNREDACTED: Final = (
+    "Secrets were not redacted when this transcript was written, so it is not shown here. Open the file itself."
+)
 _PATIENCE: Final = 10.0  # seconds for katod's answer
 _POLL: Final = 0.02
 _STREAMS: Final = 64
@@ -161,6 +164,8 @@ class Pages:
         output = next((one for one in outputs if str(one.id) == request.path_params["number"]), None)
         if output is None:
             return _missing()
+        if self._options.redact and not output.is_redacted:
+            return HTMLResponse(plain("Not shown", _UNREDACTED, f"/s/{known.name}"), 403)
         return StreamingResponse(_bytes(self._hub, output.path), media_type="text/plain; charset=utf-8")
 
     async def _record(self, request: Request) -> Response:

@@ -30,7 +30,7 @@ def outputs_of(state: Path, key: SessionKey) -> list[Output]:
     with closing(ledger):
         session = ledger.find_session(key)
         rows = ledger.outputs(session.id) if session else []
-        return [Output(row.id, str(row.path), row.open) for row in rows if row.held is None]
+        return [Output(row.id, str(row.path), row.options.redact) for row in rows if row.held is None]
 
 
 def pieces_of(path: str) -> Iterator[bytes]:

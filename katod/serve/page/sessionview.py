@@ -15,7 +15,7 @@ class Output(NamedTuple):
 
     id: int
     path: str
-    is_open: bool
+    is_redacted: bool
 
 
 class Beside(NamedTuple):
