@@ -26,7 +26,7 @@ def shown_size(added: int, removed: int) -> str:
 def diff(payload: dict[str, Any], say: Callable[[str], str]) -> list[str]:
     """Return the changed lines of an edit: removed ones first, each with its sign.
 
-    `say` makes a text fit to be shown. It is given whole texts: of a key that replaces another, the first and last lines
+    `say` makes a text fit to be shown. It is given whole texts: where a key replaces another, the first and last lines
     are no part of the change, and the rest looks like no key.
     """
     known, given = tool(payload["name"]), payload.get("input")

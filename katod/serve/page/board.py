@@ -127,8 +127,7 @@ def _shown(doing: Doing | None, say: Callable[[str], str]) -> tuple[str, str]:
 
 
 def _doing(known: Known, now: float) -> Doing | None:
-    sources = [(path, identity, stat.mtime_ns) for path, identity, stat in known.files]
-    return doing(sources, now) if sources else None
+    return doing(known.files, now) if known.files else None
 
 
 class Changes:

@@ -8,6 +8,7 @@ from katod.serve.page.frame import closing, opening, text
 from katod.serve.page.listview import moment, name_of, pill, recording, where
 
 _LIVE: Final = frozenset({"working", "blocked", "stalled"})
+_NO_PROMPTS: Final = "<nav hidden>\n<b>Prompts</b>\n<ol></ol>\n</nav>\n"  # until there is one
 
 
 class Output(NamedTuple):
@@ -35,7 +36,7 @@ def session_head(row: Row, beside: Beside, now: float) -> str:
         '<label class="switch"><input type="checkbox" id="thinking"> Thinking</label>'
         f'<details id="more"><summary>More</summary><div class="menu">{_menu(row, beside)}</div></details></div>\n'
         f'<main id="main" data-awake="{"1" if row.state in _LIVE else ""}">\n<h1>{title}</h1>\n'
-        f'<p class="where">{where(row)}</p>\n{_family(beside)}<div id="log">\n'
+        f'<p class="where">{where(row)}</p>\n{_family(beside)}<div id="log" role="log" aria-label="Conversation">\n'
     )
 
 
@@ -44,7 +45,7 @@ def session_foot(row: Row, last: str, held: str, prompts: str) -> str:
     return (
         f'</div>\n<div id="held">{held}</div>\n'
         f'<katod-feed data-live="/s/{row.name}/live" data-last="{text(last)}"></katod-feed>\n</main>\n'
-        f"{prompts}{closing()}"
+        f"{prompts or _NO_PROMPTS}{closing()}"
     )
 
 

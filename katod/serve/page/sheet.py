@@ -24,6 +24,8 @@ _CLASSES: Final = {
 }  # fmt: skip
 # The only style that the printer writes into an element; no text can look like it, as quotes in text are escaped.
 _ALIGNED: Final = re.compile(r' style="text-align:(left|center|right)"')
+# Links to files of the project, which lead nowhere here.
+_RELATIVE: Final = re.compile(r'<a href="(?!https?:|mailto:|#)[^"]*"')
 
 
 class Sheet:
@@ -75,7 +77,7 @@ class Sheet:
         state = deepcopy(self._printer.state())
         state.pop("turn", None)  # it goes on
         html = Html(self._options, state).pause()
-        return f"{_anchors(self._calls)}{_without_style(html)}" if html else ""
+        return f"{_anchors(self._calls)}{_fitted(html)}" if html else ""
 
     def prompts(self) -> str:
         """Return the list of prompts so far."""
@@ -92,7 +94,7 @@ class Sheet:
         shown = _CLASSES.get(event.kind, "e")
         link = f'<a class="at" href="#{name}" title="Link to this message">#</a>' if shown == "e said" else ""
         calls, self._calls = self._calls, []
-        inner = f"{link}{_anchors(calls)}{_without_style(html)}"
+        inner = f"{link}{_anchors(calls)}{_fitted(html)}"
         return Sent(f'<section class="{shown}" id="{name}">{inner}</section>\n', (name, *calls))
 
 
@@ -101,6 +103,6 @@ def _anchors(calls: Iterable[str]) -> str:
     return "".join(f'<i id="{name}"></i>' for name in calls)
 
 
-def _without_style(html: str) -> str:
-    """Return HTML in which cells of tables are aligned by a class: a page here may have no styles of its own."""
-    return _ALIGNED.sub(r' class="\1"', html)
+def _fitted(html: str) -> str:
+    """Return HTML without styles of its own, which a page here may not have, and without links that lead nowhere."""
+    return _RELATIVE.sub("<a", _ALIGNED.sub(r' class="\1"', html))
