@@ -16,7 +16,7 @@ from katod.search.spoken import words_of
 from katod.serve.known import Known
 
 _MOST: Final = 3_000_000  # runs, each of which takes one or two bytes; sessions beyond that are read each time
-_PIECE: Final = 8_192  # different runs; a session has 10,000 to 70,000
+_PIECE: Final = 16_384  # different runs; a session has 10,000 to 70,000
 _RUN: Final = 3
 _ALWAYS: Final = "\n"  # stands for what is no character
 _UNSORTED: Final = 256 * 1024  # bytes that the index keeps until it sorts them in
