@@ -12,7 +12,7 @@ from unittest import mock
 import pytest
 
 import katod
-from katod.log import LEVELS, EventLog, stderr_sink
+from katod.log import LEVELS, EventLog, late_stderr_sink, stderr_sink
 from tests.looping import each
 from tests.modules import modules
 
@@ -188,3 +188,15 @@ def names_in(call):
     return {node.attr for node in nodes if isinstance(node, ast.Attribute)} | {
         node.id for node in nodes if isinstance(node, ast.Name)
     }
+
+
+def test_a_log_that_is_rarely_written_loads_nothing_before():
+    """The same lines as otherwise; structlog is loaded with the first one."""
+    stream = io.StringIO()
+    with mock.patch("sys.stderr", stream), mock.patch("katod.log.stderr_sink", wraps=stderr_sink) as loaded:
+        events = EventLog(late_stderr_sink())
+        assert not loaded.called
+        events.daemon_paused()
+        events.daemon_resumed()
+        assert loaded.call_count == 1
+    assert [json.loads(line)["event"] for line in stream.getvalue().splitlines()] == ["daemon.paused", "daemon.resumed"]

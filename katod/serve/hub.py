@@ -18,7 +18,7 @@ from katod.serve.tail import Tail
 from katod.serve.worker import Busy, Worker
 
 _LINGER: Final = 10.0  # seconds that a session stays open for somebody who comes back,
-_MOST_LINGERING: Final = 2  # and how many do
+_MOST_LINGERING: Final = 1  # and how many do
 _PAUSE: Final = 0.02  # seconds that others have between two steps of what nobody waits for
 Fields = dict[str, Any]
 Work = Callable[[], Coroutine[Any, Any, None]]

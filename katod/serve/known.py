@@ -8,11 +8,12 @@ import orjson
 
 from katod.discover.found import Found
 from katod.formats.stream import bridge
-from katod.metadata import SessionMetadata
+from katod.metadata import SessionMetadata, SessionStart
 from katod.model import Identity, SessionKey, Stat
 
 _STAT: Final = struct.Struct("<4q")
-_LEFT_OUT: Final = frozenset({"calls", "last"})  # what only a reader of the session needs
+# What only who reads the session needs is left out: its calls, the last event, what it is doing.
+_KEPT: Final = frozenset({"title", "model", "started", "time", *SessionStart._fields})
 File = tuple[str, Identity, Stat]
 Packed = tuple[tuple[str, ...], tuple[Identity, ...], bytes]  # paths, identities that are not just the key, stats
 
@@ -95,7 +96,7 @@ class Known(Found):
 
     def note(self, state: Mapping[str, Any]) -> None:
         """Take note of what it is about: names and values of metadata."""
-        kept = {name: value for name, value in state.items() if name not in _LEFT_OUT}
+        kept = {name: value for name, value in state.items() if name in _KEPT}
         self._about = orjson.dumps(kept).decode()  # the bytes themselves would take 4 kB
 
     def beginning(self) -> dict[str, Any]:

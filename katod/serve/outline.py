@@ -22,7 +22,7 @@ from katod.log import EventLog
 from katod.record.follow import Admission, Follower, Mark
 from katod.serve.feed import ALL, Content, Feed, streamed
 
-MOST: Final = 60_000  # messages of all outlines together; each takes about 150 bytes, with what its reader needs
+MOST: Final = 40_000  # messages of all outlines together; each takes about 150 bytes, with what its reader needs
 _EVERY: Final = 64  # messages between two marks, at least
 _TURN: Final = 16  # messages, after which others have their turn
 _STUB: Final = struct.Struct("16s8sB")  # id, call, kind

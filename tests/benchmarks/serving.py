@@ -37,6 +37,8 @@ _VIEWERS: Final = 25  # of each kind
 _MESSAGES: Final = 100  # that each viewer is sent
 _PAUSE: Final = 1.2  # seconds, after which the server looks again at what there is
 _SWEEP: Final = 16.0  # seconds, in which it also looks for files that nobody told of
+_RARE: Final = "%22marker-0-end%22"
+_QUIET_SESSIONS: Final = 61.0  # seconds, after which a session is indexed
 _QUIET: Final = 0.02  # CPU seconds that the server may use in a second while it rests
 _LISTS: Final = {
     "/": "/",
@@ -82,7 +84,7 @@ class Process:
 
     def weighed(self, after: str) -> None:
         """Print what it needs now, and what it ever needed."""
-        now, most = (memory(self.server.process.pid, field) * 1024 / 1e6 for field in ("VmRSS", "VmHWM"))
+        now, most = (memory(self.server.process.pid, field) / 1024 for field in ("VmRSS", "VmHWM"))
         self._report.line(f"memory {after}", f"{now:.1f} MB, at most {most:.1f} MB", (most, RSS))
 
     def cpu(self) -> float:
@@ -118,19 +120,23 @@ class Growing:
 
 
 def measure(report: Report, folder: Path, sessions: int, big: int, appends: int) -> None:
-    """Measure a server of so many small sessions and so many of 10 MB, all recorded; then one of the same, not recorded."""
-    report.part(
-        f"Served: {sessions:,} sessions, {big} more of 10 MB", "milliseconds at the client; a real server and Chromium"
-    )
+    """Measure a server of large sessions, and servers of many small ones, which are recorded, and are not."""
+    note = "milliseconds at the client, MB of 1024² bytes; real servers, and Chromium"
+    report.part(f"Served: {big} recorded sessions of 10 MB, and {sessions:,} small ones", note)
     if (free := shutil.disk_usage(folder.parent).free) < 2 * big * _BIG:
         report.note(f"not measured: {free / 1e6:.0f} MB are free here")
         return
-    world = World(folder)
-    growing = _recorded(world, sessions, big)
+    _large(report, World(folder / "large"), big, appends)
+    _many(report, World(folder / "many"), sessions)
+
+
+def _large(report: Report, world: World, big: int, appends: int) -> None:
+    """Measure all that is done with large sessions, and what the server needs for it."""
+    growing = [_written(world, number, _BIG if number else 20_000) for number in range(big + 1)]
+    growing[0].append()  # what is looked for is in one session
+    world.once()
     with _served(world, report) as process:
         process.weighed("at the start")
-        _lists(report, process, "recorded")
-        process.weighed("after the lists")
         _paging(report, process, growing[1])
         _searched(report, process)
         with _chromium(report, process.server) as browser:
@@ -141,34 +147,35 @@ def measure(report: Report, folder: Path, sessions: int, big: int, appends: int)
         process.weighed("after Chromium, with the index")
         asyncio.run(_viewed(report, process, growing[1]))
         process.weighed(f"after {2 * _VIEWERS} viewers")
-    world.variables["KATOD_STATE_DIR"] = str(folder / "other")
-    world.configure(sessions="all")
-    with _served(world, report) as process:
-        _lists(report, process, "all")
-        process.weighed("after the lists, none recorded")
 
 
-def _recorded(world: World, sessions: int, big: int) -> list[Growing]:
-    """Write the sessions, and have katod record them; return one that is small, and those of 10 MB."""
+def _many(report: Report, world: World, sessions: int) -> None:
+    """Measure lists of many sessions: recorded ones, and the same in a katod that has recorded none."""
     fill(world.home, sessions)
     paths = sorted(world.home.glob(".c*/**/*.jsonl"))
     changed = {path: path.stat().st_mtime_ns for path in paths}
     for number, path in enumerate(paths):
         _begin(path, generate.AGENTS["codex" if ".codex" in path.parts else "claude"](300_000 + number))
-    found = []
-    for number in range(big + 1):
-        agent = "codex" if number % 5 == 4 else "claude"
-        made = generate.AGENTS[agent](seed=200_000 + number)
-        path = session_path(world, made)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("wb") as file:
-            file.writelines(generate.session(agent, _BIG if number else 20_000, seed=200_000 + number))
-        _begin(path, generate.AGENTS[agent](400_000 + number))
-        found.append(Growing(path, generate.AGENTS[agent](500_000 + number)))
     world.once()
     for path, changed_ns in changed.items():
         os.utime(path, ns=(changed_ns, changed_ns))
-    return found
+    for mode in ("recorded", "all"):
+        with _served(world, report) as process:
+            _lists(report, process, mode)
+            process.weighed(f"after the lists, {mode}")
+        world.variables["KATOD_STATE_DIR"] = str(world.home / "other")
+        world.configure(sessions="all")
+
+
+def _written(world: World, number: int, size: int) -> Growing:
+    """Write a session that is recorded from its end on."""
+    agent = "codex" if number % 5 == 4 else "claude"
+    path = session_path(world, generate.AGENTS[agent](seed=200_000 + number))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("wb") as file:
+        file.writelines(generate.session(agent, size, seed=200_000 + number))
+    _begin(path, generate.AGENTS[agent](400_000 + number))
+    return Growing(path, generate.AGENTS[agent](500_000 + number))
 
 
 def _begin(path: Path, made: generate.Session) -> None:
@@ -233,12 +240,16 @@ def _paging(report: Report, process: Process, growing: Growing) -> None:
 
 
 def _searched(report: Report, process: Process) -> None:
-    """Measure a search before there is an index, and with it."""
-    first = process.took("/find?q=cursor+token")
+    """Measure searches before there is an index, and with it: for words that are in all sessions, and in one."""
+    for name, query in (("everywhere", "cursor+token"), ("in one session", _RARE)):
+        report.line(f"first search, words {name}", f"{process.took(f'/find?q={query}'):.0f}")
     process.weighed("after a search")
+    time.sleep(_QUIET_SESSIONS)
+    process.took(f"/find?q={_RARE}")
     process.rests()
-    again = median([process.took("/find?q=cursor+token") for _ in range(3)])
-    report.line("search in all", f"first {first:.0f}, with the index {again:.0f}")
+    for name, query in (("everywhere", "cursor+token"), ("in one session", _RARE)):
+        took = median([process.took(f"/find?q={query}") for _ in range(3)])
+        report.line(f"search with the index, words {name}", f"{took:.0f}")
     process.weighed("with the index")
 
 

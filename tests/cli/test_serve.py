@@ -70,6 +70,7 @@ def test_a_token_that_cannot_be_written_is_an_error(tmp_path):
 def test_a_port_that_is_taken_is_an_error():
     """Which says so."""
     with listening("127.0.0.1", 0) as one:
+        assert one.proto == socket.IPPROTO_TCP  # else asyncio leaves answers to Nagle's algorithm
         one.listen()
         with pytest.raises(ServeError, match="cannot listen"):
             listening("127.0.0.1", one.getsockname()[1])

@@ -1,19 +1,23 @@
 """The page, in this process: what is rendered, who gets it, and what goes on live."""
 
 import asyncio
+import os
 import re
 from html.parser import HTMLParser
 
 from katod.events import TOOL_CALL, Event, SessionRef
 from katod.metadata import SessionMetadata
 from katod.model import SessionKey
+from katod.serve.page import board
 from katod.serve.page.edited import files_of
+from katod.serve.page.sheet import Sheet
 from katod.serve.page.static import FOLDER
 from tests.serve.serving import BEARER, TOKEN, asks
 from tests.serve.test_app import asked, run
 from tests.support.records import SESSION, says, user
 
 ONE = f"/s/{SESSION}"
+init = Sheet.__init__
 BROWSER = {"accept": "text/html,*/*"}
 ORIGIN = {"origin": "http://127.0.0.1:3100"}
 NASTY = (
@@ -315,3 +319,38 @@ def test_files_of_a_patch_are_counted_apart():
     event = Event("codex:t:1", TOOL_CALL, SessionRef("codex", "t"), payload, {})
     files = files_of([(event, SessionMetadata(key))], str)
     assert [(file.path, file.added, file.removed) for file in files] == [("a.py", 2, 1), ("b.md", 1, 0)]
+
+
+def test_every_session_is_on_one_of_the_pages_of_the_list(world, monkeypatch):
+    """Links lead from the latest sessions to the oldest one, each once, also if they changed at the same time."""
+    monkeypatch.setattr(board, "MOST", 3)
+    for number in range(1, 9):
+        maker = world.session(number).say(user(f"number {number}"))
+        os.utime(maker.path, (1_770_000_000 + number // 4,) * 2)
+    found, way = [], "/"
+    while way:
+        [page] = asked(world, way)
+        text = page.body.decode()
+        found.append(re.findall(r'<li id="s-(\w+)', text))
+        way = next(iter(re.findall(r'href="(/[?]older=[^"]+)" rel="next"', text)), "")
+        assert ("data-live" in text) is (len(found) == 1)
+    assert list(map(len, found)) == [3, 3, 2]
+    assert sorted(name for names in found for name in names) == [f"{number:08x}" for number in range(1, 9)]
+    assert asked(world, "/?older=%3Cnothing")[0].status == 200
+
+
+def test_a_page_is_read_once_for_itself_and_its_stream(world, monkeypatch):
+    """The stream goes on from where the page was read, and sends what it has not."""
+    maker, begun = talked(world), []
+    monkeypatch.setattr(Sheet, "__init__", lambda self, *given, **more: begun.append(init(self, *given, **more)))
+
+    async def work(app):
+        page = (await app.ask(ONE)).body.decode()
+        last = re.findall(r'data-last="([^"]*)"', page)[-1]
+        async with app.events(f"{ONE}/live?after={last}") as event:
+            await next_of(event, "about")
+            maker.say(says("a third one"))
+            return await next_of(event, "message")
+
+    assert "a third one" in run(world, work)[2]
+    assert len(begun) == 1

@@ -2,6 +2,8 @@
 
 import asyncio
 
+import pytest
+
 from katod.agents import AGENTS
 from katod.config import Settings
 from katod.discover.roots import find_roots
@@ -117,3 +119,56 @@ def test_what_is_known_of_a_session_does_not_depend_on_who_read_it(world, monkey
     found.take_up({str(maker.path)})
     assert next(row for row in found.counted(known) if row)["messageCount"] > first["messageCount"]
     assert isinstance(known.metadata, SessionMetadata)
+
+
+def state_of(shelf):
+    return {name: (known.files, known.number, known.is_open) for name, known in shelf.all().items()}
+
+
+@pytest.mark.parametrize("everything", [True, False])
+def test_what_was_looked_at_before_makes_no_difference(world, monkeypatch, everything):
+    """Sessions begin, grow, are recorded, forgotten and deleted: a shelf knows what a new one finds."""
+    known = shelf(world, monkeypatch, everything=everything)
+    first, second, third = world.session(1), world.session(2, "codex"), world.session(3)
+    steps = (
+        lambda: first.say(user("one")),
+        lambda: second.say(user("::start\ntwo")),
+        world.once,
+        lambda: third.say(user("three"), says("more")),
+        lambda: first.say(user("::start\nmore of one")),
+        world.once,
+        lambda: second.say(user("::stop")),
+        world.once,
+        lambda: world.cli("forget", "00000001", "--yes"),
+        third.path.unlink,
+        lambda: first.say(user("::start\nonce more")),
+        world.once,
+    )
+    for step in steps:
+        step()
+        known.all()  # a session that is no longer recorded is found by the next sweep
+        assert state_of(known) == state_of(shelf(world, monkeypatch, everything=everything))
+
+
+def test_what_is_said_in_brief_is_a_part_of_the_whole(world, monkeypatch):
+    """For sessions that are recorded, those that are not, sub-agents, and one whose file is gone."""
+    secret = "sk-ant-api03-" + "a1B2" * 24
+    gone = world.session(1)
+    gone.cwd = f"/home/{secret}"
+    gone.say(user("::start\none"))
+    world.session(2, "codex").say(user("two"))
+    world.once()
+    child = world.claude().path.parent / "00000001-8a53-4c3e-9b5e-0a1d5f8f2c11" / "subagents" / "agent-a1.jsonl"
+    child.parent.mkdir(parents=True)
+    child.write_bytes(gone.path.read_bytes())
+    gone.path.unlink()
+    found = shelf(world, monkeypatch, everything=True)
+    briefs, latest = list(found.briefs()), list(found.latest())
+    assert len(briefs) == 3
+    for brief, late, known in zip(briefs, latest, found.all().values(), strict=True):
+        whole = found.about(known)
+        assert brief.items() <= whole.items()
+        assert {"id", "projectPath", "source", "lastActivityAt"} <= brief.keys()
+        assert ("parentSessionId" in brief) is ("parentSessionId" in whole)
+        assert (late["id"], late["lastActivityAt"]) == (whole["id"], whole["lastActivityAt"])
+        assert secret not in str(brief)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from katod.discover.catalog import Source
-from katod.errors import LedgerError
+from katod.errors import LedgerDamaged, LedgerError
 from katod.log import EventLog
 from katod.model import Cursor, Identity, Options, Range, SessionKey, Stat
 from katod.store.ledger import Ledger, id_hash
@@ -118,6 +118,31 @@ def test_sessions_are_recorded_if_they_have_an_output(ledger):
     ledger.save_output(ledger.add_output(output("b.md", 1, Range("c"))))
     assert ledger.recorded_sessions() == [(1, KEY, True, True), (2, OTHER, False, False)]
     assert row.id
+
+
+def test_what_recorded_sessions_are_about_is_read_at_once(ledger):
+    """As they are now, or, of those that are no longer recorded, as they were; and where their files are."""
+    for key in (KEY, OTHER, SessionKey("claude", "3")):
+        ledger.add_session(key)
+    row = ledger.session(1)
+    row.metadata, row.seq = {"title": "now"}, 7
+    ledger.save_session(row)
+    for session in (1, 2):
+        named = output(f"{session}.md", session)
+        named.head = {"metadata": {"title": "then"}}
+        ledger.add_output(named)
+    ledger.add_source(source())
+    gone = source()
+    gone.path, gone.gone = "/gone.jsonl", True
+    ledger.add_source(gone)
+    assert list(ledger.recorded_metadata(1, 9)) == [(1, {"title": "now"}, 7), (2, {"title": "then"}, 0)]
+    assert list(ledger.recorded_metadata(2, 2)) == [(2, {"title": "then"}, 0)]
+    assert list(ledger.recorded_files(1, 9)) == [(1, source().path, source().identity, source().seen)]
+    ledger.db.execute("UPDATE sources SET seen = '[1'")
+    ledger.db.execute("UPDATE sessions SET metadata = '['")
+    for read in (ledger.recorded_metadata, ledger.recorded_files):
+        with pytest.raises(LedgerDamaged):
+            list(read(1, 9))
 
 
 # -- sources -----------------------------------------------------------------------------------------

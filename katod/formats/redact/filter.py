@@ -38,7 +38,7 @@ except ImportError:
     re2 = None
 
 _SHORTEST: Final = 7  # ://:x@y
-_LITTLE: Final = 4 << 20
+_LITTLE: Final = 3 << 20
 _memory = 16 << 20  # bytes; when they are full, an engine forgets its states and builds them again
 _SOME: Final = r"[^\s\"'`\\]"
 # What no word has: see `is_secret`.
@@ -83,7 +83,7 @@ def _hits(rules: Collection[int], found: Collection[int]) -> Hits:
 
 
 def keep_small() -> None:
-    """Have the engines take 7 MB at most instead of 24, and up to twice as long, from now on in this process."""
+    """Have the engines take 5 MB at most instead of 24, and up to three times as long, from now on in this process."""
     global _memory  # noqa: PLW0603 - set once, when a server starts
     _memory = _LITTLE
     _engines.cache_clear()

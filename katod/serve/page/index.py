@@ -19,6 +19,7 @@ _MOST: Final = 3_000_000  # runs, each of which takes one or two bytes; sessions
 _PIECE: Final = 16_384  # different runs; a session has 10,000 to 70,000
 _RUN: Final = 3
 _ALWAYS: Final = "\n"  # stands for what is no character
+_UNSORTED: Final = 256 * 1024  # bytes that the index keeps until it sorts them in
 _STEP: Final = 32_768  # characters, after which others have their turn
 Signature = tuple[tuple[str, ...], bytes]
 _SCHEMA: Final = (
@@ -77,6 +78,7 @@ class Index:
         if self._db is None:
             self._db = sqlite3.connect(":memory:", check_same_thread=False)
             self._db.execute(_SCHEMA)
+            self._db.execute("INSERT INTO pieces (pieces, rank) VALUES ('hashsize', ?)", (_UNSORTED,))
         self._pieces += 1
         self._left -= len(runs)
         self._db.execute("INSERT INTO pieces (rowid, runs) VALUES (?, ?)", (self._pieces, " ".join(map(_token, runs))))

@@ -14,7 +14,6 @@ from katod.record.onward import onward
 from katod.serve.page.sessionview import Output
 from katod.service.control import Request, enqueue
 from katod.service.lock import holder
-from katod.service.manager import how_to_start
 from katod.shell import pasted_with_home
 from katod.smallfile import open_regular
 from katod.store.ledger import Ledger
@@ -53,6 +52,8 @@ def command_of(found: Found) -> str:
 
 def not_running() -> str:
     """Return what people are told if nothing can be recorded."""
+    from katod.service.manager import how_to_start  # noqa: PLC0415 - half a megabyte, which few servers need
+
     return f"katod is not running, so nothing can be recorded. In your shell, `{how_to_start()}` starts it."
 
 

@@ -124,3 +124,16 @@ def test_the_library_is_loaded_only_to_redact(arguments, tmp_path):
         capture_output=True, text=True, check=False, env={"HOME": str(tmp_path)},
     )  # fmt: skip
     assert "loaded False" in done.stdout
+
+
+@pytest.mark.slow
+def test_the_result_is_the_same_in_little_memory(monkeypatch):
+    """A server has the engine forget its states sooner; it finds the same."""
+    before = [repr(search(sample.text.encode())) for sample in CASES]
+    monkeypatch.setattr(redact_filter, "_memory", redact_filter._memory)
+    try:
+        redact_filter.keep_small()
+        assert [repr(search(sample.text.encode())) for sample in CASES] == before
+    finally:
+        monkeypatch.undo()
+        redact_filter._engines.cache_clear()
