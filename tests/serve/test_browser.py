@@ -5,7 +5,7 @@ import time
 import pytest
 
 from tests.serve.browser import browsing
-from tests.serve.serving import Served, asks
+from tests.serve.serving import Served, all_messages, asks
 from tests.serve.test_page import NASTY
 from tests.support.live import Live, until
 from tests.support.records import calls, result, says, user
@@ -283,6 +283,26 @@ def test_links_lead_to_messages(everything):
         browser.click("#keys button")
         browser.press("/")
         assert browser.run("return document.activeElement.name") == "q"
+
+
+def test_a_link_stays_at_its_message(everything):
+    """Near the end of a long session, too, while it goes on, and after the token was asked for; until somebody scrolls."""
+    maker = begun(everything)
+    for number in range(60):
+        maker.say(user(f"question {number}"), says("word " * 100 + "\n\n```\n" + "code\n" * 20 + "```"))
+    maker.say(user("go on"))
+    top = "return document.querySelector(':target')?.getBoundingClientRect().top"
+    with Served(everything) as server, browsing(server) as browser:
+        names = [row["id"] for row in all_messages(server, maker.session) if row["message"]["type"] == "user"]
+        browser.open(f"/s/{maker.session}#{names[-3]}")
+        browser.all("#token")[0].send_keys(f"{server.base}/#token={server.token}")
+        browser.click("#door button")
+        until(lambda: 0 <= (browser.run(top) or -1) < 300, "the message")
+        maker.say(says("more " * 100))
+        browser.sees("1 new", "#new")
+        assert 0 <= browser.run(top) < 300
+        browser.click("#new")
+        until(lambda: browser.run(top) < 0, "the end")
 
 
 def test_recordings_are_started_and_stopped(everything):

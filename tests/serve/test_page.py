@@ -14,7 +14,7 @@ from katod.serve.page.sheet import Sheet
 from katod.serve.page.static import FOLDER
 from tests.serve.serving import BEARER, TOKEN, asks
 from tests.serve.test_app import asked, run
-from tests.support.records import SESSION, says, user
+from tests.support.records import SESSION, calls, result, says, user
 
 ONE = f"/s/{SESSION}"
 init = Sheet.__init__
@@ -182,6 +182,27 @@ def test_a_search_leads_to_the_message(world):
     assert f'id="{link}"' in page.body.decode()
     assert b"<mark>pleasure</mark>" in found.body
     assert b"Nothing found" in none.body
+
+
+def test_a_search_finds_names_and_all_hits_of_a_session(world):
+    """Sessions are found by their titles and projects, too; what is not shown of a session has a page of its own."""
+    maker = talked(world)
+    maker.say(*(says(f"gladly {number}") for number in range(9)))
+    named, found = asked(world, "/find?q=app", "/find?q=gladly")
+    assert f'<a href="{ONE}">begin here</a>'.encode() in named.body
+    more = re.search(r'href="(/find\?[^"]*in=[^"]*)">6 more<', found.body.decode())[1].replace("&amp;", "&")
+    (every,) = asked(world, more)
+    assert every.body.count(b"<mark>gladly</mark>") == 9
+    assert b"9 hits for gladly" in every.body
+
+
+def test_links_to_what_is_not_printed_lead_to_what_comes_next(world):
+    """A search finds results that are printed with others, and text that is not printed: each has a place."""
+    maker = talked(world)
+    maker.say(calls("a", "first"), calls("b", "second"), result("a", "the needle"), result("b", "the other"))
+    found, page = asked(world, "/find?q=needle", ONE)
+    link = re.search(rf'href="{ONE}#([0-9a-f-]{{36}})"', found.body.decode())[1]
+    assert f'id="{link}"' in page.body.decode()
 
 
 def test_a_message_can_be_copied_as_it_was_written(world):

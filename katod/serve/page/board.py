@@ -6,6 +6,7 @@ For the reading thread.
 import os
 import time
 from collections.abc import Callable, Iterable
+from itertools import islice
 from typing import Final, NamedTuple
 
 from katod.agents import AGENTS
@@ -17,6 +18,7 @@ from katod.serve.shelf import Shelf, described, stat_of
 from katod.states import Doing, State, is_over
 
 MOST: Final = 200  # sessions of one list
+_NAMED: Final = 20  # of those that a search finds by their names
 _TITLE: Final = 120
 _STALLED: Final = "stalled"
 _DIGITS: Final = 20
@@ -72,6 +74,15 @@ class Board:
                 rows.append(row)
         return sorted(rows, key=lambda row: -row.since), ""
 
+    def named(self, words: Iterable[str]) -> list[Row]:
+        """Return the latest sessions whose title, project or agent has all words. Raises LedgerError."""
+        folded = [word.casefold() for word in words]
+        main = (known for known in self._shelf.all().values() if not known.key.subagent)
+        found = (
+            known for known in sorted(main, key=_order, reverse=True) if all(word in _called(known) for word in folded)
+        )
+        return [self.row(known) for known in islice(found, _NAMED)]
+
     def row(self, known: Known) -> Row:
         """Return one session."""
         return self._row(known, time.time())
@@ -95,6 +106,11 @@ class Board:
             *_shown(state, say),
             known.changed_ns / 1e9, bool(known.number), self._shelf.is_recording(known),
         )  # fmt: skip
+
+
+def _called(known: Known) -> str:
+    about = described(known)
+    return f"{about.best_title}\n{about.cwd}\n{AGENTS[known.key.agent].product}".casefold()
 
 
 def _order(known: Known) -> Place:

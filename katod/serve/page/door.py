@@ -44,6 +44,7 @@ class Login:
         """Take the token from a form."""
         form = fields(await request.body())
         given, to = form.get("token", "").strip(), _place(form.get("to", _HOME))
+        given = given.rpartition("#token=")[2]  # of the whole address
         if not is_token(self._policy, given):
             return HTMLResponse(login(to, "This is not the token."), 401)
         answer = RedirectResponse(to, 303)

@@ -65,6 +65,7 @@ def login(to: str, problem: str = "") -> str:
         f'{opening("katod", "login")}<main id="main">\n<h1>Your sessions</h1>\n{wrong}'
         f'<form id="door" method="post" action="/login"><input type="hidden" name="to" value="{text(to)}">'
         '<label for="token">Token</label><input id="token" type="password" name="token" autocomplete="off" required '
-        'autofocus><button>Show my sessions</button></form>\n<p class="quiet">The address that '
-        f"<code>katod serve</code> printed ends with it.</p>\n</main>\n{closing()}"
+        'autofocus><button>Show my sessions</button></form>\n<p class="quiet">Run '
+        "<code>katod serve --url</code>, and open what it prints, or paste it here. You are asked again after this "
+        f"browser was closed.</p>\n</main>\n{closing()}"
     )

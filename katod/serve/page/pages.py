@@ -28,7 +28,7 @@ from katod.serve.page.board import Board, Row
 from katod.serve.page.edited import files_of
 from katod.serve.page.filesview import files_page
 from katod.serve.page.finding import LONGEST, Finder, telling, words_of
-from katod.serve.page.findview import Result, find_page
+from katod.serve.page.findview import Asked, Result, find_page, found_in_page
 from katod.serve.page.frame import plain
 from katod.serve.page.listview import list_page, older_page
 from katod.serve.page.onemessage import one_message
@@ -198,12 +198,22 @@ class Pages:
 
     async def _find(self, request: Request) -> Response:
         query = request.query_params.get("q", "").strip()[:LONGEST]
-        words = words_of(query)
+        asked, when = Asked(query, words := words_of(query)), When(self._options.time_zone)
+        if words and (name := request.query_params.get("in")):
+            return await self._find_in(asked, name, when)
         found = await self._finder.find(words) if words else []
         results = await self._hub.reading.run(
             lambda: [Result(self._board.row(known), telling(match), match.total) for known, match in found]
         )
-        return HTMLResponse(find_page(query, words, results, When(self._options.time_zone), time.time()))
+        named = await self._hub.reading.run(lambda: self._board.named(words)) if words else []
+        return HTMLResponse(find_page(asked, named, results, when, time.time()))
+
+    async def _find_in(self, asked: Asked, name: str, when: When) -> Response:
+        if (known := await self._hub.find(name)) is None:
+            return _missing()
+        hits = await self._finder.find_in(list(asked.words), known)
+        row = await self._hub.reading.run(lambda: self._board.row(known))
+        return HTMLResponse(found_in_page(asked, row, hits, when))
 
     # -- streams ----------------------------------------------------------------------------------------
 

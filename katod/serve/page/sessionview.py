@@ -58,14 +58,14 @@ def about(row: Row, now: float) -> str:
 def _menu(row: Row, beside: Beside) -> str:
     at = f"/s/{row.name}"
     resume = (
-        f'<h2>Go on with it</h2><katod-copy data-label="Copy"><code>{text(beside.resume)}</code></katod-copy>'
+        f'<h2>Continue in its agent</h2><katod-copy data-label="Copy"><code>{text(beside.resume)}</code></katod-copy>'
         if beside.resume
         else ""
     )
     return (
         f'<ul><li><a href="{at}/files">Files changed</a></li>'
-        f'<li><katod-copy data-from="{at}/markdown" data-label="Copy as Markdown">'
-        f'<a href="{at}/markdown">As Markdown</a></katod-copy></li></ul>'
+        f'<li><katod-copy data-from="{at}/markdown" data-label="Copy">'
+        f'<a href="{at}/markdown">Markdown</a></katod-copy></li></ul>'
         f'{resume}<div id="recorded">{recorded(row, beside.outputs)}</div>'
     )
 
@@ -74,7 +74,7 @@ def recorded(row: Row, outputs: Sequence[Output]) -> str:
     """Return the transcripts of a session, and the buttons that start and stop a recording."""
     at = f"/s/{row.name}"
     rows = "".join(
-        f'<li><code>{text(one.path)}</code> <a href="{at}/transcripts/{one.id}">Open</a></li>' for one in outputs
+        f'<li><code>{text(one.path)}</code> <a href="{at}/transcripts/{one.id}">View</a></li>' for one in outputs
     )
     words = (("stop", "Stop recording"),) if row.is_recording else (
         ("start", "Record from now on"), ("capture", "Record from its beginning")

@@ -19,6 +19,7 @@ from katod.serve.tail import Place, Sent
 
 _READ_BYTES: Final = 128 * 1024
 _MESSAGES: Final = frozenset({ev.USER_MESSAGE, ev.USER_COMMAND, ev.ASSISTANT_MESSAGE})
+_FOUND: Final = _MESSAGES | {ev.ASSISTANT_THINKING, ev.TOOL_CALL, ev.TOOL_RESULT}  # what links may lead to
 _CLASSES: Final = {
     ev.USER_MESSAGE: "e said", ev.ASSISTANT_MESSAGE: "e said", ev.ASSISTANT_THINKING: "e thought",
 }  # fmt: skip
@@ -37,7 +38,7 @@ class Sheet:
         self._follower = Follower(content().key, EventLog())
         self._printer = Html(self._options)
         self._is_dated = False
-        self._calls: list[str] = []  # those that are not printed yet, as they wait for their results
+        self._calls: list[str] = []  # not printed, or not yet: links to them lead to what comes next
 
     @property
     def metadata(self) -> SessionMetadata:
@@ -89,7 +90,7 @@ class Sheet:
             self._printer.head(metadata, event.time)
         html, name = self._printer.event(event, metadata), event_uuid(event.id)
         if not html.strip():
-            self._calls += [name] if event.kind == ev.TOOL_CALL else []
+            self._calls += [name] if event.kind in _FOUND else []
             return None
         shown = _CLASSES.get(event.kind, "e")
         link = f'<a class="at" href="#{name}" title="Link to this message">#</a>' if shown == "e said" else ""

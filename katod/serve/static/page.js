@@ -11,6 +11,7 @@ const kept = (name, value) => {
 // -- time -----------------------------------------------------------------------------------------------------
 
 const UNITS = [["d", 86400], ["h", 3600], ["min", 60]];
+const LONG_AGO = 30 * 86400; // seconds: the page has a date then
 
 function ago(seconds) {
   for (const [unit, length] of UNITS) if (seconds >= length) return `${Math.floor(seconds / length)} ${unit} ago`;
@@ -19,7 +20,8 @@ function ago(seconds) {
 
 function tellTimes() {
   for (const time of document.querySelectorAll("time[data-ago]")) {
-    const words = ago((Date.now() - Date.parse(time.dateTime)) / 1000);
+    const seconds = (Date.now() - Date.parse(time.dateTime)) / 1000;
+    const words = seconds < LONG_AGO ? ago(seconds) : time.dateTime.slice(0, 10);
     if (time.textContent !== words) time.textContent = words;
   }
 }
@@ -215,10 +217,15 @@ customElements.define("katod-feed", class extends HTMLElement {
     this.button = make("button", "", { id: "new", type: "button", hidden: true });
     this.button.onclick = () => this.toEnd();
     document.body.append(this.button);
-    this.sticks = !location.hash && (Boolean($("main").dataset.awake) || this.isAtEnd());
+    this.aim();
+    this.sticks = !this.target && (Boolean($("main").dataset.awake) || this.isAtEnd());
     addEventListener("scroll", () => this.look(), { passive: true });
-    new ResizeObserver(() => this.sticks && this.toEnd()).observe($("main"));
-    if (this.sticks) this.toEnd();
+    addEventListener("hashchange", () => this.aim());
+    for (const kind of ["wheel", "touchmove", "keydown", "pointerdown"]) {
+      addEventListener(kind, () => { this.target = null; }, { passive: true });
+    }
+    new ResizeObserver(() => this.stay()).observe($("main"));
+    this.stay();
     this.stream = new Stream(this.dataset.live, this.dataset.last, {
       message: (html) => this.add(html),
       held: (html) => { $("held").innerHTML = html; },
@@ -227,6 +234,19 @@ customElements.define("katod-feed", class extends HTMLElement {
       gone: () => this.gone(),
     });
     this.follow();
+  }
+
+  // A link leads to a message, and stays there until somebody goes elsewhere: heights are guesses until they are drawn.
+  aim() {
+    this.target = location.hash ? $(location.hash.slice(1)) : null; // a browser knows it as :target only later
+    const section = this.target?.closest(".e");
+    if (section && !section.matches(".said")) for (const one of section.querySelectorAll(":scope>details")) one.open = true;
+    this.stay();
+  }
+
+  stay() {
+    if (this.target) this.target.scrollIntoView({ block: "start" });
+    else if (this.sticks) this.toEnd();
   }
 
   add(html) {
@@ -284,16 +304,22 @@ customElements.define("katod-feed", class extends HTMLElement {
     this.recorded = html;
   }
 
+  offer() {
+    this.button.hidden = false;
+    this.button.textContent = this.fresh ? `${this.fresh} new ↓` : "End ↓";
+  }
+
   tell(count) {
     this.fresh = count;
-    this.button.hidden = !count;
-    this.button.textContent = `${count} new ↓`;
+    if (count) this.offer();
+    else this.button.hidden = true;
     if (count) say(`${count} new ${count > 1 ? "messages" : "message"}`);
   }
 
   look() {
-    this.sticks = this.isAtEnd();
+    this.sticks = !this.target && this.isAtEnd();
     if (this.sticks) this.tell(0);
+    else this.offer();
     clearTimeout(this.later);
     this.later = setTimeout(() => this.follow(), 80);
   }
@@ -310,6 +336,7 @@ customElements.define("katod-feed", class extends HTMLElement {
   }
 
   toEnd() {
+    this.target = null;
     this.sticks = true;
     scrollTo(0, document.documentElement.scrollHeight);
     this.tell(0);
@@ -436,6 +463,8 @@ if (token) {
     $("door").submit();
   }
 }
+// A link to a message leads there after the token was given, too.
+if ($("door") && !token) $("door").action += location.hash;
 const thinking = $("thinking");
 if (thinking) {
   thinking.checked = kept("katod-thinking") === "1";
