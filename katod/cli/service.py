@@ -44,6 +44,9 @@ def install(context: Context, only_print: bool, strict: bool, with_server: bool)
     if only_print:
         say("\n\n".join(found.text(one).rstrip("\n") for one in ([launch, server] if with_server else [launch])))
         return
+    if with_server:
+        require_extra()
+    found.check_reachable()
     _check_nobody_else(context, found)
     writable = written_directories(settings, context.state)
     for path in writable if strict else ():
@@ -58,8 +61,7 @@ def install(context: Context, only_print: bool, strict: bool, with_server: bool)
 
 
 def _install_server(launch: Launch, writable: list[str] | None) -> None:
-    """Keep `katod serve` running, too. Raises ServeError if its libraries are not installed."""
-    require_extra()
+    """Keep `katod serve` running, too."""
     found = manager(SERVER)
     found.install(launch, writable)
     say(f"wrote {found.path}")

@@ -30,6 +30,9 @@ _PRIVATE: Final = 0o077
 _MEMORY: Final = ((-8, 1), (-1, 64 * 1024), (-3, 128 * 1024))  # arenas; bytes that are kept; bytes that are mapped
 
 
+_TAKEN: Final = "if that is `katod serve`, `katod serve --url` prints its address; else choose another --port"
+
+
 class _Connection(H11Protocol):
     """One connection: not one too many, and ended if nothing is asked for, or nothing is read."""
 
@@ -148,7 +151,7 @@ def listening(host: str, port: int) -> socket.socket:
         family, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
         return _bound(family, address)
     except OSError as error:
-        hint = "another program listens there: choose another --port" if error.errno == errno.EADDRINUSE else ""
+        hint = _TAKEN if error.errno == errno.EADDRINUSE else ""
         raise ServeError(f"cannot listen at {host}:{port}: {error.strerror or error}", hint=hint) from error
 
 
