@@ -338,7 +338,7 @@ def test_files_of_a_patch_are_counted_apart():
     payload = {"toolCallId": "c", "name": "apply_patch", "family": "edit", "input": patch}
     key = SessionKey("codex", "t")
     event = Event("codex:t:1", TOOL_CALL, SessionRef("codex", "t"), payload, {})
-    files = files_of([(event, SessionMetadata(key))], str)
+    *_, files = files_of([(event, SessionMetadata(key))], str)
     assert [(file.path, file.added, file.removed) for file in files] == [("a.py", 2, 1), ("b.md", 1, 0)]
 
 

@@ -14,7 +14,8 @@ from katod.agents.toolcalls import one_line
 from katod.formats.redact.redactor import redact
 from katod.record.doing import doing
 from katod.serve.known import Known
-from katod.serve.shelf import Shelf, described, stat_of
+from katod.serve.shelf import Shelf, described
+from katod.serve.stats import renew
 from katod.states import Doing, State, is_over
 
 MOST: Final = 200  # sessions of one list
@@ -97,7 +98,7 @@ class Board:
 
     def _row(self, known: Known, now: float) -> Row:
         if not is_over(known.changed_ns / 1e9, now):
-            _renew(known)
+            renew(known)
         about, state = described(known), _doing(known, now)
         say = redact if self._redact else str
         return Row(
@@ -125,13 +126,6 @@ def _place(name: str) -> Place:
     """Return the place in the list that has this name, empty if there is no such name."""
     changed, _, session = name.partition(".")
     return (int(changed), session) if changed.isdecimal() and len(changed) < _DIGITS and session else ()
-
-
-def _renew(known: Known) -> None:
-    """Look at the files of a session: they may have grown since they were found."""
-    for path, identity, _ in known.files:
-        if (now := stat_of(path, identity)) is not None:
-            known.renew(path, now)
 
 
 def _shown(doing: Doing | None, say: Callable[[str], str]) -> tuple[str, str]:

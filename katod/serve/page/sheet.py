@@ -13,7 +13,9 @@ from katod.formats.stream.bridge import event_uuid
 from katod.log import EventLog
 from katod.metadata import SessionMetadata
 from katod.model import Options
+from katod.record.export import Stretch, replay
 from katod.record.follow import Follower, Limited
+from katod.serve import failures
 from katod.serve.feed import Content, Sending
 from katod.serve.tail import Place, Sent
 
@@ -23,6 +25,7 @@ _FOUND: Final = _MESSAGES | {ev.ASSISTANT_THINKING, ev.TOOL_CALL, ev.TOOL_RESULT
 _CLASSES: Final = {
     ev.USER_MESSAGE: "e said", ev.ASSISTANT_MESSAGE: "e said", ev.ASSISTANT_THINKING: "e thought",
 }  # fmt: skip
+_UNSHOWN: Final = '<p class="failed">This cannot be shown. It is as it was in the agent\'s file.</p>'
 # The only style that the printer writes into an element; no text can look like it, as quotes in text are escaped.
 _ALIGNED: Final = re.compile(r' style="text-align:(left|center|right)"')
 # Links to files of the project, which lead nowhere here.
@@ -32,8 +35,10 @@ _RELATIVE: Final = re.compile(r'<a href="(?!https?:|mailto:|#)[^"]*"')
 class Sheet:
     """A position in a session that moves to its end, and the HTML of what was said on the way, each event once."""
 
-    def __init__(self, content: Callable[[], Content], options: Options) -> None:
+    def __init__(self, content: Callable[[], Content], options: Options, log: EventLog | None = None) -> None:
+        """`log` is told what cannot be shown."""
         self.content = content
+        self._log = log or EventLog()
         self._options = replace(options, redact=content().redact, thinking=True, tools="full", attachments="save")
         self._follower = Follower(content().key, EventLog())
         self._printer = Html(self._options)
@@ -45,12 +50,29 @@ class Sheet:
         """What is known of the session so far."""
         return self._follower.metadata
 
+    @property
+    def restarts(self) -> int:
+        """How often a file was no longer what was read of it."""
+        return self._follower.restarts
+
     def sent(self) -> Sending:
         """Return the events of the next bytes of the session's files."""
-        limited = [Limited(path, identity, None) for path, identity in self.content().files]
-        events = self._follower.advance(limited, _READ_BYTES)
-        made = [sent for event, now in events if (sent := self._printed(event, now)) is not None]
+        limited, made = [Limited(path, identity, None) for path, identity in self.content().files], list[Sent]()
+        try:
+            for event, now in self._follower.advance(limited, _READ_BYTES):
+                if (sent := self._printed(event, now)) is not None:
+                    made.append(sent)
+        except Exception:
+            if not made:
+                raise
+            return Sending([], made, more=True)  # these are not read again, so they must not be lost
         return Sending([], made, self._follower.moved)
+
+    def ids(self) -> Iterator[str]:
+        """Yield the ids of all events."""
+        content = self.content()
+        stretches = [Stretch(path, identity) for path, identity in content.files]
+        return (event_uuid(event.id) for event, _ in replay(content.key, stretches, EventLog(), skip_missing=True))
 
     def whole(self) -> Iterator[Sent]:
         """Yield all from here to where the session's files end."""
@@ -85,10 +107,12 @@ class Sheet:
         return self._printer.prompts()
 
     def _printed(self, event: Event, metadata: SessionMetadata) -> Sent | None:
-        if not self._is_dated and event.time and event.kind in _MESSAGES:  # times of other days have their date
-            self._is_dated = True
-            self._printer.head(metadata, event.time)
-        html, name = self._printer.event(event, metadata), event_uuid(event.id)
+        try:
+            html = self._html(event, metadata)
+        except Exception as error:  # noqa: BLE001 - one event must not take the others with it
+            failures.note(self._log, error, metadata.key)
+            html = _UNSHOWN
+        name = event_uuid(event.id)
         if not html.strip():
             self._calls += [name] if event.kind in _FOUND else []
             return None
@@ -97,6 +121,12 @@ class Sheet:
         calls, self._calls = self._calls, []
         inner = f"{link}{_anchors(calls)}{_fitted(html)}"
         return Sent(f'<section class="{shown}" id="{name}">{inner}</section>\n', (name, *calls))
+
+    def _html(self, event: Event, metadata: SessionMetadata) -> str:
+        if not self._is_dated and event.time and event.kind in _MESSAGES:  # times of other days have their date
+            self._is_dated = True
+            self._printer.head(metadata, event.time)
+        return self._printer.event(event, metadata)
 
 
 def _anchors(calls: Iterable[str]) -> str:
