@@ -68,6 +68,16 @@ def test_the_list_shows_each_session_with_what_it_is(world):
     assert '<time datetime="' in row
 
 
+def test_a_session_is_not_said_to_be_recorded_while_katod_does_not_run(world):
+    """Its recording goes on once katod runs again; until then, nothing is written."""
+    maker = world.claude()
+    maker.say(user("::start\nbegin here"))
+    world.once()
+    text = asked(world, "/")[0].body.decode()
+    assert "katod is not running" in text
+    assert ">recording<" not in text
+
+
 def test_a_session_that_waits_comes_first(world):
     """A session with an open question is in the first group, and said to wait."""
     talked(world)

@@ -39,6 +39,7 @@ class Row(NamedTuple):
     since: float = 0.0
     is_recorded: bool = False
     is_recording: bool = False
+    halt: str = ""  # why nothing is written although it is being recorded
 
     @property
     def group(self) -> str:
@@ -50,9 +51,11 @@ class Row(NamedTuple):
 class Board:
     """The list, looked at again whenever somebody asks."""
 
-    def __init__(self, shelf: Shelf, *, redact: bool) -> None:
+    def __init__(self, shelf: Shelf, *, redact: bool, halted: Callable[[], str] = str) -> None:
+        """`halted` returns why nothing is recorded now, empty if it is."""
         self._shelf = shelf
         self._redact = redact
+        self._halted = halted
         self.older = ""  # after what the next page begins, empty if there is none
 
     def look(self) -> list[Row]:
@@ -101,11 +104,13 @@ class Board:
             renew(known)
         about, state = described(known), _doing(known, now)
         say = redact if self._redact else str
+        is_recording = self._shelf.is_recording(known)
         return Row(
             known.name, AGENTS[known.key.agent].product, say(one_line(about.best_title, _TITLE)),
             say(os.path.basename(about.cwd.rstrip("/"))), say(about.start.branch),
             *_shown(state, say),
-            known.changed_ns / 1e9, bool(known.number), self._shelf.is_recording(known),
+            known.changed_ns / 1e9, bool(known.number), is_recording,
+            self._halted() if is_recording else "",
         )  # fmt: skip
 
 

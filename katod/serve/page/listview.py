@@ -75,6 +75,8 @@ def pill(row: Row) -> str:
 
 def recording(row: Row) -> str:
     """Return whether a session is recorded."""
+    if row.halt:
+        return f'<span class="rec halt">{text(row.halt)}</span>'
     if row.is_recording:
         words = "recording" if row.is_recorded else "recording from your next words on"
         return f'<span class="rec on">{words}</span>'

@@ -62,7 +62,7 @@ class Pages:
         self._hub = hub
         self._options = options
         self._state = state
-        self._board = Board(hub.shelf, redact=options.redact)
+        self._board = Board(hub.shelf, redact=options.redact, halted=partial(recording.halted, state))
         self._opening = partial(Sheet, options=options, log=hub.log)
         self._streams = Streams(hub, self._board, self._opening, partial(recording.outputs_of, state))
         self._finder = Finder(hub)
