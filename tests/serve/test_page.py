@@ -5,10 +5,13 @@ import os
 import re
 from html.parser import HTMLParser
 
+import pytest
+
 from katod.events import TOOL_CALL, Event, SessionRef
 from katod.metadata import SessionMetadata
 from katod.model import SessionKey
-from katod.serve.page import board
+from katod.serve.page import board, pages, streams, watch
+from katod.serve.page.board import Board
 from katod.serve.page.edited import files_of
 from katod.serve.page.sheet import Sheet
 from katod.serve.page.static import FOLDER
@@ -385,3 +388,126 @@ def test_a_page_is_read_once_for_itself_and_its_stream(world, monkeypatch):
 
     assert "a third one" in run(world, work)[2]
     assert len(begun) == 1
+
+
+def test_a_session_in_which_nothing_was_said_is_a_page(world):
+    """It stays as it is, and is sent what is said later."""
+    maker = world.claude()
+    maker.write({"type": "summary", "summary": "Nothing", "leafUuid": "x"})
+
+    async def work(app):
+        async with app.events(f"{ONE}/live") as event:
+            first = [await next_of(event, "about")]
+            maker.say(says("the first words"))
+            app.hub._changed(set())
+            while first[-1][0] != "message":
+                first.append(await asyncio.wait_for(event(), 10))
+            return first
+
+    *before, said = run(world, work)
+    assert "the first words" in said[2]
+    assert {kind for kind, _, _ in before} <= {"about", "held"}
+
+
+def test_a_session_without_its_files_leads_to_what_was_written_of_it(world):
+    """Its page says that they are gone, whatever was read of them before; pages that are open are loaded again."""
+    maker = world.claude()
+    maker.say(user("::start\nrecord this"), says("done that"))
+    world.once()
+
+    async def work(app):
+        async with app.events(f"{ONE}/live") as event:
+            await next_of(event, "held")
+            maker.path.unlink()
+            page = (await app.ask(ONE)).body.decode()
+            await next_of(event, "lost")
+        async with app.events(f"{ONE}/live") as event:
+            return (
+                page,
+                await app.ask(re.search(r'href="([^"]*/transcripts/\d+)"', page)[1]),
+                await next_of(event, "held"),
+            )
+
+    page, transcript, _ = run(world, work, everything=False)
+    assert "The files of this session no longer exist. What katod wrote of it is left: " in page
+    assert b"done that" in transcript.body
+
+
+@pytest.mark.parametrize("is_open", [True, False], ids=["another page is open", "nobody looks"])
+def test_what_was_removed_is_not_sent_again(world, is_open):
+    """A page that is loaded after a session was cut has what is left; one that was open before is loaded again."""
+    maker = world.claude().say(user("one"), says("two"))
+    size = maker.path.stat().st_size
+    maker.say(user("three"), says("four"))
+
+    async def work(app):
+        async with app.events(f"{ONE}/live") as event:
+            await next_of(event, "held")
+            os.truncate(maker.path, size)
+            if is_open:
+                app.hub._changed(set())
+                await next_of(event, "lost")
+        page = (await app.ask(ONE)).body.decode()
+        last = re.search(r'data-last="([^"]*)"', page)[1]
+        async with app.events(f"{ONE}/live?after={last}") as event:
+            await next_of(event, "about")
+            maker.say(says("five"))
+            app.hub._changed(set())
+            return page, (await next_of(event, "message"))[2]
+
+    page, said = run(world, work)
+    assert ["two" in page, "three" in page, "five" in said] == [True, False, True]
+
+
+def test_rows_of_sessions_that_are_gone_are_taken_from_the_list(world):
+    """Pages that are open are told which."""
+    maker = talked(world)
+
+    async def work(app):
+        async with app.events("/live") as event:
+            await next_of(event, "all")
+            maker.path.unlink()
+            app.hub.shelf._looked = app.hub.shelf._swept = -99.0
+            return (await next_of(event, "rows"))[2]
+
+    assert run(world, work) == {"rows": [], "gone": [SESSION]}
+
+
+def test_streams_tell_that_they_are_alive_and_nothing_else_twice(world, monkeypatch):
+    """A beat comes now and then; what a session is doing is sent once, although it is looked at again and again."""
+    talked(world)
+    monkeypatch.setattr(streams, "_BEAT_EVERY", 0.02)
+    monkeypatch.setattr(watch, "_EVERY", 0.01)
+    monkeypatch.setattr(watch, "_PAUSE", 0.0)
+    looks, real = [], Board.look
+    monkeypatch.setattr(Board, "look", lambda board: (looks.append(1), real(board))[1])
+
+    async def work(app):
+        async with app.events(f"{ONE}/live") as event:
+            found = [await next_of(event, "about")]
+            before = len(looks)
+            while len(looks) < before + 3 or found[-1][0] != "beat":
+                found.append(await asyncio.wait_for(event(), 10))
+        async with app.events("/live") as event:
+            return [kind for kind, _, _ in found], await next_of(event, "beat")
+
+    kinds, beat = run(world, work)
+    assert kinds.count("about") == 1
+    assert beat == ("beat", "", {})
+
+
+def test_there_is_a_limit_to_pages_that_are_open(world, monkeypatch):
+    """Beyond it, a browser is told to come back; one that leaves makes room."""
+    talked(world)
+    monkeypatch.setattr(pages, "_STREAMS", 1)
+
+    async def work(app):
+        async with app.events("/live") as event:
+            await next_of(event, "all")
+            refused = await app.ask(f"{ONE}/live")
+        async with app.events(f"{ONE}/live") as event:
+            await next_of(event, "message")
+        return refused
+
+    refused = run(world, work)
+    assert (refused.status, refused.headers["retry-after"]) == (503, "5")
