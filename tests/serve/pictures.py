@@ -11,7 +11,7 @@ from pathlib import Path
 
 from tests.serve.browser import browsing
 from tests.serve.serving import Served
-from tests.support.live import until
+from tests.support.live import Live, until
 from tests.support.records import calls, says, user
 from tests.support.world import World
 
@@ -55,7 +55,7 @@ def draw():
         world = World(Path(home))
         world.configure(sessions="all")
         sessions(world)
-        with Served(world) as server:
+        with Live(world), Served(world) as server:
             for name, options in {
                 "": {"width": 1100, "height": 760},
                 "-phone": {"width": 390, "height": 760, "dark": True},

@@ -19,7 +19,7 @@ from katod.serve.stats import renew
 from katod.states import Doing, State, is_over
 
 MOST: Final = 200  # sessions of one list
-_NAMED: Final = 20  # of those that a search finds by their names
+_NAMED: Final = 5  # of those that a search finds by their names
 _TITLE: Final = 120
 _STALLED: Final = "stalled"
 _DIGITS: Final = 20

@@ -34,8 +34,8 @@ def find_page(asked: Asked, named: Sequence[Row], results: Sequence[Result], whe
     """Return the page; without words, it asks for some. `named` are the sessions that are called so."""
     head = opening(f"{asked.query or 'Search'} · katod", "find", asked.query)
     return (
-        f'{head}<main id="main">\n'
-        f"<h1>{text(_title(asked, results))}</h1>\n{_named(named, now)}"
+        f'{head}<main id="main">\n{_named(named, now)}'
+        f"<h1>{text(_title(asked, results))}</h1>\n"
         f"{''.join(_result(result, asked, when, now) for result in results)}</main>\n{closing()}"
     )
 
@@ -59,8 +59,8 @@ def _named(rows: Sequence[Row], now: float) -> str:
         return ""
     listed = "".join(list_row(row, now) for row in rows)
     return (
-        '<section class="group"><h2>Called so, or in a project that is</h2>'
-        f'<ul class="rows">{listed}</ul></section>\n<h2 class="unseen">Said</h2>\n'
+        '<section class="group" aria-labelledby="h-named"><h2 id="h-named">In titles and projects</h2>'
+        f'<ul class="rows">{listed}</ul></section>\n'
     )
 
 

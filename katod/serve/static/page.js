@@ -306,7 +306,9 @@ customElements.define("katod-feed", class extends HTMLElement {
 
   offer() {
     this.button.hidden = false;
-    this.button.textContent = this.fresh ? `${this.fresh} new ↓` : "End ↓";
+    this.button.textContent = this.fresh ? `${this.fresh} new ↓` : "↓";
+    this.button.title = "To the end";
+    this.button.classList.toggle("fresh", this.fresh > 0);
   }
 
   tell(count) {
