@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 from functools import cache
 from urllib.parse import quote
 from uuid import UUID
@@ -9,11 +10,12 @@ from uuid import UUID
 import pytest
 from jsonschema import Draft202012Validator
 
+from katod.serve import visit
 from tests.formats.schemas import schema
 from tests.formats.stream.bridging import wrong_in
 from tests.formats.stream.test_bridge import described, wrong_by_description
 from tests.serve.serving import POLICY, ids, serving
-from tests.support.records import SESSION, OpenCode, calls, result, says, user
+from tests.support.records import SESSION, Claude, GeminiDocument, OpenCode, calls, result, says, user
 
 PROJECT = "/projects/%2Fhome%2Fme%2Fapp"
 SESSIONS = f"{PROJECT}/sessions"
@@ -208,6 +210,85 @@ def test_a_client_that_comes_back_is_sent_what_it_missed(world):
 
     found, wanted = run(world, work)
     assert found == wanted
+
+
+def test_a_client_that_starts_again_sees_the_other_session_alone(world):
+    """The first one is no longer sent."""
+    first, second = (world.session(number).say(user("begin here")) for number in (1, 2))
+
+    async def work(app):
+        async with app.socket() as client:
+            await client.start(first.session)
+            await client.start(second.session)
+            first.say(user("here"))
+            second.say(user("there"))
+            app.hub._changed(set())
+            frames = await client.heard("there")
+            app.hub._changed(set())
+            return frames + await client.listen(0.1)
+
+    assert "here" not in [row.get("message", {}).get("content") for row in run(world, work)]
+
+
+def test_clients_are_asked_whether_they_are_there(world, monkeypatch):
+    """Now and then, whatever they look at."""
+    monkeypatch.setattr(visit, "_PING_EVERY", 0.01)
+
+    async def work(app):
+        async with app.socket() as client:
+            return await client.until("ping", 5)
+
+    assert wrong_in(run(world, work)) == []
+
+
+@pytest.mark.parametrize("keep", [0, 2], ids=["all is gone", "the rest is gone"])
+def test_a_client_is_told_if_what_it_has_is_no_longer_there(world, keep):
+    """Else it goes on: what is still there is not sent again, and what comes after it is sent."""
+    maker = world.claude()
+    maker.say(user("one"), says("two"))
+    size = maker.path.stat().st_size if keep else 0
+    maker.say(user("three"), says("four"))
+
+    async def work(app):
+        async with app.socket() as behind, app.socket() as client:
+            await client.start(SESSION)
+            page = (await app.ask(f"{ONE}/messages?order=asc")).json["messages"]
+            os.truncate(maker.path, size)
+            app.hub._changed(set())
+            [told] = await client.until("cursor_invalid")
+            if not keep:
+                return told["lastMessageId"], page[-1]["id"], []
+            again = await behind.missed(SESSION, page[0]["id"])
+            maker.say(user("five"))
+            app.hub._changed(set())
+            return told["lastMessageId"], page[-1]["id"], [*again, *await behind.heard("five")]
+
+    told, last, after = run(world, work)
+    assert told == last
+    assert [row["message"]["content"] for row in after if row["message"]["type"] in ("user", "assistant")] == (
+        ["two", "five"] if keep else []
+    )
+
+
+@pytest.mark.parametrize("make", [Claude, GeminiDocument, OpenCode], ids=lambda make: make.__name__)
+def test_changes_are_told_of_without_a_hint(world, make):
+    """Each second, also those of sessions in a database; a project may be named with a slash at its end."""
+    maker = make(world).say(user("begin here"))
+
+    async def work(app):
+        async with app.socket() as client:
+            [row] = (await app.ask("/sessions/recent")).json["sessions"]
+            await client.say(type="subscribe_sessions", projectPath=row["projectPath"] + "/")
+            await client.say(type="ping")
+            await client.until("pong")
+            await app.hub.reading.run(lambda: None)
+            maker.say(says("more"))
+            app.hub.shelf.look_again()
+            app.hub._changed(set())
+            return row["id"], await client.hear(5)
+
+    name, told = run(world, work)
+    assert (told["type"], told["action"], told["sessionId"]) == ("session_event", "updated", name)
 
 
 def test_ids_that_are_none_are_given_some(world):

@@ -44,6 +44,26 @@ def test_a_session_is_served_from_its_recording_on_until_it_is_forgotten(world, 
     assert found.all() == {}
 
 
+@pytest.mark.parametrize("everything", [False, True], ids=["recorded", "all"])
+def test_what_was_forgotten_is_not_served(world, monkeypatch, everything):
+    """Nor are its sub-agents, whatever is said in it afterwards, unless it is recorded again."""
+    found = shelf(world, monkeypatch, everything=everything)
+    maker = world.claude().say(user("::start\nbegin here"), says("with pleasure"))
+    folder = maker.path.with_suffix("") / "subagents"
+    folder.mkdir(parents=True)
+    (folder / "agent-a1b2c3d4.jsonl").write_text(maker.path.read_text().replace("::start", "do it"))
+    world.once()
+    assert len(found.all()) == (2 if everything else 1)
+    world.cli("forget", SESSION, "--yes")
+    assert found.all() == {}
+    maker.say(user("go on"))
+    assert found.take_up({str(maker.path)}) == set()
+    assert found.all() == {}
+    maker.say(user("::start\nagain"))
+    world.once()
+    assert SESSION in found.all()
+
+
 def test_a_recording_that_has_no_name_yet_is_one(world, monkeypatch):
     """It waits for the words that name it; until then there is no transcript, so it is served only with all others."""
     recorded, everything = shelf(world, monkeypatch), shelf(world, monkeypatch, everything=True)
