@@ -29,7 +29,9 @@ _UTC: Final = dict.fromkeys(("Etc/UTC", "Etc/UCT", "Etc/Universal", "Etc/Zulu", 
 _URL: Final = re.compile(r"https?://(?P<host>[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?/?")
 _LOOPBACK: Final = re.compile(r"localhost|127(?:\.[0-9]{1,3}){3}|\[::1\]")
 _HOST: Final = re.compile(r"[A-Za-z0-9._-]+|[0-9A-Fa-f:.]+")
-_ORIGIN: Final = re.compile(r"https://[a-z0-9.-]+(?::(?!443$)[0-9]{1,5})?")  # as browsers write it
+_ORIGIN: Final = re.compile(  # as browsers write it; without TLS only from this machine, for a port that is forwarded
+    r"https://[a-z0-9.-]+(?::(?!443$)[0-9]{1,5})?|http://(?:localhost|127\.0\.0\.1|\[::1\]):[0-9]{1,5}"
+)
 _LAST_PORT: Final = 65535
 _ROOM: Final = re.compile(r"![!-~]{1,254}")
 TEMPLATE_FIELDS: Final = ("project", "date", "title", "session8", "session", "agent")

@@ -62,9 +62,9 @@ class EventLog:
         """What status lines show cannot be written; recordings are not affected, and katod tries again."""
         self._emit("warning", "signs.failed", path=path, problem=problem)
 
-    def serve_failed(self, problem: str) -> None:
-        """`katod serve` could not read a session (a bug, or a problem of the machine); it tries again."""
-        self._emit("error", "serve.failed", problem=problem)
+    def serve_failed(self, session: str, problem: str, where: str) -> None:
+        """`katod serve` failed at `where` (a bug, or a problem of the machine); without `session`, for all of them."""
+        self._emit("error", "serve.failed", session=session, problem=problem, where=where)
 
     # -- sources ----------------------------------------------------------------------------------
 

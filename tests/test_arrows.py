@@ -140,7 +140,7 @@ IMPURE = {
     "mcp": ".recordings .server",
     "seal": ".keys",
     "serve": (
-        ".changes .guard .page.board .page.finding .page.index .page.pages .page.recording .page.static .page.streams .page.watch .rest .server .shelf .socket .token .visit .worker"
+        ".changes .guard .page.board .page.finding .page.index .page.pages .page.recording .page.static .page.streams .page.watch .rest .server .shelf .sockets .stats .token .visit .worker"
     ),
 }
 # What determines the bytes of an output: pure, and using only pure modules.

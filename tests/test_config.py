@@ -48,6 +48,7 @@ KEYS = [
     ("serve", "port", "0", 0),
     ("serve", "token_path", '"~/token"', "~/token"),
     ("serve", "origins", '["https://laptop.example.net:8443"]', ("https://laptop.example.net:8443",)),
+    ("serve", "origins", '["http://127.0.0.1:3200"]', ("http://127.0.0.1:3200",)),
     ("serve", "sessions", '"all"', "all"),
     ("serve", "bridge_open", "true", True),
     ("log", "level", '"debug"', "debug"),

@@ -1,5 +1,6 @@
 """The wheel and the sdist: what they contain, and that katod can be installed from them, upgraded and removed."""
 
+import json
 import os
 import re
 import shutil
@@ -9,6 +10,8 @@ import tarfile
 import venv
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
+from urllib.request import urlopen
 
 import pytest
 
@@ -16,7 +19,12 @@ from katod import __version__
 
 ROOT = Path(__file__).parents[1]
 NEXT = "99.0"
-LARGEST = {"*.whl": 800_000, "*.tar.gz": 2_000_000}  # bytes
+EXTRAS = "matrix,mcp,seal,serve,zst"
+HELLO = {
+    "jsonrpc": "2.0", "id": 1, "method": "initialize",
+    "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}},
+}  # fmt: skip
+LARGEST = {"*.whl": 850_000, "*.tar.gz": 2_500_000}  # bytes
 INSTALLERS = {
     "pipx": (["install"], ["uninstall", "katod"]),
     "uv": (["tool", "install"], ["tool", "uninstall", "katod"]),
@@ -156,6 +164,55 @@ def test_the_oldest_libraries_will_do(wheel: Path, tools: Path, tmp_path: Path) 
         call(environment / "bin/python", "-c", f"import katod.cli.{name}")
     completing = {"HOME": str(home), "_KATOD_COMPLETE": "katod export --format=j"}
     assert call(environment / "bin/katod", environment=completing).startswith("plain\t--format=jsonl\t")
+
+
+@pytest.mark.parametrize("resolution", ["highest", "lowest-direct"])
+def test_what_needs_an_extra_works_with_it(resolution: str, wheel: Path, tools: Path, tmp_path: Path) -> None:
+    """With the newest libraries, and the oldest that are allowed: pages are served, agents are answered, keys made."""
+    environment, home = tmp_path / "venv", tmp_path / "home"
+    home.mkdir()
+    venv.create(environment)
+    python = ("--python", str(environment / "bin/python"))
+    wanted = f"katod[{EXTRAS}] @ {wheel.as_uri()}"
+    call(tools / "uv", "pip", "install", "-q", "--resolution", resolution, *python, wanted)
+    program = environment / "bin/katod"
+    assert set(served(program, home, "/login", "/static/page.css", "/static/page.js", "/static/icon.svg")) == {200}
+    assert answered(program, home)["serverInfo"]["name"] == "katod"
+    assert "key" in run(program, home, "seal", "--new-key")
+    assert_demo_plays(program, home)
+
+
+def test_what_needs_an_extra_says_so_without_it(installed: Path, tmp_path: Path) -> None:
+    """It names the extra that is missing."""
+    environment = {"HOME": str(tmp_path), "PATH": os.environ["PATH"]}
+    for command, extra in (("serve", "serve"), ("mcp", "mcp"), ("seal --new-key", "seal")):
+        arguments = [installed, *command.split()]
+        done = subprocess.run(arguments, env=environment, capture_output=True, text=True, timeout=60, check=False)
+        assert done.returncode != 0
+        assert f"katod[{extra}]" in done.stderr
+
+
+def served(program: Path, home: Path, *paths: str) -> list[int]:
+    """Return the statuses of some pages of `katod serve`."""
+    environment = {"HOME": str(home), "PATH": os.environ["PATH"]}
+    command = [program, "serve", "--port", "0"]
+    with subprocess.Popen(command, env=environment, cwd=home, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            address = process.stdout.readline().split()[-1].partition("#")[0]
+            return [urlopen(f"{address.rstrip('/')}{path}", timeout=20).status for path in paths]
+        finally:
+            process.terminate()
+
+
+def answered(program: Path, home: Path) -> dict[str, Any]:
+    """Return what `katod mcp` answers to the first request of an agent."""
+    told = subprocess.run(
+        [program, "mcp"], env={"HOME": str(home), "PATH": os.environ["PATH"]}, cwd=home, input=f"{json.dumps(HELLO)}\n",
+        capture_output=True, text=True, timeout=60, check=True,
+    ).stdout  # fmt: skip
+    result: dict[str, Any] = json.loads(told)["result"]
+    return result
 
 
 def test_the_sdist_is_what_is_committed(sdist: Path) -> None:

@@ -83,7 +83,11 @@ class _Place(NamedTuple):
     def address(self, token: str) -> str:
         """Return what a browser opens: what follows the # is not sent."""
         host = f"[{self.host}]" if ":" in self.host else self.host
-        return f"the socket {self.socket}" if self.socket else f"http://{host}:{self.port}/#token={token}"
+        return (
+            f"the socket {self.socket}, with the token {token}"
+            if self.socket
+            else f"http://{host}:{self.port}/#token={token}"
+        )
 
     def names(self) -> frozenset[str]:
         """Return what the header Host may say."""

@@ -44,7 +44,7 @@ def install(context: Context, only_print: bool, strict: bool, with_server: bool)
     if only_print:
         say("\n\n".join(found.text(one).rstrip("\n") for one in ([launch, server] if with_server else [launch])))
         return
-    _check_nobody_else(context, found)
+    _check_possible(context, found, with_server=with_server)
     writable = written_directories(settings, context.state)
     for path in writable if strict else ():
         Path(path).mkdir(mode=0o700, parents=True, exist_ok=True)  # what is missing cannot be made writable
@@ -58,8 +58,7 @@ def install(context: Context, only_print: bool, strict: bool, with_server: bool)
 
 
 def _install_server(launch: Launch, writable: list[str] | None) -> None:
-    """Keep `katod serve` running, too. Raises ServeError if its libraries are not installed."""
-    require_extra()
+    """Keep `katod serve` running, too."""
     found = manager(SERVER)
     found.install(launch, writable)
     say(f"wrote {found.path}")
@@ -156,8 +155,11 @@ def _say_state(now: State) -> None:
         say("katod is not installed as a service: run `katod service install`")
 
 
-def _check_nobody_else(context: Context, found: Manager) -> None:
-    """Raise ServiceError if katod runs already, but not as the service."""
+def _check_possible(context: Context, found: Manager, *, with_server: bool) -> None:
+    """Raise ServiceError or ServeError if there can be no service, or katod runs already, but not as the service."""
+    if with_server:
+        require_extra()
+    found.check_reachable()
     pid = holder(context.state)
     if pid is not None and not (found.path.exists() and found.state().running):
         raise ServiceError(f"katod is running in a terminal (PID {pid})", hint="stop it with Ctrl-C first")

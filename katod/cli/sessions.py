@@ -118,7 +118,7 @@ def _listed(
 
 def _state(found: Found) -> dict[str, Any]:
     """Return what a session is doing, if that is known."""
-    now = doing(((path, identity, stat.mtime_ns) for path, identity, stat in found.files), time.time())
+    now = doing(found.files, time.time())
     return {} if now is None else now.row()
 
 

@@ -161,7 +161,7 @@ def _blocked(found: Mapping[SessionKey, Found]) -> list[dict[str, Any]]:
 
     rows = []
     for one in recent:
-        state = doing(((path, identity, stat.mtime_ns) for path, identity, stat in one.files), now)
+        state = doing(one.files, now)
         if state is not None and state.state is State.BLOCKED:
             row = describe_session(one) or {}
             rows.append({name: row[name] for name in _OF_BLOCKED if name in row} | state.row())
@@ -205,11 +205,11 @@ def _state(session: int, ledger: Ledger, now: float) -> dict[str, Any]:
     found = [
         (source, stat_source(AGENTS[source.identity.key.agent], source.path)) for source in ledger.sources_of(session)
     ]
-    sources = [(source.path, source.identity, stat[1].mtime_ns) for source, stat in found if stat is not None]
+    sources = [(source.path, source.identity, stat[1]) for source, stat in found if stat is not None]
     if not sources:
         return {}
-    path, identity, changed = max(sources, key=lambda source: source[2])
-    if is_over(changed / 1e9, now) and not is_said_to_go_on(path, identity.key):
+    path, identity, stat = max(sources, key=lambda source: source[2].mtime_ns)
+    if is_over(stat.mtime_ns / 1e9, now) and not is_said_to_go_on(path, identity.key):
         return {}
     from katod.record.doing import doing  # noqa: PLC0415 - it loads the translation
 

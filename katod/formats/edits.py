@@ -1,5 +1,6 @@
 """What an edit changed: how many lines, and which. Pure."""
 
+from collections.abc import Callable
 from typing import Any
 
 from katod.agents.tooltable import tool
@@ -22,14 +23,18 @@ def shown_size(added: int, removed: int) -> str:
     return f"(+{added} −{removed})" if added or removed else ""  # noqa: RUF001 - the minus sign is meant
 
 
-def diff(payload: dict[str, Any]) -> list[str]:
-    """Return the changed lines of an edit: removed ones first, each with its sign."""
+def diff(payload: dict[str, Any], say: Callable[[str], str]) -> list[str]:
+    """Return the changed lines of an edit: removed ones first, each with its sign.
+
+    `say` makes a text fit to be shown. It is given whole texts: where a key replaces another, the first and last lines
+    are no part of the change, and the rest looks like no key.
+    """
     known, given = tool(payload["name"]), payload.get("input")
     if patch := known.patch_in(given):
-        return [line for line in patch.split("\n") if line.startswith(("+", "-", "@@", "*** "))]
+        return [line for line in say(patch).split("\n") if line.startswith(("+", "-", "@@", "*** "))]
     lines: list[str] = []
-    for change in known.changes(given):
-        before, after = _changed(*change)
+    for old, new in known.changes(given):
+        before, after = _changed(say(old), say(new))
         lines += [f"-{line}" for line in before] + [f"+{line}" for line in after]
     return lines
 

@@ -122,7 +122,7 @@ class View:
     def body(self, payload: dict[str, Any]) -> Code:
         """Return all that a call was given."""
         given, family = payload.get("input"), payload["family"]
-        if family == "edit" and (lines := diff(payload)):
+        if family == "edit" and (lines := diff(payload, self._redact)):
             return Code(self._redact("\n".join(lines)), "diff")
         if family == "execute" and (command := unwrapped(command_of(given))):
             return Code(self._redact(command), "bash")

@@ -21,7 +21,7 @@ from katod.record.export import Stretch, read_katod, render_all, replay
 from katod.record.ranges import head_metadata, recorded
 from katod.smallfile import open_regular
 from katod.store.ledger import Ledger
-from katod.store.rows import OutputRow
+from katod.store.rows import OutputRow, SourceRow
 
 _PIECE: Final = 64 * 1024  # characters
 _SOME: Final = 5  # sessions that are named if several are meant
@@ -35,7 +35,7 @@ class Recording(NamedTuple):
     row: OutputRow
     key: SessionKey
     size: int  # of its transcript, in bytes
-    changed_ns: int
+    changed_ns: int  # when the agent wrote to the session last, as far as katod has seen
 
     @property
     def title(self) -> str:
@@ -49,8 +49,9 @@ class Recording(NamedTuple):
 
     @property
     def since(self) -> str:
-        """When it began (ISO 8601), empty if that is not known."""
-        return head_metadata(self.row).time
+        """When the session began (ISO 8601), empty if that is not known."""
+        about = head_metadata(self.row)
+        return about.started or about.time
 
 
 def recordings(state: Path) -> list[Recording]:
@@ -60,13 +61,18 @@ def recordings(state: Path) -> list[Recording]:
         return []
     try:
         rows = [row for row in ledger.outputs() if row.made and row.held is None]
+        changed = {row.session: _changed(ledger.sources_of(row.session)) for row in rows}
     finally:
         ledger.close()
-    found = [one for row in rows if (one := _recording(row)) is not None]
+    found = [one for row in rows if (one := _recording(row, changed[row.session])) is not None]
     return sorted(found, key=lambda one: (-one.changed_ns, -one.row.id))
 
 
-def _recording(row: OutputRow) -> Recording | None:
+def _changed(sources: Iterable[SourceRow]) -> int:
+    return max((source.seen.mtime_ns for source in sources), default=0)
+
+
+def _recording(row: OutputRow, changed_ns: int) -> Recording | None:
     """Return the recording of a row, None if its transcript is not there."""
     try:
         now = os.lstat(row.path)
@@ -74,7 +80,7 @@ def _recording(row: OutputRow) -> Recording | None:
         return None
     if not stat.S_ISREG(now.st_mode):
         return None
-    return Recording(row, SessionKey(*row.head["key"]), now.st_size, now.st_mtime_ns)
+    return Recording(row, SessionKey(*row.head["key"]), now.st_size, changed_ns or now.st_mtime_ns)
 
 
 def of_session(found: Iterable[Recording], session: str) -> list[Recording]:

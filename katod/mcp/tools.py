@@ -206,11 +206,11 @@ def _described(found: list[Recording]) -> dict[str, Any]:
     one = found[0]
     row: dict[str, Any] = {
         "session": str(one.key),
-        "agent": AGENTS[one.key.agent].label,
+        "agent": one.key.agent,
         "title": cut(one.title, _TITLE),
         "project": cut(one.project, _PATH),
         "began": one.since,
-        "changed": datetime.fromtimestamp(one.changed_ns / 1e9, UTC).isoformat(timespec="seconds"),
+        "changed": _utc(one.changed_ns),
         "recording": one.row.id,
         "being_recorded": any(each.row.open for each in found),
         "bytes": one.size,
@@ -218,6 +218,10 @@ def _described(found: list[Recording]) -> dict[str, Any]:
     if len(found) > 1:
         row["other_recordings"] = [each.row.id for each in found[1 : 1 + _NUMBERS]]
     return {name: value for name, value in row.items() if value != ""}
+
+
+def _utc(time_ns: int) -> str:
+    return datetime.fromtimestamp(time_ns / 1e9, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def _hits(match: Match, places: dict[Path, Recording]) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 from katod.agents import AGENTS, is_said_to_go_on, lifecycle_of, reported
 from katod.log import EventLog
 from katod.metadata import SessionStart
-from katod.model import Cursor, Identity, Line
+from katod.model import Cursor, Identity, Line, Stat
 from katod.record.export import Stretch
 from katod.record.stream import NeverSeen, SessionStream
 from katod.states import Doing, Seen, is_over, judged
@@ -24,17 +24,17 @@ class _End(NamedTuple):
     start: SessionStart = SessionStart()
 
 
-def doing(sources: Iterable[tuple[str, Identity, int]], now: float) -> Doing | None:
-    """Return what a session is doing, given its sources and when each changed (ns); None where that is not known.
+def doing(sources: Iterable[tuple[str, Identity, Stat]], now: float) -> Doing | None:
+    """Return what a session is doing, given its sources as they were found; None where that is not known.
 
     Of a session that did not change for a day, nothing is known: whatever it was doing, it is over. Unless its agent
     says that it still works, or waits.
     """
-    path, identity, changed_ns = max(sources, key=lambda source: source[2])
-    changed = changed_ns / 1e9
+    path, identity, stat = max(sources, key=lambda source: source[2].mtime_ns)
+    changed = stat.mtime_ns / 1e9
     if is_over(changed, now) and not is_said_to_go_on(path, identity.key):
         return None
-    end = _end(path, identity, changed_ns)
+    end = _end(path, identity, stat)
     report = reported(path, identity.key, end.start)
     if end.seen is None and (report is None or report.is_gone):
         return None
@@ -42,7 +42,7 @@ def doing(sources: Iterable[tuple[str, Identity, int]], now: float) -> Doing | N
 
 
 @lru_cache(maxsize=256)  # a command that shows it again and again reads only what has changed
-def _end(path: str, identity: Identity, _changed_ns: int) -> _End:
+def _end(path: str, identity: Identity, _: Stat) -> _End:
     """Return what the end of a source says."""
     try:
         with AGENTS[identity.key.agent].open(path) as file:

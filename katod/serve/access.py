@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 COOKIE: Final = "katod_serve"
 SHORTEST_TOKEN: Final = 32  # characters of one that somebody chose
 _HTTP: Final = 80  # the port that browsers leave out
-_TLS: Final = "https://"
+TLS: Final = "https://"
 _SCHEME: Final = b"bearer "
 _HIDDEN: Final = "null"
 _OWN: Final = "same-origin"
@@ -29,12 +29,12 @@ class Policy(NamedTuple):
     hosts: frozenset[str]  # what the header Host may say
     token: str
     is_open: bool = False  # clients of CodingBridge need no token: for addresses of this machine alone
-    proxied: frozenset[str] = frozenset()  # the origins of its pages where a server with TLS is in front
+    proxied: frozenset[str] = frozenset()  # the origins of its pages where a server, or a tunnel, is in front
 
     @property
     def proxied_hosts(self) -> frozenset[str]:
-        """What the header Host may say of requests that a server in front passes on."""
-        return frozenset(origin.removeprefix(_TLS) for origin in self.proxied)
+        """What the header Host may say of requests that are passed on."""
+        return frozenset(origin.partition("//")[2] for origin in self.proxied)
 
     @property
     def origins(self) -> frozenset[str]:
@@ -126,9 +126,10 @@ def stranger(policy: Policy, headers: Headers, *, is_bridge: bool) -> Refusal | 
     return None if known else _TOKEN
 
 
-def is_proxied(policy: Policy, headers: Headers) -> bool:
-    """Return whether a request came through a server with TLS in front of this one, as its Host says."""
-    return not policy.proxied_hosts.isdisjoint(host.lower() for host in _all(headers, b"host"))
+def is_proxied(policy: Policy, headers: Headers, scheme: str = "") -> bool:
+    """Return whether a request was passed on by a server or a tunnel, as its Host says; by one with this scheme."""
+    hosts = {origin.partition("//")[2] for origin in policy.proxied if origin.startswith(scheme)}
+    return not hosts.isdisjoint(host.lower() for host in _all(headers, b"host"))
 
 
 def is_token(policy: Policy, given: str) -> bool:

@@ -20,7 +20,7 @@ from katod.serve.page.door import Login, is_browser
 from katod.serve.page.frame import plain
 from katod.serve.page.static import static
 from katod.serve.rest import Rest
-from katod.serve.socket import Sockets
+from katod.serve.sockets import Sockets
 
 
 class _Whole(Convertor[str]):

@@ -23,6 +23,10 @@ _OF_ONE_EVENT: Final = 16  # messages, more than there ever are
 Fields = dict[str, Any]
 
 
+class NotServed(Exception):
+    """A session is not served, or no longer."""
+
+
 class Content(NamedTuple):
     """Where the messages of a session are, how large that is, and whether secrets in them are redacted."""
 
@@ -51,15 +55,27 @@ class Sending(NamedTuple):
 class Reading(Protocol):
     """A position in a session that moves to its end, and what viewers are sent on the way, each once."""
 
-    content: Callable[[], Content]  # where the session is now; raises KeyError if it is no longer served
+    content: Callable[[], Content]  # where the session is now; raises NotServed
 
     @property
     def metadata(self) -> SessionMetadata:
         """What is known of the session so far."""
         ...
 
+    @property
+    def restarts(self) -> int:
+        """How often a file was no longer what was read of it."""
+        ...
+
     def sent(self) -> Sending:
-        """Return what is sent of the next bytes of the session's files."""
+        """Return what is sent of the next bytes of the session's files. Raises NotServed.
+
+        If reading fails after a part of them, that part is returned, and the next call raises why.
+        """
+        ...
+
+    def ids(self) -> Iterator[str]:
+        """Yield the ids of all that is in the session's files now, and perhaps of more."""
         ...
 
     def named(self, name: str) -> str:
@@ -100,18 +116,25 @@ class Feed:
 
     def read(self) -> Read:
         """Return the messages of the next bytes of the session's files."""
-        content = self.content()
-        limited = [Limited(path, identity, None) for path, identity in content.files]
-        found = Read([], [], more=True)
+        content, found = self.content(), Read([], [], more=True)
         if self._hidden is None and content.size - self._follower.offset <= _LAST_BYTES:
             self._show(content)
+        try:
+            self._advance(content, found)
+        except Exception:
+            if not (found.hidden or found.shown):
+                raise
+            return found  # these are not read again, so they must not be lost
+        return found._replace(more=self._follower.moved)
+
+    def _advance(self, content: Content, found: Read) -> None:
+        limited = [Limited(path, identity, None) for path, identity in content.files]
         for event, now in self._follower.advance(limited, _READ_BYTES):
             if self._hidden is not None and self._streamed + _OF_ONE_EVENT >= self._hidden:
                 self._show(content)
             made = self._messages.take(event, now)
             self._streamed += sum(message["type"] == "stream" for message in made)
             (found.shown if self._is_shown else found.hidden).extend(made)
-        return found._replace(more=self._follower.moved)
 
     @property
     def restarts(self) -> int:
@@ -127,6 +150,10 @@ class Feed:
         """Return what is sent of the next bytes of the session's files."""
         hidden, shown, more = self.read()
         return Sending(hidden, [Sent.of(message) for message in shown], more)
+
+    def ids(self) -> Iterator[str]:
+        """Yield the ids of all messages."""
+        return (message["id"] for message in streamed(self.content(), ALL))
 
     def named(self, name: str) -> str:
         """Return the id of the message that a viewer means, empty if there is none."""

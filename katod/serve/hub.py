@@ -8,17 +8,18 @@ from typing import Any, Final
 
 from katod.errors import LedgerError
 from katod.log import EventLog
+from katod.model import SessionKey
+from katod.serve import failures
 from katod.serve.changes import Changes
 from katod.serve.channel import Channel
-from katod.serve.feed import Feed, Opening, Reading
+from katod.serve.feed import Feed, NotServed, Opening, Reading
 from katod.serve.known import Known
 from katod.serve.news import News, Subscription
+from katod.serve.opened import Opened
 from katod.serve.shelf import Shelf
 from katod.serve.tail import Tail
 from katod.serve.worker import Busy, Worker
 
-_LINGER: Final = 10.0  # seconds that a session stays open for somebody who comes back,
-_MOST_LINGERING: Final = 1  # and how many do
 _PAUSE: Final = 0.02  # seconds that others have between two steps of what nobody waits for
 Fields = dict[str, Any]
 Work = Callable[[], Coroutine[Any, Any, None]]
@@ -32,8 +33,8 @@ class Hub:
         self.searching = Worker("katod-searching")
         self.shelf = shelf
         self._changes = changes
-        self._log = log
-        self._channels: dict[tuple[str, Opening], Channel] = {}  # by session, and what reads it
+        self.log = log
+        self._opened = Opened()
         self._news = News(shelf)
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -55,7 +56,7 @@ class Hub:
     @property
     def viewed(self) -> int:
         """How many sessions are open."""
-        return len({name for name, _ in self._channels})
+        return len({name for name, _ in self._opened})
 
     async def find(self, name: str) -> Known | None:
         """Return the session with this UUID, None if there is none. Raises LedgerError, Busy."""
@@ -67,31 +68,33 @@ class Hub:
 
     @asynccontextmanager
     async def looking(self, name: str, opening: Opening = Feed) -> AsyncGenerator[Channel, None]:
-        """Look at a session within the block; all that it has was read when the block begins. Raises KeyError.
+        """Look at a session within the block; all that it has was read when the block begins.
 
-        `opening` is what reads it for its viewers.
+        `opening` is what reads it for its viewers. Raises NotServed, Busy, and what reading raises.
         """
-        channel = self._channels.get((name, opening))
-        if channel is None:
-            channel = Channel(lambda: self.shelf.content(name), self.reading, opening)
-            self._channels[name, opening] = channel
-            self._begin(channel.advance)
-        channel.viewers += 1
+        content = partial(self.shelf.content, name)
+        channel = self._opened.enter((name, opening), lambda: Channel(content, self.reading, opening))
         try:
             await channel.ready()
             yield channel
         finally:
-            channel.viewers -= 1
-            self._rest()
-            asyncio.get_running_loop().call_later(_LINGER, self._leave, (name, opening))
+            self._opened.leave((name, opening))
 
-    def take_over(self, name: str, opening: Opening, reading: Reading, tail: Tail) -> None:
-        """Go on where somebody has read a session to its end; `tail` is the end of that. Else it is read again."""
-        if (name, opening) not in self._channels:
-            channel = Channel(reading.content, self.reading, lambda _: reading, tail)
-            self._channels[name, opening] = channel
-            self._rest()
-            asyncio.get_running_loop().call_later(_LINGER, self._leave, (name, opening))
+    def kept(self, name: str, opening: Opening) -> set[str]:
+        """Return the ids of what is kept of a session, none if it is not open."""
+        channel = self._opened.get((name, opening))
+        return channel.tail.ids() if channel is not None else set()
+
+    async def take_over(self, name: str, opening: Opening, reading: Reading, tail: Tail, *, changed: bool) -> None:
+        """Go on where somebody has read a session to its end; `tail` is the end of that. Else it is read again.
+
+        If the session is open, that stays as it is, unless what is kept has `changed`.
+        """
+        channel = self._opened.get((name, opening))
+        if channel is None:
+            self._opened.offer((name, opening), Channel(reading.content, self.reading, opening, (reading, tail)))
+        elif changed:
+            await channel.start_over(reading, tail)
 
     @asynccontextmanager
     async def subscribed(self) -> AsyncGenerator[Subscription, None]:
@@ -105,16 +108,6 @@ class Hub:
 
     # -- changes ----------------------------------------------------------------------------------------
 
-    def _rest(self) -> None:
-        """Close all but the last sessions that nobody looks at."""
-        resting = [what for what, channel in self._channels.items() if not channel.viewers]
-        for what in resting[:-_MOST_LINGERING]:
-            del self._channels[what]
-
-    def _leave(self, what: tuple[str, Opening]) -> None:
-        if (channel := self._channels.get(what)) is not None and not channel.viewers:
-            del self._channels[what]
-
     async def _look_around(self) -> None:
         """Find out what all sessions are about, while nobody waits for that."""
         async with aclosing(self.reading.stream(self.shelf.briefs())) as found:
@@ -122,32 +115,30 @@ class Hub:
                 await asyncio.sleep(_PAUSE)
 
     def _changed(self, paths: set[str]) -> None:
-        if self._channels or self._news.has_subscribers:
+        if self._opened or self._news.has_subscribers:
             self._begin(partial(self._take_up, paths))
 
     async def _take_up(self, paths: set[str]) -> None:
         """Read what is new in the sessions of these files, or in all that are looked at; tell of them."""
         names = await self.reading.run(lambda: self.shelf.take_up(paths)) if paths else None
-        for (name, _), channel in self._channels.items():
+        for name, channel in self._opened:
             if names is None or name in names:
-                self._begin(channel.advance)
+                self._begin(channel.advance, channel.key)
         if self._news.has_subscribers:
-            rows = await self.reading.run(lambda: self._news.look(names or set()))
-            self._news.tell(rows)
+            self._news.tell(await self.reading.run(partial(self._news.look, is_due=not paths)))
         elif not paths:
             await self.reading.run(self.shelf.all)  # files that nobody told of
 
-    def _begin(self, work: Work) -> None:
-        task = asyncio.get_running_loop().create_task(self._guarded(work))
+    def _begin(self, work: Work, key: SessionKey | None = None) -> None:
+        task = asyncio.get_running_loop().create_task(self._guarded(work, key))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def _guarded(self, work: Work) -> None:
+    async def _guarded(self, work: Work, key: SessionKey | None) -> None:
         """Do what is done again a second later if it fails."""
-        with suppress(Busy, LedgerError):
-            try:
-                await work()
-            except (Busy, LedgerError):
-                raise
-            except Exception as error:  # noqa: BLE001 - one session must not end the server
-                self._log.serve_failed(type(error).__name__)
+        try:
+            await work()
+        except (Busy, LedgerError, NotServed):
+            return
+        except Exception as error:  # noqa: BLE001 - one session must not end the server
+            failures.note(self.log, error, key)

@@ -42,7 +42,7 @@ class News:
     def __init__(self, shelf: Shelf) -> None:
         self._shelf = shelf
         self._subscriptions: set[Subscription] = set()
-        self._before: dict[str, Known] = {}
+        self._before: dict[str, tuple[Known, bytes]] = {}  # with what the files of each were
 
     @property
     def has_subscribers(self) -> bool:
@@ -67,16 +67,24 @@ class News:
     def begin(self) -> None:
         """Take note of what there is, unless others listen already. Raises LedgerError."""
         if not self._subscriptions:
-            self._before = dict(self._shelf.all())
+            self._before = self._now()
 
-    def look(self, changed: set[str]) -> list[Fields]:
-        """Return what is to be told of sessions that changed, and of all that are new or gone. Raises LedgerError."""
-        now, before = self._shelf.all(), self._before
-        self._before = dict(now)
+    def look(self, *, is_due: bool) -> list[Fields]:
+        """Return what is to be told of sessions that are new, or changed, or gone. Raises LedgerError.
+
+        Changes that nobody told of are looked for if that `is_due`.
+        """
+        if is_due:
+            self._shelf.renew()
+        now, before = self._now(), self._before
+        self._before = now
         rows = [
             bridge.session_event("created" if name not in before else "updated", known.key, self._shelf.about(known))
-            for name, known in now.items()
-            if name in changed or name not in before
+            for name, (known, stats) in now.items()
+            if name not in before or before[name][1] != stats
         ]
-        gone = [known for name, known in before.items() if name not in now]
+        gone = [known for name, (known, _) in before.items() if name not in now]
         return rows + [bridge.session_event(_DELETED, known.key, self._shelf.about(known)) for known in gone]
+
+    def _now(self) -> dict[str, tuple[Known, bytes]]:
+        return {name: (known, known.stats) for name, known in self._shelf.all().items()}

@@ -83,6 +83,12 @@ def session_of(agent: str) -> str:
     return bridge.folded(agent[len(_AGENT) :]) if agent.startswith(_AGENT) else ""
 
 
+def project_of(message: Fields) -> str:
+    """Return the path of the project that a client names, as sessions have it; empty if it names none."""
+    path: str = message.get("projectPath", "")
+    return path.rstrip("/") or path[:1]
+
+
 def no_session() -> Fields:
     """Return that there is no such session."""
     return bridge.error("SESSION_NOT_FOUND", "there is no such session here", recoverable=True)

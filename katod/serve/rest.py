@@ -19,7 +19,7 @@ from katod.model import Options
 from katod.record.export import Stretch, render_all, replay
 from katod.serve import listing, paging
 from katod.serve.answers import json_response, problem
-from katod.serve.feed import Content, streamed
+from katod.serve.feed import Content, NotServed, streamed
 from katod.serve.finding import search
 from katod.serve.hub import Hub
 from katod.serve.known import Known
@@ -227,6 +227,8 @@ def _guarded(answer: Answer) -> Answer:
             return await answer(request)
         except paging.WrongQuery as error:
             return problem(400, "INVALID_PARAMS", str(error))
+        except NotServed:  # it was found, but is gone now
+            return _not_found()
         except Busy:
             return problem(503, "BUSY", "too much is being read: try again", {"Retry-After": "1"})
         except KatodError:

@@ -30,6 +30,9 @@ _PRIVATE: Final = 0o077
 _MEMORY: Final = ((-8, 1), (-1, 64 * 1024), (-3, 128 * 1024))  # arenas; bytes that are kept; bytes that are mapped
 
 
+_TAKEN: Final = "if that is `katod serve`, `katod serve --url` prints its address; else choose another --port"
+
+
 class _Connection(H11Protocol):
     """One connection: not one too many, and ended if nothing is asked for, or nothing is read."""
 
@@ -59,9 +62,9 @@ class _Connection(H11Protocol):
             self.transport.abort()
 
     def handle_events(self) -> None:
-        before = self.cycle
+        before = self.scope
         super().handle_events()
-        if self.cycle is not before:
+        if self.scope is not before:  # something was asked for
             self._unset_keepalive_if_required()
         if isinstance(self.scope, dict):  # there is none before the first request
             _offer(self.scope, self.transport)
@@ -143,12 +146,12 @@ class _Server(uvicorn.Server):
 
 
 def listening(host: str, port: int) -> socket.socket:
-    """Return a socket that is bound to an address of this machine. Raises ServeError."""
+    """Return a socket that listens at an address of this machine. Raises ServeError."""
     try:
         family, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
         return _bound(family, address)
     except OSError as error:
-        hint = "another program listens there: choose another --port" if error.errno == errno.EADDRINUSE else ""
+        hint = _TAKEN if error.errno == errno.EADDRINUSE else ""
         raise ServeError(f"cannot listen at {host}:{port}: {error.strerror or error}", hint=hint) from error
 
 
@@ -174,6 +177,7 @@ def _bound(family: int, address: Any) -> socket.socket:
         if family != socket.AF_UNIX:
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind(address)
+        listener.listen(_BACKLOG)  # at once: an address that is only bound can be taken by another user
     except OSError:
         listener.close()
         raise

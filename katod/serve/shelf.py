@@ -3,33 +3,30 @@
 What a session that is not recorded is about is read from its beginning when it is asked for, and kept in memory.
 """
 
-import os
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import closing
 from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from katod.agents import AGENTS
 from katod.agents.base import SPAWNED
 from katod.discover.roots import Root
-from katod.discover.sweep import sweep
+from katod.discover.sweep import sweep, sweep_folder
 from katod.formats.redact.redactor import redact
 from katod.formats.stream import bridge
 from katod.metadata import SessionMetadata
-from katod.model import Identity, SessionKey, Stat, signed
+from katod.model import SessionKey, Stat
 from katod.record.peek import peek
-from katod.serve.feed import ALL, Content, streamed
+from katod.serve.feed import ALL, Content, NotServed, streamed
 from katod.serve.known import File, Known
-from katod.store.ledger import LEDGER_NAME, Ledger
+from katod.serve.recorded import Recorded
+from katod.serve.stats import Numbers, databases_of, numbers_of, renew, stat_of
+from katod.states import is_over
 
 SWEEP_EVERY: Final = 15.0  # seconds between two looks for files that nobody told of
 _LOOK_EVERY: Final = 1.0
-_LEDGER: Final = (LEDGER_NAME, f"{LEDGER_NAME}-wal")
 Fields = dict[str, Any]
-Signature = tuple[int, ...]
 
 
 class Places(NamedTuple):
@@ -55,8 +52,8 @@ class Shelf:
         self._redact = redact
         self._known: dict[str, Known] = {}
         self._names: dict[str, str] = {}  # of the session of each file, by path; empty if that is not served
-        self._begun: frozenset[str] = frozenset()
-        self._ledger: Signature | None = None
+        self._recorded = Recorded(places.state)
+        self._databases: Numbers = ()
         self._looked = self._swept = -SWEEP_EVERY
 
     def all(self) -> dict[str, Known]:
@@ -77,7 +74,14 @@ class Shelf:
 
     def is_recording(self, known: Known) -> bool:
         """Return whether a session is being recorded; its first transcript may have no name yet."""
-        return known.is_open or known.name in self._begun
+        return known.is_open or self._recorded.is_begun(known.name)
+
+    def renew(self) -> None:
+        """Look at the files of all sessions that may be going on: nobody tells of some changes. Raises LedgerError."""
+        now = time.time()
+        for known in self.all().values():
+            if not is_over(known.changed_ns / 1e9, now):
+                renew(known)
 
     def newest(self, project: str) -> Known | None:
         """Return the session of a project that changed last, None if it has none. Raises LedgerError."""
@@ -86,8 +90,10 @@ class Shelf:
         return next((known for known in main if self.about(known)["projectPath"] == project), None)
 
     def content(self, name: str) -> Content:
-        """Return where a session that is known is now. Raises KeyError."""
-        known = self._known[name]
+        """Return where a session that is known is now. Raises NotServed."""
+        known = self._known.get(name)
+        if known is None:
+            raise NotServed
         files = known.files
         return Content(known.key, tuple((path, identity) for path, identity, _ in files), known.size, self._redact)
 
@@ -144,7 +150,7 @@ class Shelf:
             return ""
         name = bridge.session_uuid(identity.key)
         known = self._known.get(name)
-        if known is None and self._places.everything:
+        if known is None and self._is_served(identity.key):
             known = self._known[name] = Known(identity.key)
             known.sweep = self._swept
         if known is None:
@@ -154,41 +160,33 @@ class Shelf:
             known.take([(path, identity, stat)])
         return name
 
+    def _is_served(self, key: SessionKey) -> bool:
+        """Return whether a session is served that was not recorded."""
+        return self._places.everything and not self._recorded.is_forgotten(key)
+
     def _look(self, now: float) -> None:
-        signature = tuple(number for name in _LEDGER for number in _numbers(self._places.state / name))
-        is_due = now - self._swept >= SWEEP_EVERY
-        if signature == self._ledger and not is_due:
-            return
         known = dict(self._known)
-        if signature != self._ledger:
-            known = self._with_recorded(known)
-            self._ledger = signature
-        if is_due:
+        if new := self._recorded.take(known):  # look at the files again that were nobody's
+            self._names = {path: name for path, name in self._names.items() if name}
+            self._names |= {path: one.name for one in new for path in one.paths}
+        databases = numbers_of(databases_of(self._places.roots))
+        if now - self._swept >= SWEEP_EVERY:
             self._swept = now
             known = self._with_swept(known)
-        self._known = known
-
-    def _with_recorded(self, known: dict[str, Known]) -> dict[str, Known]:
-        """Return what is known, and of recorded sessions those of which the ledger has a transcript now.
-
-        Raises LedgerError.
-        """
-        recorded, new = set[str](), dict[int, Known]()
-        self._begun = frozenset()
-        if (ledger := Ledger.read(self._places.state)) is not None:
-            with closing(ledger):
-                recorded, self._begun = _compare(ledger, known, new)
-                _read(ledger, new)
-        if new:  # look at the files again that were nobody's
-            self._names = {path: name for path, name in self._names.items() if name}
-            self._names |= {path: one.name for one in new.values() for path in one.paths}
-        return {name: one for name, one in known.items() if not one.number or name in recorded}
+        elif databases != self._databases:
+            self._take_in(known, ((root, _contained(root)) for root in self._places.roots))
+        self._known, self._databases = known, databases
 
     def _with_swept(self, known: dict[str, Known]) -> dict[str, Known]:
         """Return what is known, with the files that are on disk, and of other sessions those that have one."""
+        self._take_in(known, ((root, sweep(root, {})) for root in self._places.roots))
+        return {name: one for name, one in known.items() if one.number or one.sweep == self._swept}
+
+    def _take_in(self, known: dict[str, Known], swept: Iterable[tuple[Root, Iterable[tuple[str, Stat]]]]) -> None:
+        """Take note of the files that were found in each root, and of sessions that are new."""
         new: dict[str, list[File]] = {}
-        for root in self._places.roots:
-            for path, stat in sweep(root, {}):
+        for root, found in swept:
+            for path, stat in found:
                 name = self._names.get(path)
                 one = known.get(name) if name else None
                 if one is not None and one.renew(path, stat):
@@ -199,66 +197,22 @@ class Shelf:
             one = known.setdefault(name, Known(files[0][1].key))
             one.take(sorted(files, key=lambda file: (file[2].mtime_ns, file[0])))
             one.sweep = self._swept
-        return {name: one for name, one in known.items() if one.number or one.sweep == self._swept}
 
     def _meet(self, root: Root, path: str, stat: Stat, known: dict[str, Known], new: dict[str, list[File]]) -> None:
         """Find out whose a file is, and add it to what is new if its session is served."""
         identity = root.spec.identify(Path(path))
         name = bridge.session_uuid(identity.key) if identity is not None else ""
-        is_served = name in known or self._places.everything
+        is_served = identity is not None and (name in known or self._is_served(identity.key))
         self._names[path] = name if is_served else ""
         if identity is not None and is_served:
             new.setdefault(name, []).append((path, identity, stat))
 
 
-def _compare(ledger: Ledger, known: dict[str, Known], new: dict[int, Known]) -> tuple[set[str], frozenset[str]]:
-    """Return which sessions are recorded; put those that were not among them into what is known, and what is new.
-
-    Return the UUIDs of those whose recording waits for the words that name it, too. Raises LedgerError.
-    """
-    before, recorded, begun = {one.number: name for name, one in known.items() if one.number}, set[str](), set[str]()
-    for number, key, is_open, is_named in ledger.recorded_sessions():
-        if not is_named:
-            begun |= {bridge.session_uuid(key)} if is_open else set()
-            continue
-        name = before.get(number, "")
-        if not name or known[name].key != key:
-            name = bridge.session_uuid(key)
-            new[number] = known[name] = Known(key, number)
-        known[name].is_open = is_open
-        recorded.add(name)
-    return recorded, frozenset(begun)
-
-
-def _read(ledger: Ledger, new: dict[int, Known]) -> None:
-    """Read what the ledger knows of sessions, by their numbers there. Raises LedgerError."""
-    if not new:
-        return
-    first, last = min(new), max(new)
-    for number, metadata, count in ledger.recorded_metadata(first, last):
-        if (known := new.get(number)) is not None:
-            known.count = count
-            known.note(metadata)
-    files: dict[int, list[File]] = {number: [] for number in new}
-    for number, path, identity, seen in ledger.recorded_files(first, last):
-        if number in new:
-            files[number].append((path, identity, stat_of(path, identity) or seen))
-    for number, known in new.items():
-        known.files = files.pop(number)
-
-
-def stat_of(path: str, identity: Identity) -> Stat | None:
-    """Return what a file is now, None if it does not exist or is a part of a database."""
-    numbers = () if AGENTS[identity.key.agent].is_contained(path) else _numbers(path)
-    return Stat(*map(signed, numbers)) if numbers else None
-
-
-def _numbers(path: str | Path) -> Signature:
-    try:
-        status = os.stat(path)
-    except OSError:
-        return ()
-    return status.st_size, status.st_mtime_ns, status.st_dev, status.st_ino
+def _contained(root: Root) -> Iterator[tuple[str, Stat]]:
+    """Yield the sessions in the databases of a root."""
+    if root.spec.container is not None:
+        found = sweep_folder(root.spec, str(root.path), {}, deep=False)
+        yield from (item for item in found if item[0].startswith(root.prefix))
 
 
 @lru_cache(maxsize=1024)  # there are many sessions, but few projects

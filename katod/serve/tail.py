@@ -82,6 +82,10 @@ class Tail:
             if dropped.names:
                 del self._numbers[dropped.id]
 
+    def ids(self) -> set[str]:
+        """Return the ids of all messages that are kept and have one."""
+        return set(self._numbers)
+
     def since(self, number: int) -> list[Sent] | None:
         """Return the messages from a number on, None if they are no longer kept."""
         return None if number < self.begin else list(islice(self._kept, number - self.begin, None))

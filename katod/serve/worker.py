@@ -102,4 +102,4 @@ def _finish(future: "asyncio.Future[T]", result: T) -> None:
 
 def _fail(future: "asyncio.Future[Any]", error: BaseException) -> None:
     if not future.done():
-        future.set_exception(error)
+        future.set_exception(RuntimeError() if isinstance(error, StopIteration) else error)  # a future takes no such

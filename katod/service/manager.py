@@ -69,6 +69,10 @@ class Manager(ABC):
     def state(self) -> State:
         """Return what the manager says about katod."""
 
+    def check_reachable(self) -> None:
+        """Raise ServiceError if it runs no services for users here."""
+        return
+
     @abstractmethod
     def install(self, launch: Launch, writable: list[str] | None) -> None:
         """Write the file and start katod now and at each login; `writable`: the only directories it may write to."""
@@ -138,6 +142,10 @@ class Systemd(Manager):
         said = rows.get("StatusText", "") if running else f"{rows.get('ActiveState', '')}: {rows.get('Result', '')}"
         pid = rows.get("MainPID", "0")
         return State(self.path.exists(), rows.get("UnitFileState") == "enabled", running, int(pid or 0), said)
+
+    def check_reachable(self) -> None:
+        """Raise ServiceError if systemd runs no services for users here."""
+        _check_reachable()
 
     def install(self, launch: Launch, writable: list[str] | None) -> None:
         """Write the unit, and start it now and at each login."""
@@ -308,8 +316,10 @@ def _without() -> str:
     if "microsoft" in _text(Path("/proc/version")).lower():
         return "set `systemd=true` below `[boot]` in /etc/wsl.conf, run `wsl --shutdown` in Windows, and try again"
     if Path("/.dockerenv").exists() or Path("/run/.containerenv").exists():
-        return "leave `katod run` running in a terminal; in a container, make it a process of its own"
-    return "let your session start `katod run` when you log in; katod needs no manager"
+        return (
+            "leave `katod run` or `katod serve` running in a terminal; in a container, make each a process of its own"
+        )
+    return "let your session start `katod run`, and `katod serve` if you want it, when you log in: they need no manager"
 
 
 def _systemctl(*arguments: str) -> str:

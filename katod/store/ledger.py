@@ -434,6 +434,11 @@ class Ledger:
         """What stays of forgotten sessions."""
         return Tombstones(map(TOMBSTONES.read, self.db.execute(TOMBSTONES.select)))
 
+    def has_tombstones(self) -> bool:
+        """Return whether a session may have been forgotten: only a writer can be sure that there is such a table."""
+        query = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'tombstones'"
+        return self.db.execute(query).fetchone() is not None
+
     @cached_property
     def deliveries(self) -> Deliveries:
         """What is delivered to Matrix rooms, and what of it was sent."""

@@ -2,11 +2,11 @@
 
 import json
 import os
-import resource
+import re
 import shutil
 import subprocess
 import sys
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -154,6 +154,16 @@ def test_nothing_is_changed(talked):
     assert stand() == before
 
 
+def peak():
+    """Return the most memory that the server of this test has had (kB)."""
+    for folder in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            is_ours = f"PPid:\t{os.getpid()}\n" in (status := (folder / "status").read_text())
+            if is_ours and b"katod\0mcp" in (folder / "cmdline").read_bytes():
+                return int(re.search(r"VmHWM:\s*(\d+) kB", status)[1])
+    pytest.skip("needs /proc")
+
+
 @pytest.mark.parametrize("format_name", ["markdown", "jsonl"])
 def test_a_huge_session_takes_little_memory(world, format_name):
     """It is read to its end, page by page, each within its bound, and searched."""
@@ -176,14 +186,14 @@ def test_a_huge_session_takes_little_memory(world, format_name):
             seen, cursor = seen + len(answer[1]), json.loads(answer[0])["next_cursor"]
         found = await client.call_tool("search_sessions", {"query": "needle"})
         end = await client.call_tool("read_session", {"session": ID, "find": "needle"})
-        return seen, texts(found)[0], texts(end)
+        return seen, texts(found)[0], texts(end), peak()
 
-    seen, found, end = talk(world, act)
+    seen, found, end, memory = talk(world, act)
     assert seen > 200_000
     assert "The needle." in found
     assert "The needle." in end[1]
     assert json.loads(end[0])["is_end"]
-    assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss < MOST_MEMORY
+    assert memory < MOST_MEMORY
 
 
 def test_it_ends_with_its_input_and_says_nothing_else(talked):

@@ -48,6 +48,15 @@ class Claude(Client):
             "DISABLE_AUTOUPDATER": "1",
         }
 
+    def add_tools(self, command):
+        """Add a server of the Model Context Protocol, as a person does, and allow its tools."""
+        self._variables["ENABLE_TOOL_SEARCH"] = "false"  # else the model has to look for them first
+        self.run("mcp", "add", "-s", "user", "katod", "--", *command)
+        settings = json.loads((self.files / "settings.json").read_text())
+        settings["permissions"]["allow"].append("mcp__katod")
+        (self.files / "settings.json").write_text(json.dumps(settings))
+        self.left = self.kept()
+
     def begin(self, prompt):
         """Send a prompt in a new conversation, and wait for the end of the turn."""
         self.run("-p", prompt)

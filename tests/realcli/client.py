@@ -72,6 +72,10 @@ class Client:
         """Return the messages of the only conversation, read from the client's files, as (role, text)."""
         raise NotImplementedError
 
+    def add_tools(self, command):
+        """Add a server of the Model Context Protocol, as a person does, and allow its tools."""
+        raise NotImplementedError
+
     def kept(self):
         """Return the state of all files that only the client may change."""
         return tree(self.files)

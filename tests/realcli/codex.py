@@ -53,6 +53,10 @@ class Codex(Client):
         (self.files / "config.toml").write_text(config)
         return {"SCRIPTED_KEY": "none"}
 
+    def add_tools(self, command):
+        """Add a server of the Model Context Protocol, as a person does; the policy allows its tools."""
+        self.run("mcp", "add", "katod", "--", *command)
+
     def begin(self, prompt):
         """Send a prompt in a new conversation, and wait for the end of the turn."""
         self.run("exec", "--skip-git-repo-check", prompt)

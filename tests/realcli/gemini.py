@@ -40,6 +40,10 @@ class Gemini(Client):
             "GEMINI_CLI_NO_RELAUNCH": "true",
         }
 
+    def add_tools(self, command):
+        """Add a server of the Model Context Protocol, as a person does; -y allows its tools."""
+        self.run("mcp", "add", "-s", "user", "katod", *command)
+
     def begin(self, prompt):
         """Send a prompt in a new conversation, and wait for the end of the turn."""
         self.run("-y", "-m", "gemini-2.5-pro", "-p", prompt)

@@ -22,6 +22,7 @@ them. Marks in a prompt change the answer:
 
     (tool)      thinking, a text and a call, which the client runs; the call's result is answered by a text
     (write)     the same, with a call that writes a file: the client may ask for permission
+    (recall NAME {…})   a call of a tool of `katod mcp`, with these arguments
     (slow)      the answer stops in the middle until the file LOG.go exists, which is then removed
 
 If the instructions say that command lines are to be ignored, an answer does not repeat them. LOG.request is the newest
@@ -50,6 +51,7 @@ TOOLS = {  # the clients' shell tools, and the argument that is the command
 }
 COMMAND = "cat note.txt"
 CALLS = {"(tool)": COMMAND, "(write)": f"{COMMAND} > copy.txt"}
+RECALL = re.compile(r"\(recall (\w+) (\{.*\})\)")
 TOLD = "are for another program"  # in the instructions that `katod setup` adds
 BAIT = "::start bait.md\n\n::stop"
 REST = "\n\nThe rest"  # how the second half of a slow answer begins
@@ -97,15 +99,20 @@ def pieces(text):
 
 def arguments(call):
     """Return the arguments of a call of a shell tool."""
+    if "input" in call:
+        return call["input"]
     return {TOOLS[call["name"]]: call["command"], "description": "Reads the note"}
 
 
 def script(number, prompt, results, tool):
     """Return answer `number` as it is logged, with a call if the prompt asks for one."""
     command = next((command for mark, command in CALLS.items() if mark in prompt), "")
-    if command and not results:
+    recall = RECALL.search(prompt)
+    if (command or recall) and not results:
         thinking = f"Thought {number}: I shall look before I answer."
         call = {"id": f"call_{number}", "name": tool, "command": command}
+        if recall:
+            call = {"id": f"call_{number}", "name": tool, "input": json.loads(recall[2])}
         return {"thinking": thinking, "text": f"Answer {number}: let me look.\n\n{BAIT}", "call": call}
     rest = f"{REST} of it." if "(slow)" in prompt else ""
     words = "\n".join(line for line in prompt.splitlines() if not line.startswith("<")).strip()
@@ -188,7 +195,10 @@ class Responses:
     @staticmethod
     def tools(body):
         """Return the names of the tools that the client offers; none if it asks for a title."""
-        return [] if "schema" in ((body.get("text") or {}).get("format") or {}) else ["exec_command"]
+        if "schema" in ((body.get("text") or {}).get("format") or {}):
+            return []
+        spaces = [tool for tool in body.get("tools") or [] if tool["type"] == "namespace"]
+        return ["exec_command", *(f"{space['name']}/{tool['name']}" for space in spaces for tool in space["tools"])]
 
     @classmethod
     def stream(cls, number, answer):
@@ -217,11 +227,12 @@ class Responses:
         }
         if "call" in answer:
             call = answer["call"]
-            yield {
+            space, _, name = call["name"].rpartition("/")
+            yield ({"namespace": space} if space else {}) | {
                 "type": "function_call",
                 "id": f"fc_{number}",
                 "call_id": call["id"],
-                "name": call["name"],
+                "name": name,
                 "arguments": json.dumps(arguments(call)),
                 "status": "completed",
             }
@@ -383,6 +394,8 @@ class Handler(BaseHTTPRequestHandler):
             self.server.log("result", call=results[-1][0], output=str(results[-1][1]))
         else:
             self.server.log("prompt", text=prompt)
+        if recall := RECALL.search(prompt):
+            tool = next(name for name in interface.tools(body) if name.endswith(recall[1]))
         number = next(self.server.numbers)
         self.server.keep(body)
         heard = without_commands(prompt) if TOLD in json.dumps(body) else prompt

@@ -7,6 +7,7 @@ from .codex import Codex
 from .handover import take_over
 from .oneshot import assert_log_is_a_reference, hold_in_runs
 from .onpage import watch
+from .recall import assert_told, look_up
 from .scenario import assert_reproducible, hold_in_terminal, talk
 
 pytestmark = pytest.mark.slow
@@ -47,6 +48,11 @@ def test_the_log_of_the_model_tells_what_the_client_keeps(play):
 def test_a_brief_of_another_agents_session_arrives_whole(play):
     """The model is told all of the brief of a Claude Code session, within its budget and without its secrets."""
     take_over(play, "claude")
+
+
+def test_the_agent_looks_up_what_was_recorded(play):
+    """Added with the command in the manual, `katod mcp` tells the client's model of an earlier session."""
+    assert_told(look_up(play))
 
 
 def test_a_conversation_is_watched_in_a_browser(play):

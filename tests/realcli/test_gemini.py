@@ -10,6 +10,7 @@ from . import judge
 from .gemini import Gemini
 from .oneshot import assert_log_is_a_reference, hold_in_runs
 from .play import SEVERAL_LINES
+from .recall import assert_told, look_up
 from .scenario import hold_in_terminal
 
 pytestmark = pytest.mark.slow
@@ -74,3 +75,8 @@ def log_of_two_conversations(log):
     """Return the log with the recording stopped at the point where the client deleted the conversation."""
     new = next(n for n, entry in enumerate(log) if entry.get("text") == "a new conversation")
     return [*log[:new], {"event": "prompt", "text": "::stop"}, *log[new:]]
+
+
+def test_the_agent_looks_up_what_was_recorded(play):
+    """Added with the command in the manual, `katod mcp` tells the client's model of an earlier session."""
+    assert_told(look_up(play))

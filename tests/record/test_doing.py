@@ -7,10 +7,13 @@ import pytest
 
 from katod import agents
 from katod.agents import AGENTS
+from katod.discover.sweep import stat_source
 from katod.lifecycle import Lifecycle
+from katod.model import Stat
 from katod.record import doing as module
 from katod.record.doing import doing
 from katod.states import Doing, Need, Report, State
+from tests.serve.serving import asks
 from tests.support.records import Claude
 
 LARGE = 300 * 1024
@@ -19,7 +22,7 @@ LARGE = 300 * 1024
 def now_of(session):
     """Return what a session is doing, given its maker."""
     identity = AGENTS[session.agent].identify(session.path)
-    return doing([(str(session.path), identity, session.path.stat().st_mtime_ns)], time.time())
+    return doing([(str(session.path), identity, stat_source(AGENTS[session.agent], str(session.path))[1])], time.time())
 
 
 def test_the_end_of_a_file_says_what_is_done(world):
@@ -86,12 +89,22 @@ def test_what_the_agent_says_itself_counts(world, monkeypatch):
     assert now_of(claude) == Doing(State.BLOCKED)
 
 
+def test_what_is_written_within_one_tick_of_the_clock_counts(world):
+    """Two writes may have the same time; what was read between them is not all."""
+    claude = world.claude().append(Claude().user("Look."))
+    before = claude.path.stat().st_mtime_ns
+    assert now_of(claude) == Doing(State.WORKING)
+    asks(claude, "q1")
+    os.utime(claude.path, ns=(before, before))
+    assert now_of(claude).state is State.BLOCKED
+
+
 def test_a_file_that_cannot_be_read_says_nothing(world):
     """Nor one that is gone."""
     claude = world.claude().append(Claude().user("Look."))
     identity = AGENTS["claude"].identify(claude.path)
     claude.path.unlink()
-    assert doing([(str(claude.path), identity, time.time_ns())], time.time()) is None
+    assert doing([(str(claude.path), identity, Stat(1, time.time_ns(), 1, 1))], time.time()) is None
 
 
 def test_a_record_that_breaks_katod_breaks_no_list(world, monkeypatch):

@@ -38,11 +38,11 @@ PROJECT = "/home/me/app"
 
 
 @asynccontextmanager
-async def serving(world, *, everything=True, policy=POLICY):
-    """Yield an application for the sessions of a world, in this process."""
+async def serving(world, *, everything=True, policy=POLICY, log=None):
+    """Yield an application for the sessions of a world, in this process; `log` is what log events are written to."""
     roots = tuple(find_roots(Settings(), AGENTS))
     shelf = Shelf(Places(world.state, roots, everything), redact=True)
-    hub = Hub(shelf, Changes(roots, EventLog(), watch=False), EventLog())
+    hub = Hub(shelf, Changes(roots, EventLog(), watch=False), EventLog(log))
     await hub.start()
     try:
         options = Options(time_zone="Europe/Berlin")

@@ -8,6 +8,7 @@ import asyncio
 import hmac
 import os
 import re
+import socket
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack, suppress
@@ -17,8 +18,11 @@ import httpx
 import pytest
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
+from katod.errors import ServeError
 from katod.serve import access, limits
 from katod.serve.access import COOKIE
+from katod.serve.server import listening, listening_at
+from katod.serve.token import own_token
 from tests.looping import each
 from tests.serve.attacking import answer, head, is_ended, site, status, wire, wires
 from tests.serve.browser import browsing
@@ -275,9 +279,9 @@ def test_guessing(world):
         return guesses, forms, (await app.ask("/health")).status, (await app.ask("/login", headers={})).status
 
     guesses, forms, known, form = run(world, work)
-    assert guesses.count(401) <= 21
-    assert forms.count(401) <= 1
-    assert (guesses[-1], forms[-1], known, form) == (429, 429, 200, 200)
+    assert guesses.count(429) >= 3  # of 25, some more are let in as time goes on
+    assert forms.count(429) >= 20
+    assert (set(guesses) | set(forms), known, form) == ({401, 429}, 200, 200)
 
 
 def test_a_flood_without_the_token(world):
@@ -289,7 +293,7 @@ def test_a_flood_without_the_token(world):
         return statuses, [(await app.ask(path, headers=COOKIES)).status for path in ("/", "/static/page.js", "/login")]
 
     statuses, known = run(world, work)
-    assert set(statuses[-40:]) == {429}
+    assert statuses[-40:].count(429) > 20  # some more are let in as time goes on
     assert known == [200] * 3
 
 
@@ -971,6 +975,36 @@ def test_handshakes_that_are_none(server):
 
     assert asyncio.run(refused(Authorization="Bearer wrong")) == 401
     assert asyncio.run(refused(Origin=EVIL)) == 403
+
+
+# -- another user of the machine ----------------------------------------------------------------------
+
+
+def test_taking_the_port():
+    """Once katod has a port, nobody else can listen there, not even before it answers: its address may be printed."""
+    with listening("127.0.0.1", 0) as ours, socket.socket() as theirs:
+        theirs.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        with pytest.raises(OSError, match="in use"):
+            theirs.bind(ours.getsockname())
+        with socket.create_connection(ours.getsockname(), 5):
+            pass
+
+
+def test_reading_the_token_or_the_socket(tmp_path):
+    """They are for their owner alone; a token that others have access to, or that is no file of ours, is refused."""
+    assert own_token(tmp_path / "state")
+    path = tmp_path / "state/serve-token"
+    assert (path.stat().st_mode & 0o777, path.parent.stat().st_mode & 0o777) == (0o600, 0o700)
+    with listening_at(tmp_path / "socket"):
+        assert (tmp_path / "socket").stat().st_mode & 0o077 == 0
+    for mode in (0o640, 0o604, 0o622):
+        path.chmod(mode)
+        with pytest.raises(ServeError):
+            own_token(tmp_path / "state")
+    path.unlink()
+    os.mkfifo(path, 0o600)
+    with pytest.raises(ServeError):
+        own_token(tmp_path / "state")
 
 
 # -- where the token is -------------------------------------------------------------------------------

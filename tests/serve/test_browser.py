@@ -5,12 +5,21 @@ import time
 import pytest
 
 from tests.serve.browser import browsing
-from tests.serve.serving import Served, asks
+from tests.serve.serving import Served, all_messages, asks
 from tests.serve.test_page import NASTY
 from tests.support.live import Live, until
 from tests.support.records import calls, result, says, user
 
 pytestmark = pytest.mark.slow
+# The parts of the bars that something else covers.
+COVERED = """
+    return [...document.querySelectorAll('#top *, #bar :is(.title, .state, .rec, .switch, summary)')].filter((one) => {
+        const box = one.getBoundingClientRect();
+        if (!box.width || one.closest('.menu')) return false;
+        const hit = document.elementFromPoint(box.right - 3, (box.top + box.bottom) / 2);
+        return hit && !one.contains(hit) && !hit.contains(one);
+    }).map((one) => one.outerHTML.slice(0, 80))
+"""
 LATENCY = 0.15  # seconds, the median from an append to what a person sees
 
 
@@ -111,7 +120,7 @@ def test_a_page_that_is_not_seen_tells_who_waits(everything):
             window.Notification.requestPermission = () => Real.requestPermission();
         """)
         browser.click("#news")
-        browser.sees("Notifying", "#news")
+        until(lambda: browser.all("#news[aria-pressed=true]"), "the permission")
         browser.run("Object.defineProperty(document, 'hidden', {get: () => true})")  # no tab is, without a window
         browser.run("document.dispatchEvent(new Event('visibilitychange'))")
         asks(maker, "q1")
@@ -130,18 +139,17 @@ def test_messages_and_commands_are_copied(everything):
         browser.sees("be it", "#log")
         browser.run("document.querySelector('#log>.e:last-child .at').focus()")
         browser.click("#log>.e:last-child .acts button")
-        assert _copied(browser) == "*so* be it"
+        _until_copied(browser, lambda copied: copied == "*so* be it")
         browser.click("#more>summary")
         browser.click("katod-copy[data-from] button")
-        assert "*so* be it" in _copied(browser)
-        assert "begin 1" in _copied(browser)
+        _until_copied(browser, lambda copied: "*so* be it" in copied and "begin 1" in copied)
         browser.click("katod-copy:not([data-from]) button")
-        assert f"claude --resume {maker.session}" in _copied(browser)
+        _until_copied(browser, lambda copied: copied.endswith(f"claude --resume {maker.session}"))
 
 
-def _copied(browser):
-    browser.sees("Copied")
-    return browser.program.execute_async_script("navigator.clipboard.readText().then(arguments[0])")
+def _until_copied(browser, is_it):
+    read = "navigator.clipboard.readText().then(arguments[0])"
+    until(lambda: is_it(browser.program.execute_async_script(read)), "the copy")
 
 
 def test_a_page_says_that_nobody_answers_and_goes_on(everything):
@@ -151,12 +159,106 @@ def test_a_page_says_that_nobody_answers_and_goes_on(everything):
         browser.enter().open(f"/s/{maker.session}")
         browser.sees("with pleasure")
         server.kill()
-        until(lambda: browser.all("body.away"), "the sign")
+        until(lambda: "not connected" in browser.text("#away"), "the sign")
         maker.say(says("meanwhile"))
         server.start()
         browser.sees("meanwhile")
-        until(lambda: not browser.all("body.away"), "the end of it")
+        until(lambda: not browser.text("#away"), "the end of it")
         assert browser.text("#log").count("meanwhile") == 1
+
+
+def test_who_waits_is_told_after_a_restart_too(everything):
+    """A session that began to wait while the server was away is told once it is back; what waited before is not."""
+    maker, other = begun(everything), begun(everything, 2)
+    asks(other, "q0")
+    with Served(everything) as server, browsing(server) as browser:
+        browser.program.execute_cdp_cmd("Browser.grantPermissions", {"permissions": ["notifications"]})
+        browser.enter()
+        browser.run("""
+            window.told = [];
+            const Real = window.Notification;
+            window.Notification = class { constructor(title) { window.told.push(title); } };
+            window.Notification.permission = Real.permission;
+            window.Notification.requestPermission = () => Real.requestPermission();
+            document.hasFocus = () => false;
+        """)
+        browser.click("#news")
+        until(lambda: browser.all("#news[aria-pressed=true]"), "the permission")
+        asks(begun(everything, 3), "q3")
+        until(lambda: browser.run("return window.told") == ["begin 3"], "the notification")
+        server.kill()
+        asks(maker, "q1")
+        server.start()
+        until(lambda: browser.run("return window.told") == ["begin 3", "begin 1"], "the other one")
+
+
+def test_pages_that_nobody_sees_take_no_connection(everything):
+    """Tabs that were opened in the background have no stream, so that the page in front always gets an answer."""
+    maker = begun(everything)
+    hide = "Object.defineProperty(document, 'hidden', {get: () => true, configurable: true})"
+    with Served(everything) as server, browsing(server) as browser:
+        browser.enter()
+        hidden = browser.program.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": hide})
+        front = browser.program.current_window_handle
+        for _ in range(6):
+            browser.program.switch_to.new_window("tab")
+            browser.program.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": hide})
+            browser.open(f"/s/{maker.session}")
+            browser.sees("with pleasure")
+        browser.program.switch_to.window(front)
+        browser.program.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", hidden)
+        browser.open("/find?q=pleasure")
+        browser.sees("1 session with pleasure")
+
+
+def test_a_page_says_that_its_session_is_no_longer_served(everything):
+    """What somebody forgets is taken from pages that show it, and the page does not go on asking."""
+    everything.configure()
+    maker = begun(everything)
+    maker.say(user("::start\nfor the record"))
+    everything.once()
+    with Served(everything) as server, browsing(server) as browser:
+        browser.enter().open(f"/s/{maker.session}")
+        browser.sees("for the record")
+        everything.cli("forget", maker.session, "--yes")
+        browser.sees("no such session")
+        assert "for the record" not in browser.text()
+
+
+def test_keys_keep_the_focus_where_somebody_reads(everything):
+    """Keys work after a click on a switch, the next message has the focus, and Escape leads back from the menu."""
+    maker = begun(everything)
+    maker.say(user("more"), says("[the file](src/a.py) and [a page](https://example.org)"))
+    with Served(everything) as server, browsing(server) as browser:
+        browser.enter().open(f"/s/{maker.session}")
+        browser.sees("more", "#log")
+        browser.click("#thinking")
+        browser.run("scrollTo(0, 0)")
+        browser.press("j")
+        until(lambda: browser.run("return document.activeElement.matches('#log>.e.here')"), "the focus")
+        browser.click("#more>summary")
+        browser.press("\ue00c")
+        until(lambda: browser.run("return document.activeElement.matches('#more>summary')"), "the focus")
+        assert not browser.all("#more[open]")
+        assert [link.get_attribute("href") for link in browser.all("#log .e:last-child p a")] == [
+            None, "https://example.org/"
+        ]  # fmt: skip
+
+
+def test_what_happens_is_told_to_those_who_do_not_see_it(everything):
+    """Messages, states and connections are in live regions; a first prompt makes the list of prompts appear."""
+    maker = everything.session(1)
+    maker.say(says("unasked"))
+    with Served(everything) as server, browsing(server) as browser:
+        browser.enter().open(f"/s/{maker.session}")
+        browser.sees("unasked", "#log[role=log]")
+        assert browser.all("nav[hidden]")
+        maker.say(user("the first prompt"))
+        browser.sees("the first prompt", "nav")
+        asks(maker, "q1")
+        until(
+            lambda: "waits for your answer" in browser.run("return document.getElementById('told').textContent"), "it"
+        )
 
 
 def test_links_lead_to_messages(everything):
@@ -181,6 +283,26 @@ def test_links_lead_to_messages(everything):
         browser.click("#keys button")
         browser.press("/")
         assert browser.run("return document.activeElement.name") == "q"
+
+
+def test_a_link_stays_at_its_message(everything):
+    """Near the end of a long session, too, while it goes on, and after the token was asked for; until somebody scrolls."""
+    maker = begun(everything)
+    for number in range(60):
+        maker.say(user(f"question {number}"), says("word " * 100 + "\n\n```\n" + "code\n" * 20 + "```"))
+    maker.say(user("go on"))
+    top = "return document.querySelector(':target')?.getBoundingClientRect().top"
+    with Served(everything) as server, browsing(server) as browser:
+        names = [row["id"] for row in all_messages(server, maker.session) if row["message"]["type"] == "user"]
+        browser.open(f"/s/{maker.session}#{names[-3]}")
+        browser.all("#token")[0].send_keys(f"{server.base}/#token={server.token}")
+        browser.click("#door button")
+        until(lambda: 0 <= (browser.run(top) or -1) < 300, "the message")
+        maker.say(says("more " * 100))
+        browser.sees("1 new", "#new")
+        assert 0 <= browser.run(top) < 300
+        browser.click("#new")
+        until(lambda: browser.run(top) < 0, "the end")
 
 
 def test_recordings_are_started_and_stopped(everything):
@@ -229,11 +351,13 @@ def test_a_phone_shows_all_of_it(everything, dark):
     maker = begun(everything)
     maker.say(user("x" * 300), says(f"`{'y' * 400}`\n\n| a | b |\n|--:|---|\n| {'c' * 60} | {'d' * 60} |"))
     maker.say(calls("c", "z" * 500), result("c", "w" * 500))
+    asks(maker, "q1")
     with Served(everything) as server, browsing(server, width=390, height=844, dark=dark) as browser:
         browser.enter()
         for path in ("/", f"/s/{maker.session}", f"/s/{maker.session}/files", "/find?q=begin"):
             browser.open(path)
             assert browser.run("return document.documentElement.scrollWidth") <= 390, path
+            assert not browser.run(COVERED), path
             assert _contrast(browser, "body") >= 7
             for selector in (".where", ".state", "time", ".rec"):
                 if browser.text(selector):

@@ -5,16 +5,19 @@ import os
 import re
 from html.parser import HTMLParser
 
+import pytest
+
 from katod.events import TOOL_CALL, Event, SessionRef
 from katod.metadata import SessionMetadata
 from katod.model import SessionKey
-from katod.serve.page import board
+from katod.serve.page import board, pages, streams, watch
+from katod.serve.page.board import Board
 from katod.serve.page.edited import files_of
 from katod.serve.page.sheet import Sheet
 from katod.serve.page.static import FOLDER
 from tests.serve.serving import BEARER, TOKEN, asks
 from tests.serve.test_app import asked, run
-from tests.support.records import SESSION, says, user
+from tests.support.records import SESSION, calls, result, says, user
 
 ONE = f"/s/{SESSION}"
 init = Sheet.__init__
@@ -66,6 +69,16 @@ def test_the_list_shows_each_session_with_what_it_is(world):
     assert "Claude Code · app" in row
     assert "not recorded" in row
     assert '<time datetime="' in row
+
+
+def test_a_session_is_not_said_to_be_recorded_while_katod_does_not_run(world):
+    """Its recording goes on once katod runs again; until then, nothing is written."""
+    maker = world.claude()
+    maker.say(user("::start\nbegin here"))
+    world.once()
+    text = asked(world, "/")[0].body.decode()
+    assert "katod is not running" in text
+    assert ">recording<" not in text
 
 
 def test_a_session_that_waits_comes_first(world):
@@ -184,6 +197,27 @@ def test_a_search_leads_to_the_message(world):
     assert b"Nothing found" in none.body
 
 
+def test_a_search_finds_names_and_all_hits_of_a_session(world):
+    """Sessions are found by their titles and projects, too; what is not shown of a session has a page of its own."""
+    maker = talked(world)
+    maker.say(*(says(f"gladly {number}") for number in range(9)))
+    named, found = asked(world, "/find?q=app", "/find?q=gladly")
+    assert f'<a href="{ONE}">begin here</a>'.encode() in named.body
+    more = re.search(r'href="(/find\?[^"]*in=[^"]*)">6 more<', found.body.decode())[1].replace("&amp;", "&")
+    (every,) = asked(world, more)
+    assert every.body.count(b"<mark>gladly</mark>") == 9
+    assert b"9 hits for gladly" in every.body
+
+
+def test_links_to_what_is_not_printed_lead_to_what_comes_next(world):
+    """A search finds results that are printed with others, and text that is not printed: each has a place."""
+    maker = talked(world)
+    maker.say(calls("a", "first"), calls("b", "second"), result("a", "the needle"), result("b", "the other"))
+    found, page = asked(world, "/find?q=needle", ONE)
+    link = re.search(rf'href="{ONE}#([0-9a-f-]{{36}})"', found.body.decode())[1]
+    assert f'id="{link}"' in page.body.decode()
+
+
 def test_a_message_can_be_copied_as_it_was_written(world):
     """One message is returned as its own Markdown, the conversation as a transcript."""
     talked(world)
@@ -217,6 +251,20 @@ def test_a_recording_is_asked_for_by_post_alone(world):
     assert (got.status, other.status, wrong.status, asked_for.status) == (405, 403, 404, 409)
     assert b"katod is not running" in asked_for.body
     assert not list(world.state.glob("requests/*"))
+
+
+def test_a_transcript_with_secrets_in_it_is_not_shown(world):
+    """What was written without redaction is for its owner's editor; with it, the transcript is shown as it is."""
+    key = "sk-ant-api03-" + "a1B2" * 24
+    for redact in (False, True):
+        world.configure(redact=redact)
+        world.session(int(redact) + 1).say(user(f"::start\nthe key is {key}"))
+        world.once()
+    pages = [f"/s/{world.session(number).session}/transcripts/{number}" for number in (1, 2)]
+    secret, redacted = asked(world, *pages)
+    assert (secret.status, redacted.status) == (403, 200)
+    assert b"the key is" not in secret.body
+    assert b"the key is [REDACTED" in redacted.body
 
 
 # -- live ---------------------------------------------------------------------------------------------
@@ -303,7 +351,7 @@ def test_files_of_a_patch_are_counted_apart():
     payload = {"toolCallId": "c", "name": "apply_patch", "family": "edit", "input": patch}
     key = SessionKey("codex", "t")
     event = Event("codex:t:1", TOOL_CALL, SessionRef("codex", "t"), payload, {})
-    files = files_of([(event, SessionMetadata(key))], str)
+    *_, files = files_of([(event, SessionMetadata(key))], str)
     assert [(file.path, file.added, file.removed) for file in files] == [("a.py", 2, 1), ("b.md", 1, 0)]
 
 
@@ -340,3 +388,126 @@ def test_a_page_is_read_once_for_itself_and_its_stream(world, monkeypatch):
 
     assert "a third one" in run(world, work)[2]
     assert len(begun) == 1
+
+
+def test_a_session_in_which_nothing_was_said_is_a_page(world):
+    """It stays as it is, and is sent what is said later."""
+    maker = world.claude()
+    maker.write({"type": "summary", "summary": "Nothing", "leafUuid": "x"})
+
+    async def work(app):
+        async with app.events(f"{ONE}/live") as event:
+            first = [await next_of(event, "about")]
+            maker.say(says("the first words"))
+            app.hub._changed(set())
+            while first[-1][0] != "message":
+                first.append(await asyncio.wait_for(event(), 10))
+            return first
+
+    *before, said = run(world, work)
+    assert "the first words" in said[2]
+    assert {kind for kind, _, _ in before} <= {"about", "held"}
+
+
+def test_a_session_without_its_files_leads_to_what_was_written_of_it(world):
+    """Its page says that they are gone, whatever was read of them before; pages that are open are loaded again."""
+    maker = world.claude()
+    maker.say(user("::start\nrecord this"), says("done that"))
+    world.once()
+
+    async def work(app):
+        async with app.events(f"{ONE}/live") as event:
+            await next_of(event, "held")
+            maker.path.unlink()
+            page = (await app.ask(ONE)).body.decode()
+            await next_of(event, "lost")
+        async with app.events(f"{ONE}/live") as event:
+            return (
+                page,
+                await app.ask(re.search(r'href="([^"]*/transcripts/\d+)"', page)[1]),
+                await next_of(event, "held"),
+            )
+
+    page, transcript, _ = run(world, work, everything=False)
+    assert "The files of this session no longer exist. What katod wrote of it is left: " in page
+    assert b"done that" in transcript.body
+
+
+@pytest.mark.parametrize("is_open", [True, False], ids=["another page is open", "nobody looks"])
+def test_what_was_removed_is_not_sent_again(world, is_open):
+    """A page that is loaded after a session was cut has what is left; one that was open before is loaded again."""
+    maker = world.claude().say(user("one"), says("two"))
+    size = maker.path.stat().st_size
+    maker.say(user("three"), says("four"))
+
+    async def work(app):
+        async with app.events(f"{ONE}/live") as event:
+            await next_of(event, "held")
+            os.truncate(maker.path, size)
+            if is_open:
+                app.hub._changed(set())
+                await next_of(event, "lost")
+        page = (await app.ask(ONE)).body.decode()
+        last = re.search(r'data-last="([^"]*)"', page)[1]
+        async with app.events(f"{ONE}/live?after={last}") as event:
+            await next_of(event, "about")
+            maker.say(says("five"))
+            app.hub._changed(set())
+            return page, (await next_of(event, "message"))[2]
+
+    page, said = run(world, work)
+    assert ["two" in page, "three" in page, "five" in said] == [True, False, True]
+
+
+def test_rows_of_sessions_that_are_gone_are_taken_from_the_list(world):
+    """Pages that are open are told which."""
+    maker = talked(world)
+
+    async def work(app):
+        async with app.events("/live") as event:
+            await next_of(event, "all")
+            maker.path.unlink()
+            app.hub.shelf._looked = app.hub.shelf._swept = -99.0
+            return (await next_of(event, "rows"))[2]
+
+    assert run(world, work) == {"rows": [], "gone": [SESSION]}
+
+
+def test_streams_tell_that_they_are_alive_and_nothing_else_twice(world, monkeypatch):
+    """A beat comes now and then; what a session is doing is sent once, although it is looked at again and again."""
+    talked(world)
+    monkeypatch.setattr(streams, "_BEAT_EVERY", 0.02)
+    monkeypatch.setattr(watch, "_EVERY", 0.01)
+    monkeypatch.setattr(watch, "_PAUSE", 0.0)
+    looks, real = [], Board.look
+    monkeypatch.setattr(Board, "look", lambda board: (looks.append(1), real(board))[1])
+
+    async def work(app):
+        async with app.events(f"{ONE}/live") as event:
+            found = [await next_of(event, "about")]
+            before = len(looks)
+            while len(looks) < before + 3 or found[-1][0] != "beat":
+                found.append(await asyncio.wait_for(event(), 10))
+        async with app.events("/live") as event:
+            return [kind for kind, _, _ in found], await next_of(event, "beat")
+
+    kinds, beat = run(world, work)
+    assert kinds.count("about") == 1
+    assert beat == ("beat", "", {})
+
+
+def test_there_is_a_limit_to_pages_that_are_open(world, monkeypatch):
+    """Beyond it, a browser is told to come back; one that leaves makes room."""
+    talked(world)
+    monkeypatch.setattr(pages, "_STREAMS", 1)
+
+    async def work(app):
+        async with app.events("/live") as event:
+            await next_of(event, "all")
+            refused = await app.ask(f"{ONE}/live")
+        async with app.events(f"{ONE}/live") as event:
+            await next_of(event, "message")
+        return refused
+
+    refused = run(world, work)
+    assert (refused.status, refused.headers["retry-after"]) == (503, "5")

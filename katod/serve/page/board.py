@@ -6,6 +6,7 @@ For the reading thread.
 import os
 import time
 from collections.abc import Callable, Iterable
+from itertools import islice
 from typing import Final, NamedTuple
 
 from katod.agents import AGENTS
@@ -13,10 +14,12 @@ from katod.agents.toolcalls import one_line
 from katod.formats.redact.redactor import redact
 from katod.record.doing import doing
 from katod.serve.known import Known
-from katod.serve.shelf import Shelf, described, stat_of
+from katod.serve.shelf import Shelf, described
+from katod.serve.stats import renew
 from katod.states import Doing, State, is_over
 
 MOST: Final = 200  # sessions of one list
+_NAMED: Final = 20  # of those that a search finds by their names
 _TITLE: Final = 120
 _STALLED: Final = "stalled"
 _DIGITS: Final = 20
@@ -36,6 +39,7 @@ class Row(NamedTuple):
     since: float = 0.0
     is_recorded: bool = False
     is_recording: bool = False
+    halt: str = ""  # why nothing is written although it is being recorded
 
     @property
     def group(self) -> str:
@@ -47,9 +51,11 @@ class Row(NamedTuple):
 class Board:
     """The list, looked at again whenever somebody asks."""
 
-    def __init__(self, shelf: Shelf, *, redact: bool) -> None:
+    def __init__(self, shelf: Shelf, *, redact: bool, halted: Callable[[], str] = str) -> None:
+        """`halted` returns why nothing is recorded now, empty if it is."""
         self._shelf = shelf
         self._redact = redact
+        self._halted = halted
         self.older = ""  # after what the next page begins, empty if there is none
 
     def look(self) -> list[Row]:
@@ -72,6 +78,15 @@ class Board:
                 rows.append(row)
         return sorted(rows, key=lambda row: -row.since), ""
 
+    def named(self, words: Iterable[str]) -> list[Row]:
+        """Return the latest sessions whose title, project or agent has all words. Raises LedgerError."""
+        folded = [word.casefold() for word in words]
+        main = (known for known in self._shelf.all().values() if not known.key.subagent)
+        found = (
+            known for known in sorted(main, key=_order, reverse=True) if all(word in _called(known) for word in folded)
+        )
+        return [self.row(known) for known in islice(found, _NAMED)]
+
     def row(self, known: Known) -> Row:
         """Return one session."""
         return self._row(known, time.time())
@@ -86,15 +101,22 @@ class Board:
 
     def _row(self, known: Known, now: float) -> Row:
         if not is_over(known.changed_ns / 1e9, now):
-            _renew(known)
+            renew(known)
         about, state = described(known), _doing(known, now)
         say = redact if self._redact else str
+        is_recording = self._shelf.is_recording(known)
         return Row(
             known.name, AGENTS[known.key.agent].product, say(one_line(about.best_title, _TITLE)),
             say(os.path.basename(about.cwd.rstrip("/"))), say(about.start.branch),
             *_shown(state, say),
-            known.changed_ns / 1e9, bool(known.number), self._shelf.is_recording(known),
+            known.changed_ns / 1e9, bool(known.number), is_recording,
+            self._halted() if is_recording else "",
         )  # fmt: skip
+
+
+def _called(known: Known) -> str:
+    about = described(known)
+    return f"{about.best_title}\n{about.cwd}\n{AGENTS[known.key.agent].product}".casefold()
 
 
 def _order(known: Known) -> Place:
@@ -111,13 +133,6 @@ def _place(name: str) -> Place:
     return (int(changed), session) if changed.isdecimal() and len(changed) < _DIGITS and session else ()
 
 
-def _renew(known: Known) -> None:
-    """Look at the files of a session: they may have grown since they were found."""
-    for path, identity, _ in known.files:
-        if (now := stat_of(path, identity)) is not None:
-            known.renew(path, now)
-
-
 def _shown(doing: Doing | None, say: Callable[[str], str]) -> tuple[str, str]:
     """Return the state of a session, and what it waits for, as they are shown."""
     if doing is None:
@@ -127,8 +142,7 @@ def _shown(doing: Doing | None, say: Callable[[str], str]) -> tuple[str, str]:
 
 
 def _doing(known: Known, now: float) -> Doing | None:
-    sources = [(path, identity, stat.mtime_ns) for path, identity, stat in known.files]
-    return doing(sources, now) if sources else None
+    return doing(known.files, now) if known.files else None
 
 
 class Changes:

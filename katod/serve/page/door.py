@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.types import Scope
 
-from katod.serve.access import COOKIE, LINK, Policy, Refusal, is_proxied, is_token
+from katod.serve.access import COOKIE, LINK, TLS, Policy, Refusal, is_proxied, is_token
 from katod.serve.answers import fields
 from katod.serve.page.frame import login, onward, plain
 
@@ -44,10 +44,11 @@ class Login:
         """Take the token from a form."""
         form = fields(await request.body())
         given, to = form.get("token", "").strip(), _place(form.get("to", _HOME))
+        given = given.rpartition("#token=")[2]  # of the whole address
         if not is_token(self._policy, given):
             return HTMLResponse(login(to, "This is not the token."), 401)
         answer = RedirectResponse(to, 303)
-        is_secure = is_proxied(self._policy, request.headers.raw)
+        is_secure = is_proxied(self._policy, request.headers.raw, TLS)
         answer.set_cookie(COOKIE, self._policy.cookie, secure=is_secure, httponly=True, samesite="strict", path="/")
         return answer
 

@@ -46,10 +46,10 @@ class File(NamedTuple):
         return sum(edit.removed for edit in self.edits)
 
 
-def files_of(events: Replay, say: Callable[[str], str]) -> list[File]:
-    """Return the files in the order of their first change; calls that failed changed nothing.
+def files_of(events: Replay, say: Callable[[str], str]) -> Iterator[list[File] | None]:
+    """Yield the files in the order of their first change, and before that None after each event.
 
-    `say` makes a text fit to be shown.
+    Calls that failed changed nothing. `say` makes a text fit to be shown.
     """
     edits: list[Edit] = []
     failed: set[str] = set()
@@ -58,7 +58,8 @@ def files_of(events: Replay, say: Callable[[str], str]) -> list[File]:
             edits += edits_of(event, metadata.cwd, say)
         elif event.kind == ev.TOOL_RESULT and event.payload.get("isError"):
             failed.add(event.payload["toolCallId"])
-    return _by_file(edit for edit in edits if edit.call not in failed)
+        yield None
+    yield _by_file(edit for edit in edits if edit.call not in failed)
 
 
 def edits_of(event: Event, cwd: str, say: Callable[[str], str]) -> Iterator[Edit]:
@@ -68,12 +69,12 @@ def edits_of(event: Event, cwd: str, say: Callable[[str], str]) -> Iterator[Edit
     about = event_uuid(event.id), event.time
     call = payload["toolCallId"]
     if patch := known.patch_in(given):
-        for path, lines in _patched(patch):
+        for path, lines in _patched(say(patch)):
             added, removed = (sum(line.startswith(sign) for line in lines) for sign in "+-")
             yield Edit(say(view.path(path)), *about, added, removed, say("\n".join(lines))[:_LONGEST], call)
         return
     path = first_text(dict_of(given), known.about)
-    changed = say("\n".join(diff(payload)))  # a secret that is cut is none to the rules, so it is cut afterwards
+    changed = say("\n".join(diff(payload, say)))  # a secret that is cut is none to the rules, so it is cut afterwards
     yield Edit(say(view.path(path)), *about, *edit_size(payload), changed[:_LONGEST], call)
 
 

@@ -16,7 +16,8 @@ from katod.serve.page.index import Index
 from katod.serve.worker import Busy
 
 LONGEST: Final = 500  # characters of a query
-_EACH: Final = 3  # hits of each kind in a session
+_EACH: Final = 3  # hits of each kind in a session,
+_EACH_OF_ONE: Final = 200  # and if only that one is searched
 _WIDTH: Final = 240
 _QUIET: Final = 60.0  # seconds
 
@@ -44,6 +45,12 @@ class Finder:
         matches = await self._hub.searching.run(lambda: self._matches(words, known))
         self._take([one for one in known if one.number])
         return [(match.place, match) for match in matches if isinstance(match.place, Known)]
+
+    async def find_in(self, words: list[str], one: Known) -> list[ShownHit]:
+        """Return the hits in one session, newest first. Raises Busy."""
+        terms = Terms(most=1, each=_EACH_OF_ONE, width=_WIDTH)
+        matches = await self._hub.searching.run(lambda: Search(Query(words), terms).run([one]))
+        return [hit for match in matches for hit in match.hits]
 
     def _matches(self, words: list[str], places: list[Known]) -> list[Match]:
         terms = Terms(most=MOST_FOUND, each=_EACH, width=_WIDTH)

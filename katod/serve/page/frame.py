@@ -25,7 +25,7 @@ def opening(title: str, kind: str, query: str = "") -> str:
         '<link rel="icon" href="/static/icon.svg">\n<link rel="stylesheet" href="/static/transcript.css">\n'
         '<link rel="stylesheet" href="/static/page.css">\n<script type="module" src="/static/page.js"></script>\n'
         f'</head>\n<body class="{kind}">\n<a id="skip" href="#main">Skip to the content</a>\n'
-        '<header id="top">\n<a id="home" href="/" title="All sessions">katod</a>\n'
+        '<header id="top">\n<a id="home" href="/" title="All sessions">katod</a><span id="away" role="status"></span>\n'
         '<form id="find" role="search" action="/find"><label><span class="unseen">Search</span>'
         f'<input type="search" name="q" value="{text(query)}" placeholder="Search" enterkeyhint="search" '
         'autocomplete="off" maxlength="500"></label></form>\n<span id="tools"></span>\n</header>\n'
@@ -37,7 +37,8 @@ def closing() -> str:
     keys = "".join(f"<dt><kbd>{text(key)}</kbd></dt><dd>{text(about)}</dd>" for key, about in _KEYS)
     return (
         f'<dialog id="keys" aria-label="Keys"><h2>Keys</h2><dl>{keys}</dl>'
-        '<form method="dialog"><button>Close</button></form></dialog>\n</body>\n</html>\n'
+        '<form method="dialog"><button>Close</button></form></dialog>\n'
+        '<p id="told" class="unseen" role="status"></p>\n</body>\n</html>\n'
     )
 
 
@@ -64,6 +65,7 @@ def login(to: str, problem: str = "") -> str:
         f'{opening("katod", "login")}<main id="main">\n<h1>Your sessions</h1>\n{wrong}'
         f'<form id="door" method="post" action="/login"><input type="hidden" name="to" value="{text(to)}">'
         '<label for="token">Token</label><input id="token" type="password" name="token" autocomplete="off" required '
-        'autofocus><button>Show my sessions</button></form>\n<p class="quiet">The address that '
-        f"<code>katod serve</code> printed ends with it.</p>\n</main>\n{closing()}"
+        'autofocus><button>Show my sessions</button></form>\n<p class="quiet">Run '
+        "<code>katod serve --url</code>, and open what it prints, or paste it here. You are asked again after this "
+        f"browser was closed.</p>\n</main>\n{closing()}"
     )

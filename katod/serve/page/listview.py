@@ -9,9 +9,11 @@ from katod.serve.page.board import Row
 from katod.serve.page.frame import closing, opening, text
 
 GROUPS: Final = (("waiting", "Waiting for you"), ("working", "Working"), ("recent", "Recent"))
+_LONG_AGO: Final = 30 * 86400  # seconds
 _HINT: Final = (
     "Nothing is recorded yet. Type <code>::start</code> in a session of your agent, or "
-    '<code>katod start</code> in your shell. <code>serve.sessions = "all"</code> shows what is not recorded, too.'
+    '<code>katod start</code> in your shell. To list every session, put <code>sessions = "all"</code> under '
+    "<code>[serve]</code> in katod's configuration, and start this server again."
 )
 
 
@@ -73,6 +75,8 @@ def pill(row: Row) -> str:
 
 def recording(row: Row) -> str:
     """Return whether a session is recorded."""
+    if row.halt:
+        return f'<span class="rec halt">{text(row.halt)}</span>'
     if row.is_recording:
         words = "recording" if row.is_recorded else "recording from your next words on"
         return f'<span class="rec on">{words}</span>'
@@ -84,7 +88,8 @@ def moment(seconds: float, now: float) -> str:
     if not seconds:
         return "<time></time>"
     iso = datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
-    return f'<time datetime="{iso}" data-ago>{ago(now - seconds)}</time>'
+    words = ago(now - seconds) if now - seconds < _LONG_AGO else iso[:10]
+    return f'<time datetime="{iso}" data-ago>{words}</time>'
 
 
 def _rest(older: str) -> str:

@@ -14,6 +14,7 @@ from katod.record.onward import onward
 from katod.serve.page.sessionview import Output
 from katod.service.control import Request, enqueue
 from katod.service.lock import holder
+from katod.service.pause import paused_since
 from katod.shell import pasted_with_home
 from katod.smallfile import open_regular
 from katod.store.ledger import Ledger
@@ -29,7 +30,7 @@ def outputs_of(state: Path, key: SessionKey) -> list[Output]:
     with closing(ledger):
         session = ledger.find_session(key)
         rows = ledger.outputs(session.id) if session else []
-        return [Output(row.id, str(row.path), row.open) for row in rows if row.held is None]
+        return [Output(row.id, str(row.path), row.options.redact) for row in rows if row.held is None]
 
 
 def pieces_of(path: str) -> Iterator[bytes]:
@@ -48,6 +49,13 @@ def command_of(found: Found) -> str:
     home = str(Path.home())
     change = f"cd {pasted_with_home(cwd, home)} && " if os.path.isabs(cwd) and os.path.isdir(cwd) else ""
     return change + " ".join(pasted_with_home(word, home) for word in words)
+
+
+def halted(state: Path) -> str:
+    """Return why nothing is recorded now, in few words; empty if it is."""
+    if holder(state) is None:
+        return "katod is not running"
+    return "katod is paused" if paused_since(state) else ""
 
 
 def not_running() -> str:

@@ -8,6 +8,7 @@ from katod.serve.page.frame import closing, opening, text
 from katod.serve.page.listview import moment, name_of, pill, recording, where
 
 _LIVE: Final = frozenset({"working", "blocked", "stalled"})
+_NO_PROMPTS: Final = "<nav hidden>\n<b>Prompts</b>\n<ol></ol>\n</nav>\n"  # until there is one
 
 
 class Output(NamedTuple):
@@ -15,7 +16,7 @@ class Output(NamedTuple):
 
     id: int
     path: str
-    is_open: bool
+    is_redacted: bool
 
 
 class Beside(NamedTuple):
@@ -35,7 +36,7 @@ def session_head(row: Row, beside: Beside, now: float) -> str:
         '<label class="switch"><input type="checkbox" id="thinking"> Thinking</label>'
         f'<details id="more"><summary>More</summary><div class="menu">{_menu(row, beside)}</div></details></div>\n'
         f'<main id="main" data-awake="{"1" if row.state in _LIVE else ""}">\n<h1>{title}</h1>\n'
-        f'<p class="where">{where(row)}</p>\n{_family(beside)}<div id="log">\n'
+        f'<p class="where">{where(row)}</p>\n{_family(beside)}<div id="log" role="log" aria-label="Conversation">\n'
     )
 
 
@@ -44,7 +45,7 @@ def session_foot(row: Row, last: str, held: str, prompts: str) -> str:
     return (
         f'</div>\n<div id="held">{held}</div>\n'
         f'<katod-feed data-live="/s/{row.name}/live" data-last="{text(last)}"></katod-feed>\n</main>\n'
-        f"{prompts}{closing()}"
+        f"{prompts or _NO_PROMPTS}{closing()}"
     )
 
 
@@ -57,14 +58,14 @@ def about(row: Row, now: float) -> str:
 def _menu(row: Row, beside: Beside) -> str:
     at = f"/s/{row.name}"
     resume = (
-        f'<h2>Go on with it</h2><katod-copy data-label="Copy"><code>{text(beside.resume)}</code></katod-copy>'
+        f'<h2>Continue in its agent</h2><katod-copy data-label="Copy"><code>{text(beside.resume)}</code></katod-copy>'
         if beside.resume
         else ""
     )
     return (
         f'<ul><li><a href="{at}/files">Files changed</a></li>'
-        f'<li><katod-copy data-from="{at}/markdown" data-label="Copy as Markdown">'
-        f'<a href="{at}/markdown">As Markdown</a></katod-copy></li></ul>'
+        f'<li><katod-copy data-from="{at}/markdown" data-label="Copy">'
+        f'<a href="{at}/markdown">Markdown</a></katod-copy></li></ul>'
         f'{resume}<div id="recorded">{recorded(row, beside.outputs)}</div>'
     )
 
@@ -73,7 +74,7 @@ def recorded(row: Row, outputs: Sequence[Output]) -> str:
     """Return the transcripts of a session, and the buttons that start and stop a recording."""
     at = f"/s/{row.name}"
     rows = "".join(
-        f'<li><code>{text(one.path)}</code> <a href="{at}/transcripts/{one.id}">Open</a></li>' for one in outputs
+        f'<li><code>{text(one.path)}</code> <a href="{at}/transcripts/{one.id}">View</a></li>' for one in outputs
     )
     words = (("stop", "Stop recording"),) if row.is_recording else (
         ("start", "Record from now on"), ("capture", "Record from its beginning")

@@ -8,7 +8,7 @@ from typing import Final
 
 from katod.model import SessionKey
 from katod.serve.channel import Channel, Lost
-from katod.serve.feed import Opening
+from katod.serve.feed import NotServed, Opening
 from katod.serve.hub import Hub
 from katod.serve.known import Known
 from katod.serve.page.board import Board, Row
@@ -19,7 +19,7 @@ from katod.serve.page.watch import Watch
 from katod.serve.sse import BEAT, SOON, event
 from katod.serve.tail import Place
 
-_BEAT: Final = 15.0  # seconds
+_BEAT_EVERY: Final = 15.0  # seconds
 Pieces = AsyncGenerator[str, None]
 
 
@@ -66,7 +66,7 @@ class Streams:
         """Yield a conversation as it goes on after the event that is named, from its beginning if that is empty."""
         yield SOON
         async with self._watch.looking(), self._hub.looking(known.name, self._opening) as channel:
-            sources = (self._said(channel, since), self._open(channel), self._about(known), _beats())
+            sources = (self._open(channel), self._said(channel, since), self._about(known), _beats())
             async with aclosing(merged(*sources)) as pieces:
                 async for piece in pieces:
                     yield piece
@@ -74,11 +74,11 @@ class Streams:
     async def _said(self, channel: Channel, since: str) -> Pieces:
         """Yield what is said, and after that what is not complete; a page drops the latter when more is said."""
         try:
-            place, number = await channel.find(since) if since else (Place(), None)
+            place, number = await channel.find(since) if since else (Place(), 0)
             async with aclosing(channel.follow(place, number)) as messages:
                 async for sent in messages:
                     yield event(await self._held(channel), "held") if sent is None else event(sent.text, name=sent.id)
-        except Lost:
+        except (Lost, NotServed):
             yield event("", "lost")
             await asyncio.Event().wait()  # the page is loaded again
 
@@ -110,17 +110,20 @@ class Streams:
 
 async def _beats() -> Pieces:
     while True:
-        await asyncio.sleep(_BEAT)
+        await asyncio.sleep(_BEAT_EVERY)
         yield BEAT
 
 
 async def merged(*sources: AsyncIterator[str]) -> Pieces:
-    """Yield what any of some sources yields, until one of them ends."""
+    """Yield what any of some sources yields, until one of them ends; of what there is at once, the first one's first.
+
+    So what is open now, which comes first, cannot replace what was said after it.
+    """
     waiting = {asyncio.ensure_future(anext(source)): source for source in sources}
     try:
         while True:
             done, _ = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
-            for task in done:
+            for task in sorted(done, key=lambda task: sources.index(waiting[task])):
                 source = waiting.pop(task)
                 try:
                     yield task.result()

@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager, suppress
 from typing import Final
 
 from katod.errors import LedgerError
+from katod.serve import failures
 from katod.serve.hub import Hub
 from katod.serve.page.board import Board, Changes, Row
 from katod.serve.worker import Busy
@@ -48,14 +49,21 @@ class Watch:
 
     async def _watch(self) -> None:
         while True:
-            with suppress(LedgerError, Busy):
-                async with self._hub.subscribed() as news:
-                    while True:
-                        with suppress(TimeoutError):
-                            await asyncio.wait_for(news.take(), _EVERY)
-                        await self.look()
-                        await asyncio.sleep(_PAUSE)
+            try:
+                await self._look_when_told()
+            except (LedgerError, Busy):
+                pass
+            except Exception as error:  # noqa: BLE001 - all open pages depend on it
+                failures.note(self._hub.log, error)
             await asyncio.sleep(_EVERY)
+
+    async def _look_when_told(self) -> None:
+        async with self._hub.subscribed() as news:
+            while True:
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(news.take(), _EVERY)
+                await self.look()
+                await asyncio.sleep(_PAUSE)
 
     async def look(self) -> tuple[list[Row], str]:
         """Return the list as it is now, and the name of that. Raises LedgerError, Busy."""

@@ -11,6 +11,7 @@ const kept = (name, value) => {
 // -- time -----------------------------------------------------------------------------------------------------
 
 const UNITS = [["d", 86400], ["h", 3600], ["min", 60]];
+const LONG_AGO = 30 * 86400; // seconds: the page has a date then
 
 function ago(seconds) {
   for (const [unit, length] of UNITS) if (seconds >= length) return `${Math.floor(seconds / length)} ${unit} ago`;
@@ -19,48 +20,74 @@ function ago(seconds) {
 
 function tellTimes() {
   for (const time of document.querySelectorAll("time[data-ago]")) {
-    const words = ago((Date.now() - Date.parse(time.dateTime)) / 1000);
+    const seconds = (Date.now() - Date.parse(time.dateTime)) / 1000;
+    const words = seconds < LONG_AGO ? ago(seconds) : time.dateTime.slice(0, 10);
     if (time.textContent !== words) time.textContent = words;
   }
 }
 
+// -- what is said of the page itself --------------------------------------------------------------------------
+
+// Also aloud: both places are live regions.
+const say = (words) => { $("told").textContent = words; };
+const sayAway = (is) => { $("away").textContent = is ? "not connected" : ""; };
+
 // -- streams --------------------------------------------------------------------------------------------------
+
+const SILENCE = 40000; // ms; the server says something every 15 s
 
 // A stream that rests while nobody sees the page: a browser has few connections to one server.
 class Stream {
-  constructor(address, last, handlers, { wakeful = () => false } = {}) {
-    Object.assign(this, { address, last, handlers, wakeful });
+  constructor(address, last, handlers) {
+    Object.assign(this, { address, last, handlers });
     document.addEventListener("visibilitychange", () => this.turn());
     addEventListener("pagehide", () => this.close());
-    addEventListener("pageshow", (event) => event.persisted && this.open());
-    this.open();
+    addEventListener("pageshow", (event) => event.persisted && this.turn());
+    this.turn();
   }
 
   turn() {
     clearTimeout(this.rest);
     if (!document.hidden) this.open();
-    else if (!this.wakeful()) this.rest = setTimeout(() => this.close(), 5000);
+    else this.rest = setTimeout(() => this.close(), 5000);
   }
 
   open() {
+    clearTimeout(this.again);
     if (this.source && this.source.readyState !== 2) return;
     const after = this.last ? `?after=${encodeURIComponent(this.last)}` : "";
     this.source = new EventSource(this.address + after);
-    this.source.onopen = () => document.body.classList.remove("away");
+    this.source.onopen = () => { sayAway(false); this.heard(); };
     this.source.onerror = () => {
-      document.body.classList.add("away");
-      if (this.source.readyState === 2) this.again = setTimeout(() => document.hidden || this.open(), 3000);
+      sayAway(true);
+      if (this.source.readyState === 2) this.ask();
     };
-    for (const [kind, handle] of Object.entries(this.handlers)) {
+    for (const [kind, handle] of Object.entries({ beat: () => {}, ...this.handlers })) {
       this.source.addEventListener(kind, (event) => {
         if (event.lastEventId) this.last = event.lastEventId;
+        this.heard();
         handle(JSON.parse(event.data));
       });
     }
+    this.heard();
+  }
+
+  // A connection may be dead without anybody saying so, as after the computer slept.
+  heard() {
+    clearTimeout(this.silence);
+    this.silence = setTimeout(() => { sayAway(true); this.close(); this.turn(); }, SILENCE);
+  }
+
+  // Why the server refused: a browser tells a stream nothing of that.
+  async ask() {
+    const status = await fetch(this.address).then((answer) => { answer.body?.cancel(); return answer.status; }, () => 0);
+    if (status === 401) location.reload(); // to the form for the token
+    else if (status === 404) this.handlers.gone?.();
+    else this.again = setTimeout(() => this.turn(), 3000);
   }
 
   close() {
-    clearTimeout(this.again);
+    for (const timer of [this.again, this.silence, this.rest]) clearTimeout(timer);
     this.source?.close();
   }
 }
@@ -68,29 +95,75 @@ class Stream {
 // -- notifications --------------------------------------------------------------------------------------------
 
 const wantsNews = () => kept("katod-news") === "1" && window.Notification?.permission === "granted";
+const rowsOf = (html) => Object.assign(document.createElement("template"), { innerHTML: html.trim() }).content;
+
+// Tells of sessions that begin to wait while nobody looks at katod. Of all open pages, one does, whatever it shows.
+class Bell {
+  constructor() {
+    if (navigator.locks) navigator.locks.request("katod-bell", () => new Promise(() => this.take()));
+    else this.take();
+  }
+
+  take() {
+    this.isMine = true;
+    this.turn();
+  }
+
+  turn() {
+    if (this.isMine && wantsNews()) this.open();
+    else this.source?.close();
+  }
+
+  open() {
+    if (this.source && this.source.readyState !== 2) return;
+    this.began ??= Date.now() / 1000;
+    this.source = new EventSource("/live");
+    this.source.onerror = () => this.source.readyState === 2 && setTimeout(() => this.turn(), 5000);
+    this.source.addEventListener("all", (event) => this.look([...rowsOf(JSON.parse(event.data)).querySelectorAll(".row")], true));
+    this.source.addEventListener("rows", (event) => {
+      const { rows, gone } = JSON.parse(event.data);
+      for (const name of gone) this.waiting?.delete(`s-${name}`);
+      this.look(rows.map((html) => rowsOf(html).firstElementChild), false);
+    });
+  }
+
+  look(rows, isAll) {
+    const before = this.waiting;
+    this.waiting = new Set(isAll ? [] : before);
+    for (const row of rows) {
+      if (row.dataset.state !== "blocked") this.waiting.delete(row.id);
+      else {
+        this.waiting.add(row.id);
+        if (before ? !before.has(row.id) : +row.dataset.since > this.began) this.ring(row);
+      }
+    }
+  }
+
+  ring(row) {
+    if (!document.hidden && document.hasFocus()) return;
+    const need = row.querySelector(".state").textContent;
+    const news = new Notification(row.querySelector("a").textContent, {
+      body: need.charAt(0).toUpperCase() + need.slice(1), tag: row.id, icon: "/static/icon.svg",
+    });
+    news.onclick = () => { focus(); location.href = `/s/${row.id.slice(2)}`; };
+  }
+}
+
+const bell = window.Notification && !$("door") ? new Bell() : null;
 
 function newsButton() {
-  if (!window.Notification) return;
-  const button = make("button", "", { id: "news", type: "button" });
-  const show = () => {
-    button.textContent = wantsNews() ? "Notifying" : "Notify me";
-    button.setAttribute("aria-pressed", wantsNews());
-    button.title = "Tell me when a session waits for me, as long as this page is open";
-  };
+  if (!bell) return;
+  const button = make("button", "Notify me", { id: "news", type: "button" });
+  button.title = "Tell me when a session waits for me, as long as a page of katod is open";
+  const show = () => button.setAttribute("aria-pressed", wantsNews());
   button.onclick = async () => {
     const on = !wantsNews() && (await Notification.requestPermission()) === "granted";
     kept("katod-news", on ? "1" : "0");
     show();
+    bell.turn();
   };
   show();
   $("tools").append(button);
-}
-
-function tell(title, need, name) {
-  if (!wantsNews() || !document.hidden) return;
-  const words = need.charAt(0).toUpperCase() + need.slice(1);
-  const news = new Notification(title, { body: words, tag: `katod-${name}`, icon: "/static/icon.svg" });
-  news.onclick = () => { focus(); location.href = `/s/${name}`; };
 }
 
 // -- the list -------------------------------------------------------------------------------------------------
@@ -101,14 +174,14 @@ customElements.define("katod-board", class extends HTMLElement {
     this.stream = new Stream(this.dataset.live, this.dataset.last, {
       all: (html) => { const at = here(); $("groups").innerHTML = html; at && $(at)?.querySelector("a")?.focus(); this.count(); },
       rows: (told) => this.take(told),
-    }, { wakeful: wantsNews });
+    });
     this.count();
   }
 
   take({ rows, gone }) {
     for (const name of gone) $(`s-${name}`)?.remove();
     for (const html of rows) {
-      const row = Object.assign(document.createElement("template"), { innerHTML: html.trim() }).content.firstElementChild;
+      const row = rowsOf(html).firstElementChild;
       this.place(row, $(row.id));
     }
     this.count();
@@ -118,11 +191,12 @@ customElements.define("katod-board", class extends HTMLElement {
     const focused = before?.contains(document.activeElement);
     const list = $(`g-${row.dataset.group}`).querySelector(".rows");
     const next = [...list.children].find((one) => one !== before && +one.dataset.since < +row.dataset.since);
-    const waits = row.dataset.state === "blocked" && before?.dataset.state !== "blocked";
+    if (row.dataset.state === "blocked" && before?.dataset.state !== "blocked") {
+      say(`${row.querySelector("a").textContent} ${row.querySelector(".state").textContent}`);
+    }
     before?.remove();
     list.insertBefore(row, next?.isConnected ? next : null);
     if (focused) row.querySelector("a").focus();
-    if (waits) tell(row.querySelector("a").textContent, row.querySelector(".state").textContent, row.id.slice(2));
   }
 
   count() {
@@ -143,17 +217,36 @@ customElements.define("katod-feed", class extends HTMLElement {
     this.button = make("button", "", { id: "new", type: "button", hidden: true });
     this.button.onclick = () => this.toEnd();
     document.body.append(this.button);
-    this.sticks = Boolean($("main").dataset.awake) && !location.hash;
+    this.aim();
+    this.sticks = !this.target && (Boolean($("main").dataset.awake) || this.isAtEnd());
     addEventListener("scroll", () => this.look(), { passive: true });
-    new ResizeObserver(() => this.sticks && this.toEnd()).observe($("main"));
-    if (this.sticks) this.toEnd();
+    addEventListener("hashchange", () => this.aim());
+    for (const kind of ["wheel", "touchmove", "keydown", "pointerdown"]) {
+      addEventListener(kind, () => { this.target = null; }, { passive: true });
+    }
+    new ResizeObserver(() => this.stay()).observe($("main"));
+    this.stay();
     this.stream = new Stream(this.dataset.live, this.dataset.last, {
       message: (html) => this.add(html),
       held: (html) => { $("held").innerHTML = html; },
       about: (told) => this.about(told),
-      lost: () => location.reload(),
-    }, { wakeful: wantsNews });
+      lost: () => this.reload(),
+      gone: () => this.gone(),
+    });
     this.follow();
+  }
+
+  // A link leads to a message, and stays there until somebody goes elsewhere: heights are guesses until they are drawn.
+  aim() {
+    this.target = location.hash ? $(location.hash.slice(1)) : null; // a browser knows it as :target only later
+    const section = this.target?.closest(".e");
+    if (section && !section.matches(".said")) for (const one of section.querySelectorAll(":scope>details")) one.open = true;
+    this.stay();
+  }
+
+  stay() {
+    if (this.target) this.target.scrollIntoView({ block: "start" });
+    else if (this.sticks) this.toEnd();
   }
 
   add(html) {
@@ -163,7 +256,22 @@ customElements.define("katod-feed", class extends HTMLElement {
     this.prompt(added);
     dress(added);
     if (this.sticks) this.toEnd();
-    else this.tell(this.fresh + 1);
+    else if (added.matches(".said")) this.tell(this.fresh + 1);
+  }
+
+  // The session was written anew. Not again and again: something may be wrong with it.
+  reload() {
+    const before = Number(sessionStorage.getItem(location.pathname));
+    sessionStorage.setItem(location.pathname, Date.now());
+    if (Date.now() - before > 60000) location.reload();
+    else say("This session was written anew: load the page again to see it as it is now.");
+  }
+
+  gone() {
+    this.log.replaceChildren(make("p", "This session is no longer served."));
+    $("held").textContent = "";
+    document.querySelector("nav")?.remove();
+    say("This session is no longer served.");
   }
 
   prompt(added) {
@@ -171,12 +279,14 @@ customElements.define("katod-feed", class extends HTMLElement {
       const item = document.createElement("li");
       const words = added.querySelector(".typed")?.textContent.split("\n")[0] ?? heading.textContent;
       item.append(make("a", words.slice(0, 80), { href: `#${heading.id}` }));
-      document.querySelector("nav ol")?.append(item);
+      const nav = document.querySelector("nav");
+      nav?.querySelector("ol").append(item);
+      nav?.removeAttribute("hidden");
     }
   }
 
   about({ html, recorded, title, state, need }) {
-    const waits = state === "blocked" && this.state !== undefined && this.state !== "blocked";
+    if (state !== this.state && this.state !== undefined) say(need || state);
     this.state = state;
     $("about").innerHTML = html;
     this.switch(recorded);
@@ -185,7 +295,6 @@ customElements.define("katod-feed", class extends HTMLElement {
       document.querySelector("#main>h1").textContent = title;
       document.title = (state === "blocked" ? "● " : "") + `${title} · katod`;
     }
-    if (waits) tell(title || "Untitled", need, this.dataset.live.split("/")[2]);
     tellTimes();
   }
 
@@ -195,18 +304,28 @@ customElements.define("katod-feed", class extends HTMLElement {
     this.recorded = html;
   }
 
+  offer() {
+    this.button.hidden = false;
+    this.button.textContent = this.fresh ? `${this.fresh} new ↓` : "End ↓";
+  }
+
   tell(count) {
     this.fresh = count;
-    this.button.hidden = !count;
-    this.button.textContent = `${count} new ↓`;
+    if (count) this.offer();
+    else this.button.hidden = true;
+    if (count) say(`${count} new ${count > 1 ? "messages" : "message"}`);
   }
 
   look() {
-    const left = document.documentElement.scrollHeight - innerHeight - scrollY;
-    this.sticks = left < 80;
+    this.sticks = !this.target && this.isAtEnd();
     if (this.sticks) this.tell(0);
+    else this.offer();
     clearTimeout(this.later);
     this.later = setTimeout(() => this.follow(), 80);
+  }
+
+  isAtEnd() {
+    return document.documentElement.scrollHeight - innerHeight - scrollY < 80;
   }
 
   follow() {
@@ -217,6 +336,7 @@ customElements.define("katod-feed", class extends HTMLElement {
   }
 
   toEnd() {
+    this.target = null;
     this.sticks = true;
     scrollTo(0, document.documentElement.scrollHeight);
     this.tell(0);
@@ -261,6 +381,7 @@ async function copyFrom(button, text) {
   } catch {
     button.textContent = "Not copied";
   }
+  say(button.textContent);
   setTimeout(() => { button.textContent = words; }, 1500);
 }
 
@@ -289,6 +410,8 @@ function step(by) {
   if (!next.matches("#log>.e")) { next.focus(); return; }
   for (const one of document.querySelectorAll(".e.here")) one.classList.remove("here");
   next.classList.add("here");
+  next.tabIndex = -1;
+  next.focus({ preventScroll: true });
   next.scrollIntoView({ block: "start" });
 }
 
@@ -304,19 +427,24 @@ const KEYS = {
 };
 
 document.addEventListener("keydown", (event) => {
-  const typing = event.target.closest?.("input,textarea,select,dialog");
+  const typing = event.target.closest?.("input:not([type=checkbox]),textarea,select,dialog");
   if (event.key === "Escape") {
-    $("more")?.removeAttribute("open");
-    if (typing) event.target.blur();
+    if ($("more")?.open) {
+      $("more").open = false;
+      $("more").querySelector("summary").focus();
+    } else if (typing) event.target.blur();
   }
   if (typing || event.ctrlKey || event.metaKey || event.altKey || !Object.hasOwn(KEYS, event.key)) return;
   event.preventDefault();
   KEYS[event.key]();
 });
 
-document.addEventListener("click", (event) => {
-  if (!event.target.closest("#more")) $("more")?.removeAttribute("open");
-});
+// The menu closes when somebody turns to something else.
+for (const kind of ["click", "focusin"]) {
+  document.addEventListener(kind, (event) => {
+    if (!event.target.closest("#more")) $("more")?.removeAttribute("open");
+  });
+}
 
 // -- the beginning --------------------------------------------------------------------------------------------
 
@@ -335,6 +463,8 @@ if (token) {
     $("door").submit();
   }
 }
+// A link to a message leads there after the token was given, too.
+if ($("door") && !token) $("door").action += location.hash;
 const thinking = $("thinking");
 if (thinking) {
   thinking.checked = kept("katod-thinking") === "1";

@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from functools import partial
 from typing import Final
 
 from starlette.websockets import WebSocket, WebSocketDisconnect
@@ -32,11 +33,18 @@ class Sockets:
         try:
             await socket.accept()
             async with asyncio.TaskGroup() as group:
-                await _talk(socket, Visit(self._hub, socket.send_text, group), group)
-        except* (WebSocketDisconnect, Gone):
+                await _talk(socket, Visit(self._hub, partial(_send, socket), group), group)
+        except* Gone:
             pass
         finally:
             self._open -= 1
+
+
+async def _send(socket: WebSocket, text: str) -> None:
+    try:
+        await socket.send_text(text)
+    except WebSocketDisconnect:
+        raise Gone from None
 
 
 async def _talk(socket: WebSocket, visit: Visit, group: asyncio.TaskGroup) -> None:

@@ -1,0 +1,213 @@
+"""What fails: one failure ends no stream for good, takes nothing else with it, and is an answer instead of silence."""
+
+import asyncio
+import threading
+from functools import partial
+
+import pytest
+
+from katod.serve.feed import Feed
+from katod.serve.guard import Gone
+from katod.serve.leaving import while_there
+from katod.serve.page import sheet, watch
+from katod.serve.page.board import Board
+from katod.serve.page.sheet import Sheet
+from katod.serve.worker import Busy, Worker
+from tests.serve.test_app import run, talked
+from tests.serve.test_page import ONE, next_of
+from tests.support.records import SESSION, says, user
+
+
+def failing(monkeypatch, where, name, when, error=ValueError):
+    """Have a method fail with words in the error as long as `when` says so."""
+    real = getattr(where, name)
+
+    def replaced(self, *arguments):
+        if when(*arguments):
+            raise error("words of somebody")
+        return real(self, *arguments)
+
+    monkeypatch.setattr(where, name, replaced)
+
+
+@pytest.mark.parametrize("error", [KeyError, ValueError])
+def test_an_event_that_cannot_be_shown_is_said_to_be_there(world, monkeypatch, error):
+    """The others beside it are shown, on the page and live; the log says where it failed, and nothing of what it is."""
+    maker, lines = talked(world), []
+    failing(monkeypatch, sheet.Html, "event", lambda event, _: "boom" in str(event.payload), error)
+
+    async def work(app):
+        async with app.events(f"{ONE}/live") as event:
+            await next_of(event, "held")
+            maker.say(says("kept before"), says("boom"), says("kept after"))
+            app.hub._changed(set())
+            told = [(await next_of(event, "message"))[2] for _ in range(3)]
+        return told, (await app.ask(ONE)).body.decode()
+
+    told, page = run(world, work, log=lambda *line: lines.append(line))
+    assert ["kept before" in told[0], "cannot be shown" in told[1], "kept after" in told[2]] == [True] * 3
+    assert "".join(told) in page
+    assert {(name, fields["session"], fields["problem"]) for _, name, fields in lines} == {
+        ("serve.failed", f"claude:{SESSION}", error.__name__)
+    }
+    assert all(fields["where"].startswith("katod.serve.page.sheet:") for _, _, fields in lines)
+
+
+@pytest.mark.parametrize("opened", [Sheet, Feed], ids=["page", "socket"])
+def test_a_session_that_cannot_be_read_is_an_answer(world, monkeypatch, opened):
+    """A stream ends, so that a page comes back; a client is told to. It is read when that is possible again."""
+    talked(world)
+    wrong, lines = [True], []
+    failing(monkeypatch, opened, "sent", lambda: wrong)
+
+    async def work(app):
+        async with asyncio.timeout(5), app.socket() as client:
+            if opened is Sheet:
+                assert (await app.ask(f"{ONE}/live")).body == b"retry: 1000\n\n"
+            else:
+                await client.say(type="start", projectPath="/home/me/app", sessionId=SESSION)
+                assert (await client.hear())["code"] == "TIMEOUT"
+            wrong.clear()
+            async with app.events(f"{ONE}/live") as event:
+                await next_of(event, "message")
+            await client.start(SESSION)
+
+    run(world, work, log=lambda *line: lines.append(line))
+    assert {(fields["session"], fields["problem"]) for _, _, fields in lines} == {(f"claude:{SESSION}", "ValueError")}
+
+
+def test_what_was_read_before_a_failure_is_not_lost(world, monkeypatch):
+    """What fails is said once, and read on after that."""
+    maker = talked(world)
+    failed = []
+    failing(
+        monkeypatch, Feed.__init__.__globals__["Messages"], "take",
+        lambda event, _: "boom" in str(event.payload) and not failed and (failed.append(1) or True),
+    )  # fmt: skip
+
+    async def work(app):
+        async with app.socket() as client:
+            await client.start(SESSION)
+            maker.say(says("kept before"), says("boom"), says("kept after"))
+            app.hub._changed(set())
+            found = (await client.heard("kept before"))[-1]["id"]
+            while "kept after" not in str(client.frames):
+                app.hub._changed(set())
+                await client.listen(0.05)
+            return found
+
+    assert run(world, work)
+
+
+def test_the_list_goes_on_after_a_failure(world, monkeypatch):
+    """Of one look: open pages are told what changed later."""
+    monkeypatch.setattr(watch, "_EVERY", 0.01)
+    talked(world)
+    wrong, lines, failed = [], [], asyncio.Event()
+    failing(monkeypatch, Board, "look", lambda: wrong)
+
+    async def work(app):
+        async with app.events("/live") as event:
+            await next_of(event, "all")
+            wrong.append(1)
+            await failed.wait()
+            wrong.clear()
+            world.session(2).say(user("a new one"))
+            app.hub.shelf._looked = app.hub.shelf._swept = -99.0
+            return await next_of(event, "rows")
+
+    def log(*line):
+        lines.append(line)
+        failed.set()
+
+    assert "a new one" in "".join(run(world, work, log=log)[2]["rows"])
+    assert {(name, fields["session"]) for _, name, fields in lines} == {("serve.failed", "")}
+
+
+@pytest.mark.parametrize("error", [Busy, ValueError])
+def test_a_page_that_breaks_off_says_so(world, monkeypatch, error):
+    """And ends as all pages do; one that cannot be begun is refused as a whole."""
+    maker, read = talked(world), []
+    failing(monkeypatch, Sheet, "sent", lambda: read or (read.append(1) and False), error)
+    monkeypatch.setattr(sheet, "_READ_BYTES", 300)
+
+    async def work(app):
+        broken = await app.ask(ONE)
+        failing(monkeypatch, Board, "row", lambda _: True, Busy)
+        return broken, await app.ask(ONE)
+
+    assert maker.path.stat().st_size > 600
+    broken, refused = run(world, work)
+    text = broken.body.decode()
+    assert broken.status == 200
+    assert "begin here" in text
+    assert "The rest could not be read now: load this page again." in text
+    assert text.endswith("</html>\n")
+    assert "<katod-feed" not in text
+    assert refused.status == 503
+
+
+def test_a_job_that_ends_an_iterator_is_answered():
+    """A future takes no StopIteration: whoever waits gets another error."""
+
+    async def work():
+        one = Worker("test")
+        try:
+            async with asyncio.timeout(5):
+                await one.run(lambda: next(iter(())))
+        finally:
+            one.close()
+
+    with pytest.raises(RuntimeError):
+        asyncio.run(work())
+
+
+def test_work_ends_when_the_client_leaves():
+    """It is cancelled; else it is answered."""
+
+    class Request:
+        def __init__(self, *kinds):
+            self.kinds = list(kinds)
+
+        async def receive(self):
+            return {"type": self.kinds.pop(0)} if self.kinds else await asyncio.Event().wait()
+
+    ended = asyncio.Event()
+
+    async def endless():
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.set()
+
+    async def answer():
+        return "done"
+
+    async def work():
+        assert await while_there(Request("http.request"), answer()) == "done"
+        with pytest.raises(Gone):
+            await while_there(Request("http.request", "http.disconnect"), endless())
+        await ended.wait()
+
+    asyncio.run(work())
+
+
+def test_a_viewer_that_leaves_takes_nothing_with_it(world):
+    """What is read while it leaves is there for the others."""
+    maker, gate = talked(world), threading.Event()
+
+    async def work(app):
+        async with app.hub.looking(SESSION) as channel:
+            before, real, began = channel.tail.end, channel.reading.sent, asyncio.Event()
+            tell = partial(asyncio.get_running_loop().call_soon_threadsafe, began.set)
+            channel.reading.sent = lambda: (tell(), gate.wait(5), real())[2]
+            maker.say(says("more"))
+            leaving = asyncio.create_task(channel.catch_up())
+            await began.wait()
+            leaving.cancel()
+            await asyncio.wait([leaving])
+            gate.set()
+            await channel.catch_up()
+            return "".join(sent.text for sent in channel.tail.since(before))
+
+    assert '"more"' in run(world, work)
