@@ -36,7 +36,7 @@ FIELDS = {
     "offset",
 }
 FIELDS |= {"room", "txn"}  # ids of a room and of an event in it
-FIELDS |= {"count", "retry", "retry_seconds", "lines"}
+FIELDS |= {"count", "retry", "retry_seconds", "lines", "where"}
 
 
 def calls(nodes):

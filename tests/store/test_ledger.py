@@ -48,7 +48,7 @@ LOOK_UPS = {
     "sources": (SourceRow,), "sources_of": (1,), "count_sources": (), "source_problems": (), "outputs": (), "output_at": (Path("/out/unknown"),),
     "busy_sessions": (), "place": (1, 7), "places": (1,), "is_applied": ("unknown",), "refusals": (),
     "project_folder": ("app", "/home/other/app"), "read_all": (), "check": (), "marker_of": (Path("/out"),),
-    "contained": ("/", ".db"), "recorded_sessions": (),
+    "contained": ("/", ".db"), "recorded_sessions": (), "has_tombstones": (),
     "recorded_metadata": (7, 9), "recorded_files": (1, 9),
 }  # fmt: skip
 WRITERS = {
