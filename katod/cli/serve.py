@@ -32,8 +32,9 @@ def serve(
 ) -> None:  # fmt: skip
     """Show sessions to browsers, and to clients of CodingBridge.
 
-    Prints the address, and serves until Ctrl-C what you record or recorded (`serve.sessions`), as it happens. Nothing
-    is written, and katod need not run. Only programs of this machine that know the token are let in.
+    Prints the address, and serves until Ctrl-C. The sessions are those that you have recorded, or all
+    (`serve.sessions`), as they happen. Nothing is written, and katod need not run. Only programs of this machine that
+    know the token are let in.
     """
     require_extra()
     from katod.serve.server import keep_small, run  # noqa: PLC0415 - an extra
