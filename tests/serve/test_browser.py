@@ -105,22 +105,31 @@ def test_the_list_shows_who_waits(everything):
         until(lambda: not browser.program.title.startswith("("), "the title")
 
 
+def _ask_for_news(browser):
+    """Open the list, and ask to be told who waits; what would be shown on the desktop is kept in the page."""
+    browser.program.execute_cdp_cmd("Browser.grantPermissions", {"permissions": ["notifications"]})
+    browser.enter()
+    browser.run("""
+        window.told = [];
+        const Real = window.Notification;
+        window.Notification = class { constructor(title, { body }) { window.told.push([title, body]); } };
+        window.Notification.permission = Real.permission;
+        window.Notification.requestPermission = () => Real.requestPermission();
+    """)
+    browser.click("#news")
+    until(lambda: browser.all("#news[aria-pressed=true]"), "the permission")
+
+
+def _told(browser):
+    return [title for title, _ in browser.run("return window.told")]
+
+
 def test_a_page_that_is_not_seen_tells_who_waits(everything):
     """Whoever asked for it is told by the desktop when a session begins to wait, while the list is in another tab."""
     maker = begun(everything)
     maker.say(user("go on"))
     with Served(everything) as server, browsing(server) as browser:
-        browser.program.execute_cdp_cmd("Browser.grantPermissions", {"permissions": ["notifications"]})
-        browser.enter()
-        browser.run("""
-            window.told = [];
-            const Real = window.Notification;
-            window.Notification = class { constructor(title, { body }) { window.told.push([title, body]); } };
-            window.Notification.permission = Real.permission;
-            window.Notification.requestPermission = () => Real.requestPermission();
-        """)
-        browser.click("#news")
-        until(lambda: browser.all("#news[aria-pressed=true]"), "the permission")
+        _ask_for_news(browser)
         browser.run("Object.defineProperty(document, 'hidden', {get: () => true})")  # no tab is, without a window
         browser.run("document.dispatchEvent(new Event('visibilitychange'))")
         asks(maker, "q1")
@@ -172,24 +181,14 @@ def test_who_waits_is_told_after_a_restart_too(everything):
     maker, other = begun(everything), begun(everything, 2)
     asks(other, "q0")
     with Served(everything) as server, browsing(server) as browser:
-        browser.program.execute_cdp_cmd("Browser.grantPermissions", {"permissions": ["notifications"]})
-        browser.enter()
-        browser.run("""
-            window.told = [];
-            const Real = window.Notification;
-            window.Notification = class { constructor(title) { window.told.push(title); } };
-            window.Notification.permission = Real.permission;
-            window.Notification.requestPermission = () => Real.requestPermission();
-            document.hasFocus = () => false;
-        """)
-        browser.click("#news")
-        until(lambda: browser.all("#news[aria-pressed=true]"), "the permission")
+        _ask_for_news(browser)
+        browser.run("document.hasFocus = () => false")
         asks(begun(everything, 3), "q3")
-        until(lambda: browser.run("return window.told") == ["begin 3"], "the notification")
+        until(lambda: _told(browser) == ["begin 3"], "the notification")
         server.kill()
         asks(maker, "q1")
         server.start()
-        until(lambda: browser.run("return window.told") == ["begin 3", "begin 1"], "the other one")
+        until(lambda: _told(browser) == ["begin 3", "begin 1"], "the other one")
 
 
 def test_pages_that_nobody_sees_take_no_connection(everything):
