@@ -21,7 +21,7 @@ Packed = tuple[tuple[str, ...], tuple[Identity, ...], bytes]  # paths, identitie
 class Known(Found):
     """One session, and what is known of it without reading it all. Its files are replaced, never changed."""
 
-    __slots__ = ("_about", "_packed", "count", "counted", "is_open", "number", "sweep")
+    __slots__ = ("_about", "_packed", "count", "counted", "is_open", "number", "peeked", "sweep")
 
     def __init__(self, key: SessionKey, number: int = 0) -> None:
         self.key = key
@@ -30,6 +30,7 @@ class Known(Found):
         self.count = 0  # of its messages, as far as they were read; until then, of the events the daemon has seen
         self.counted: bytes | None = None  # what `stats` were when all messages were counted
         self.sweep = 0.0  # when the last one began that found one of its files
+        self.peeked = b""  # what `stats` were when its beginning was read
         self._about = ""  # JSON; empty until somebody asks
         self._packed: Packed = (), (), b""
 

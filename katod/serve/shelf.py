@@ -38,8 +38,13 @@ class Places(NamedTuple):
 
 
 def described(known: Known) -> SessionMetadata:
-    """Return what a session is about, read from its beginning unless that is known."""
-    if (metadata := known.metadata) is None:
+    """Return what a session is about, read from its beginning unless that is known.
+
+    As long as nobody has said anything, a session has no title: then it is read again whenever it has grown.
+    """
+    metadata = known.metadata
+    if metadata is None or (not metadata.best_title and known.peeked != known.stats):
+        known.peeked = known.stats
         known.metadata = metadata = peek(known)[0]
     return metadata
 

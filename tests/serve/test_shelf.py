@@ -82,6 +82,17 @@ def test_a_recording_that_has_no_name_yet_is_one(world, monkeypatch):
     assert not everything.is_recording(everything.all()[SESSION])
 
 
+def test_a_session_has_its_title_as_soon_as_somebody_has_said_something(world, monkeypatch):
+    """Its file may be there before; it is read again only when it has grown."""
+    found = shelf(world, monkeypatch, everything=True)
+    maker = world.claude()
+    maker.write({"type": "summary", "summary": "", "leafUuid": "x"})
+    assert "title" not in found.about(found.all()[SESSION])
+    maker.say(user("begin here"))
+    (known,) = found.all().values()
+    assert found.about(known)["title"] == "begin here"
+
+
 def test_titles_and_paths_are_redacted(world, monkeypatch):
     """As everything else that is sent."""
     secret = "sk-ant-api03-" + "a1B2" * 24
