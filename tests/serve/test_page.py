@@ -3,6 +3,7 @@
 import asyncio
 import os
 import re
+from contextlib import aclosing
 from html.parser import HTMLParser
 
 import pytest
@@ -429,3 +430,22 @@ def test_there_is_a_limit_to_pages_that_are_open(world, monkeypatch):
 
     refused = run(world, work)
     assert (refused.status, refused.headers["retry-after"]) == (503, "5")
+
+
+def test_of_what_there_is_at_once_the_first_source_comes_first():
+    """Whatever was ready first: so a page is never sent what was open after the message that ended it."""
+
+    async def work():
+        gates = {name: asyncio.Event() for name in "abc"}
+
+        async def source(name):
+            await gates[name].wait()
+            yield name
+            await asyncio.Event().wait()
+
+        async with aclosing(streams.merged(*map(source, "abc"))) as pieces:
+            for name in "cba":
+                gates[name].set()
+            return [await anext(pieces) for _ in "abc"]
+
+    assert asyncio.run(work()) == ["a", "b", "c"]
