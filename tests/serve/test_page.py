@@ -369,7 +369,6 @@ def test_what_was_removed_is_not_sent_again(world, is_open):
         page = (await app.ask(ONE)).body.decode()
         last = re.search(r'data-last="([^"]*)"', page)[1]
         async with app.events(f"{ONE}/live?after={last}") as event:
-            await next_of(event, "about")
             maker.say(says("five"))
             app.hub._changed(set())
             return page, (await next_of(event, "message"))[2]
