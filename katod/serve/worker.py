@@ -101,5 +101,7 @@ def _finish(future: "asyncio.Future[T]", result: T) -> None:
 
 
 def _fail(future: "asyncio.Future[Any]", error: BaseException) -> None:
+    if isinstance(error, StopIteration):  # a future takes no such
+        error = RuntimeError("a job ended an iterator")
     if not future.done():
-        future.set_exception(RuntimeError() if isinstance(error, StopIteration) else error)  # a future takes no such
+        future.set_exception(error)

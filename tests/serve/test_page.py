@@ -3,6 +3,7 @@
 import asyncio
 import os
 import re
+from contextlib import aclosing
 from html.parser import HTMLParser
 
 import pytest
@@ -450,7 +451,6 @@ def test_what_was_removed_is_not_sent_again(world, is_open):
         page = (await app.ask(ONE)).body.decode()
         last = re.search(r'data-last="([^"]*)"', page)[1]
         async with app.events(f"{ONE}/live?after={last}") as event:
-            await next_of(event, "about")
             maker.say(says("five"))
             app.hub._changed(set())
             return page, (await next_of(event, "message"))[2]
@@ -511,3 +511,22 @@ def test_there_is_a_limit_to_pages_that_are_open(world, monkeypatch):
 
     refused = run(world, work)
     assert (refused.status, refused.headers["retry-after"]) == (503, "5")
+
+
+def test_of_what_there_is_at_once_the_first_source_comes_first():
+    """Whatever was ready first: so a page is never sent what was open after the message that ended it."""
+
+    async def work():
+        gates = {name: asyncio.Event() for name in "abc"}
+
+        async def source(name):
+            await gates[name].wait()
+            yield name
+            await asyncio.Event().wait()
+
+        async with aclosing(streams.merged(*map(source, "abc"))) as pieces:
+            for name in "cba":
+                gates[name].set()
+            return [await anext(pieces) for _ in "abc"]
+
+    assert asyncio.run(work()) == ["a", "b", "c"]

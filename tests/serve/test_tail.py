@@ -24,6 +24,7 @@ def test_a_tail_is_bounded_and_numbers_go_on():
     found.extend([sent("large", text="x" * 10_000_000), *(sent(0, names=False) for _ in range(MOST * 2))])
     assert found.number_of("id-large") == MOST + 10
     assert found.number_of("id-5") is None
+    assert found.ids() == {"id-large"}
 
 
 def test_messages_are_found_by_their_ids_and_by_those_of_calls():
