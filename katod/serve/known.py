@@ -21,7 +21,7 @@ Packed = tuple[tuple[str, ...], tuple[Identity, ...], bytes]  # paths, identitie
 class Known(Found):
     """One session, and what is known of it without reading it all. Its files are replaced, never changed."""
 
-    __slots__ = ("_about", "_packed", "count", "counted", "is_open", "number", "peeked", "sweep")
+    __slots__ = ("_about", "_packed", "count", "counted", "is_open", "number", "sweep")
 
     def __init__(self, key: SessionKey, number: int = 0) -> None:
         self.key = key
@@ -30,8 +30,7 @@ class Known(Found):
         self.count = 0  # of its messages, as far as they were read; until then, of the events the daemon has seen
         self.counted: bytes | None = None  # what `stats` were when all messages were counted
         self.sweep = 0.0  # when the last one began that found one of its files
-        self.peeked = b""  # what `stats` were when its beginning was read
-        self._about = ""  # JSON; empty until somebody asks
+        self._about = "", b""  # JSON, empty until somebody asks; what `stats` were then
         self._packed: Packed = (), (), b""
 
     @property
@@ -89,7 +88,7 @@ class Known(Found):
     @property
     def metadata(self) -> SessionMetadata | None:
         """What it is about; None until somebody asked for that."""
-        return SessionMetadata(self.key, orjson.loads(self._about)) if self._about else None
+        return SessionMetadata(self.key, orjson.loads(self._about[0])) if self._about[0] else None
 
     @metadata.setter
     def metadata(self, metadata: SessionMetadata) -> None:
@@ -98,9 +97,14 @@ class Known(Found):
     def note(self, state: Mapping[str, Any]) -> None:
         """Take note of what it is about: names and values of metadata."""
         kept = {name: value for name, value in state.items() if name in _KEPT}
-        self._about = orjson.dumps(kept).decode()  # the bytes themselves would take 4 kB
+        self._about = orjson.dumps(kept).decode(), self.stats  # as bytes, the JSON would take 4 kB
+
+    @property
+    def has_changed(self) -> bool:
+        """Whether its files have changed since what it is about was read."""
+        return self._about[1] != self.stats
 
     def beginning(self) -> dict[str, Any]:
         """Return what is stored of its beginning: names and values of its metadata."""
-        found: dict[str, Any] = orjson.loads(self._about or "{}")
+        found: dict[str, Any] = orjson.loads(self._about[0] or "{}")
         return found

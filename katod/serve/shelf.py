@@ -43,8 +43,7 @@ def described(known: Known) -> SessionMetadata:
     As long as nobody has said anything, a session has no title: then it is read again whenever it has grown.
     """
     metadata = known.metadata
-    if metadata is None or (not metadata.best_title and known.peeked != known.stats):
-        known.peeked = known.stats
+    if metadata is None or (not metadata.best_title and known.has_changed):
         known.metadata = metadata = peek(known)[0]
     return metadata
 
