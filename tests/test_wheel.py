@@ -189,7 +189,7 @@ def test_what_needs_an_extra_says_so_without_it(installed: Path, tmp_path: Path)
         arguments = [installed, *command.split()]
         done = subprocess.run(arguments, env=environment, capture_output=True, text=True, timeout=60, check=False)
         assert done.returncode != 0
-        assert f"katod[{extra}]" in done.stderr
+        assert f"'.[fast,{extra}]'" in done.stderr
 
 
 def served(program: Path, home: Path, *paths: str) -> list[int]:
