@@ -56,6 +56,9 @@ class Codex(Client):
     def add_tools(self, command):
         """Add a server of the Model Context Protocol, as a person does; the policy allows its tools."""
         self.run("mcp", "add", "katod", "--", *command)
+        config = self.files / "config.toml"  # else the first request may be sent before the tools are known
+        config.write_text(config.read_text().replace("[mcp_servers.katod]\n", "[mcp_servers.katod]\nrequired = true\n"))
+        self.left = self.kept()
 
     def begin(self, prompt):
         """Send a prompt in a new conversation, and wait for the end of the turn."""
