@@ -58,8 +58,8 @@ class Mark(NamedTuple):
 class Admission(SeenByFollower):
     """Also says which of all events were not admitted, by their numbers; or admits the same again.
 
-    A follower that goes on from a mark knows no earlier events. So it is told which of the later ones are copies:
-    `copies` are their numbers, counted from the mark, which has this `number`.
+    A follower that resumes from a mark has not seen the earlier events, so it cannot recognise copies of them. `copies`
+    are the numbers of those copies; `number` is that of the first event after the mark.
     """
 
     def __init__(self, *, native_ids: bool, copies: Collection[int] | None = None, number: int = 0) -> None:

@@ -51,7 +51,7 @@ class Guard:
     """The outermost application. Decides by raw headers and the raw path, never by an address made of them."""
 
     def __init__(self, app: ASGIApp, policy: Policy, door: Door) -> None:
-        """`door` returns the page that a browser is shown in place of a refusal, None if that is told as it is."""
+        """`door` returns the page to send instead of a refusal, None to send the refusal itself."""
         self._app = app
         self._door = door
         self._policy = policy

@@ -41,7 +41,7 @@ class Hub:
     async def start(self) -> None:
         """Find out which sessions there are, so that whoever asks first does not wait for that; hear of changes."""
         self._changes.start(asyncio.get_running_loop(), self._changed)
-        with suppress(LedgerError):  # whoever asks is told
+        with suppress(LedgerError):  # the next request reports it
             await self.reading.run(self.shelf.all)
         self._begin(self._look_around)
 

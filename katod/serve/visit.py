@@ -125,7 +125,7 @@ class Visit:
     async def _follow(self, channel: Channel, place: Place, number: int | None, since: str | None = None) -> None:
         """Send each message after a place, also once the session was written again, as long as the place is in it.
 
-        With `since`, a client came back, and is told when it has all that it missed.
+        With `since`, the client reconnected: `reconnect_complete` follows the messages that it missed.
         """
         coming = _Coming(place, since)
         try:

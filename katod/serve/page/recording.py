@@ -59,7 +59,7 @@ def halted(state: Path) -> str:
 
 
 def not_running() -> str:
-    """Return what people are told if nothing can be recorded."""
+    """Return the message for a request to record while katod is not running."""
     from katod.service.manager import how_to_start  # noqa: PLC0415 - half a megabyte, which few servers need
 
     return f"katod is not running, so nothing can be recorded. In your shell, `{how_to_start()}` starts it."

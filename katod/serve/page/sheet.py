@@ -36,7 +36,7 @@ class Sheet:
     """A position in a session that moves to its end, and the HTML of what was said on the way, each event once."""
 
     def __init__(self, content: Callable[[], Content], options: Options, log: EventLog | None = None) -> None:
-        """`log` is told what cannot be shown."""
+        """Events that cannot be printed are logged to `log`."""
         self.content = content
         self._log = log or EventLog()
         self._options = replace(options, redact=content().redact, thinking=True, tools="full", attachments="save")

@@ -259,12 +259,12 @@ customElements.define("katod-feed", class extends HTMLElement {
     else if (added.matches(".said")) this.tell(this.fresh + 1);
   }
 
-  // The session was written anew. Not again and again: something may be wrong with it.
+  // The session was rewritten. At most one reload a minute, in case that never ends.
   reload() {
     const before = Number(sessionStorage.getItem(location.pathname));
     sessionStorage.setItem(location.pathname, Date.now());
     if (Date.now() - before > 60000) location.reload();
-    else say("This session was written anew: load the page again to see it as it is now.");
+    else say("The agent rewrote this session. Reload the page to see it as it is now.");
   }
 
   gone() {
