@@ -5,6 +5,7 @@ import threading
 import time
 from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import aclosing, suppress
+from functools import partial
 from itertools import islice
 from queue import SimpleQueue
 from typing import Any, Final, TypeVar
@@ -24,10 +25,17 @@ class Worker:
 
     def __init__(self, name: str) -> None:
         self._jobs: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
+        self._last: list[Callable[[], None]] = []
         threading.Thread(target=self._work, name=name, daemon=True).start()
 
+    def at_end(self, job: Callable[[], None]) -> None:
+        """Have a job done last, after all that wait: it closes what only this thread uses."""
+        self._last.append(job)
+
     def close(self) -> None:
-        """End the thread after the jobs that wait."""
+        """End the thread after the jobs that wait, and those `at_end`."""
+        for job in self._last:
+            self._jobs.put(partial(_close, job))
         self._jobs.put(None)
 
     async def run(self, job: Callable[[], T]) -> T:
@@ -59,7 +67,7 @@ class Worker:
         finally:
             close = getattr(items, "close", None)
             if close is not None:
-                self._jobs.put(lambda: _close(close))
+                self._jobs.put(partial(_close, close))
 
     async def last(self, steps: Iterator[T | None]) -> T | None:
         """Return the first of the items that is not None, None if there is none."""

@@ -1,5 +1,6 @@
 """The index of searches: it leaves out only what has not all words, and what has changed is read again."""
 
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -38,10 +39,15 @@ def found(words, sessions):
     return [(match.place.key, match.total, match.hits) for match in Search(Query(words)).run(sessions)]
 
 
-def indexed(sessions):
-    known = Index()
+@pytest.fixture
+def known():
+    """An index, closed when the test is over."""
+    with closing(Index()) as one:
+        yield one
+
+
+def take(known, sessions):
     list(known.take(sessions))
-    return known
 
 
 @pytest.fixture
@@ -54,25 +60,25 @@ def said(world):
 
 
 @pytest.mark.parametrize("piece", [index._PIECE, 7])
-def test_the_same_is_found_with_the_index(said, monkeypatch, piece):
+def test_the_same_is_found_with_the_index(said, known, monkeypatch, piece):
     """For any words, in any case, wherever they are split, a search finds the same in what the index leaves."""
     monkeypatch.setattr(index, "_PIECE", piece)
     monkeypatch.setattr(index, "_STEP", piece)
-    known = indexed(places())
+    take(known, places())
     for words in WORDS:
         assert found(words, known.narrowed(words, places())) == found(words, places()), words
     assert known.narrowed(["nothing like this"], places()) == []
 
 
-def test_what_has_changed_is_read(said):
+def test_what_has_changed_is_read(said, known):
     """A session that went on is not left out, until it is indexed again."""
     maker = said.session(4).say(user("of it"))
-    known = indexed(places())
+    take(known, places())
     maker.say(says("a banana"))
     [place] = known.narrowed(["banana"], places())
     assert place.key.id.startswith("00000004")
     assert len(known.narrowed(["nothing like this"], places())) == 1
-    list(known.take(places()))
+    take(known, places())
     assert known.narrowed(["nothing like this"], places()) == []
     assert len(known.narrowed(["banana"], places())) == 1
 
@@ -80,4 +86,6 @@ def test_what_has_changed_is_read(said):
 def test_the_index_is_bounded(said, monkeypatch):
     """What is too much is not indexed, and read whenever somebody searches."""
     monkeypatch.setattr(index, "_MOST", 0)
-    assert len(indexed(places()).narrowed(["nothing like this"], places())) == 3
+    with closing(Index()) as known:
+        take(known, places())
+        assert len(known.narrowed(["nothing like this"], places())) == 3

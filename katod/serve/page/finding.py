@@ -37,6 +37,7 @@ class Finder:
     def __init__(self, hub: Hub) -> None:
         self._hub = hub
         self._index = Index()
+        hub.searching.at_end(self._index.close)
         self._indexing: asyncio.Task[None] | None = None
 
     async def find(self, words: list[str]) -> list[tuple[Known, Match]]:

@@ -36,6 +36,11 @@ class Index:
         self._left = _MOST
         self._pieces = 0
 
+    def close(self) -> None:
+        """Let go of its memory; it is not used again."""
+        if self._db is not None:
+            self._db.close()
+
     def narrowed(self, words: Iterable[str], places: Iterable[Known]) -> list[Known]:
         """Return the sessions of these that may have all words: those that are not in the index, or have them there."""
         wanted = {part for word in map(fold, words) for part in _parts(word)}
