@@ -124,6 +124,7 @@ class Delivery:
         self._parked.pop(row.id, None)
         if row.intent is None and row.id not in self._missed:
             return True
+        row.marker = row.marker or self._ledger.marker_of(row.root)  # it may have been made before its root was marked
         try:
             if not self._is_there(row) and not self._look_for(row):
                 return False
@@ -180,7 +181,8 @@ class Delivery:
 
     def _follow(self, row: OutputRow) -> bool:
         """Change the path of an output to where it was moved; return whether it was found."""
-        directories = [Place(row.root, (), row.marker)] if row.marker else []
+        is_ours = row.marker or row.root == self.directory
+        directories = [Place(row.root, (), row.marker)] if is_ours else []
         if self.directory and self.directory != row.root and os.path.isdir(self.directory):
             directories.append(Place(self.directory, (), self._marker(self.directory)))
         found = find_moved(place_of(row), known_of(row), row.intent or b"", directories)

@@ -1,5 +1,6 @@
 """How intents are written to their outputs, and what happens to those that cannot be written."""
 
+from dataclasses import replace
 from unittest import mock
 
 import pytest
@@ -9,6 +10,7 @@ from katod.model import Range
 from katod.record import delivery as module
 from katod.record.delivery import Delivery
 from katod.record.session import LiveOutput
+from katod.write.root import mark_root
 from tests.support.records import Claude
 
 
@@ -306,6 +308,30 @@ def test_a_renamed_output_is_stored_with_its_new_path(desk):
     assert desk.delivery.next_look() is None
     assert desk.write("two\n")
     assert path.read_text() == "one\ntwo\n"
+
+
+@pytest.mark.parametrize("marks", [True, False])
+def test_an_output_that_is_older_than_its_directorys_marker_is_followed_too(desk, marks):
+    """A crash and another output directory can come between its first text and its file, which is made without one."""
+    out = desk.parts.world.out
+    out.mkdir()
+    desk.delivery.directory = out.with_name("elsewhere")
+    desk.write("one\n")
+    desk.delivery.settle()
+    assert desk.stored().marker == ""
+    if marks:  # as the next output does that is made while this directory is the configured one
+        desk.parts.ledger.add_output(
+            replace(desk.row, id=0, path=out / "other.md", ino=0, ranges=[], marker=mark_root(out))
+        )
+    else:
+        desk.delivery.directory = out
+    moved = out / "read" / "mine.md"
+    moved.parent.mkdir()
+    desk.path.rename(moved)
+    desk.row.intent, desk.row.bounds = b"two\n", [4]
+    assert [desk.delivery.retry(desk.row) for _ in range(2)] == [False, True]
+    assert (desk.row.path, desk.path.exists()) == (moved, False)
+    assert moved.read_text() == "one\ntwo\n"
 
 
 def test_the_output_of_another_recording_is_not_followed(desk):
