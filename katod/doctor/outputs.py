@@ -66,7 +66,9 @@ def lost_markers(case: Case) -> list[tuple[Path, str]]:
     """Return the directories in which a marker that katod knows is missing: the present one, and those in use."""
     here = case.output_directory
     known = {
-        (row.root, row.marker) for row in case.outputs() if row.marker and (row.open or row.problem or row.root == here)
+        (row.root, row.marker)
+        for row in case.outputs()
+        if row.marker and row.ino and (row.open or row.problem or row.root == here)
     }
     return sorted((root, marker) for root, marker in known if not os.path.lexists(root / marker))
 
@@ -92,7 +94,7 @@ def _lost(found: tuple[Path, str]) -> Finding:
 
 
 def _mounted(case: Case, root: Path, lost: list[tuple[Path, str]]) -> Iterator[Finding]:
-    markers = sorted({row.marker for row in case.outputs() if row.root == root and row.marker})
+    markers = sorted({row.marker for row in case.outputs() if row.root == root and row.marker and row.ino})
     if markers and root not in dict(lost):
         yield ok(
             "output.marker",

@@ -32,7 +32,7 @@ from katod.write.output import (
     owner_number,
     save_asset,
 )  # fmt: skip
-from katod.write.root import mark_root
+from katod.write.root import mark_root, new_marker
 
 _FIRST_RETRY: Final = 1.0
 _LONGEST_RETRY: Final = 300.0
@@ -94,7 +94,7 @@ class Delivery:
             content = decoded(data)
             name = asset_name({"sha256": sha256(content).hexdigest(), "mediaType": media})
             try:
-                output.row.marker = output.row.marker or self._marker(output.row.root)
+                self._mark(output.row)
                 save_asset(place_of(output.row), output.row.options.assets, name, content)
             except OutputError as error:
                 self._log.attachment_failed(output.row.id, without_names(error.what, output.row))
@@ -124,7 +124,7 @@ class Delivery:
         self._parked.pop(row.id, None)
         if row.intent is None and row.id not in self._missed:
             return True
-        row.marker = row.marker or self._ledger.marker_of(row.root)  # it may have been made before its root was marked
+        row.marker = row.marker or self._ledger.marker_of(row.root)  # it may be older than that
         try:
             if not self._is_there(row) and not self._look_for(row):
                 return False
@@ -184,7 +184,8 @@ class Delivery:
         is_ours = row.marker or row.root == self.directory
         directories = [Place(row.root, (), row.marker)] if is_ours else []
         if self.directory and self.directory != row.root and os.path.isdir(self.directory):
-            directories.append(Place(self.directory, (), self._marker(self.directory)))
+            marker = self._ledger.marker_of(self.directory) or mark_root(self.directory, new_marker())
+            directories.append(Place(self.directory, (), marker))
         found = find_moved(place_of(row), known_of(row), row.intent or b"", directories)
         if found is None or self._ledger.output_at(found.path) is not None:
             return False
@@ -194,18 +195,19 @@ class Delivery:
             self._ledger.save_output(row)
         return True
 
-    def _marker(self, root: Path) -> str:
-        """Return the marker of a root, an empty string if it has none; the output directory gets one when first used.
+    def _mark(self, row: OutputRow) -> None:
+        """Before a new output's first file, mark its root, if that was the output directory when it was planned.
 
         A known marker is never created again: without it, the directory may be the place where a disk is missing.
         """
-        known = self._ledger.marker_of(root)
-        return mark_root(root) if not known and root == self.directory else known
+        if not row.ino:
+            known = self._ledger.marker_of(row.root)
+            row.marker = mark_root(row.root, row.marker) if row.marker and not known else known
 
     def _make(self, row: OutputRow) -> None:
         """Create the file of a new output; the ledger knows it before anything is written to it."""
         if not row.ino:
-            row.marker = row.marker or self._marker(row.root)
+            self._mark(row)
             adopt(row, make(place_of(row), owner_number(self._ledger.name)))
             with self._ledger.transaction():
                 self._ledger.save_output(row)

@@ -19,6 +19,7 @@ from katod.store.ledger import Ledger
 from katod.store.rows import OutputRow, SessionRow
 from katod.write.moved import find_moved
 from katod.write.output import Known, Place
+from katod.write.root import new_marker
 from katod.write.safe import examine
 
 _MOST_NUMBERS: Final = 1000
@@ -140,16 +141,31 @@ class OutputNaming:
         head = {"key": list(metadata.key), "metadata": shown}
         version = FORMATS[target.format].version
         return self._ledger.add_output(
-            OutputRow(0, session.id, target.root, target.path, target.format, version, options, head)
+            OutputRow(
+                0,
+                session.id,
+                target.root,
+                target.path,
+                target.format,
+                version,
+                options,
+                head,
+                marker=self._marker(target.root),
+            )
         )
 
     def rename(self, row: OutputRow, metadata: SessionMetadata) -> None:
         """Give an output of which nothing was written a path and a title of its own. Raises TargetRefused."""
         target = self.generated(metadata, row.format)
-        row.root, row.path = target.root, target.path
+        row.root, row.path, row.marker = target.root, target.path, self._marker(target.root)
         row.options = beside(target, row.options)
         row.head = row.head | {"metadata": row.head["metadata"] | {"title": metadata.title}}
         self._ledger.rename_output(row)
+
+    def _marker(self, root: Path) -> str:
+        """Return what the marker in a root is or will be called, an empty string if katod marks no such root."""
+        known = self._ledger.marker_of(root)
+        return new_marker() if not known and root == self.policy.output_directory else known
 
     def _folder(self, cwd: str) -> str:
         if not cwd:

@@ -329,8 +329,8 @@ class Ledger:
         return OUTPUTS.read(row) if row else None
 
     def marker_of(self, root: Path) -> str:
-        """Return the name of the marker that katod knows in a root, an empty string if it knows none."""
-        query = "SELECT marker FROM outputs WHERE root = ? AND marker != '' ORDER BY id DESC LIMIT 1"
+        """Return the name of the marker in a root in which a file was made, an empty string if none is known."""
+        query = "SELECT marker FROM outputs WHERE root = ? AND marker != '' AND ino != 0 ORDER BY id DESC LIMIT 1"
         row = self.db.execute(query, (str(root),)).fetchone()
         return str(row[0]) if row else ""
 

@@ -74,7 +74,7 @@ class OutputRow:
     problem: str = ""
     attempts: int = 0
     redactions: int = 0
-    marker: str = ""  # the name of the file that marks the root as the one it was created in
+    marker: str = ""  # the name of the file that marks its root, empty if that was not the output directory
     reverted: bool = False  # an older copy of the file was saved: it may lack what was written since
     restored: int = 0  # how many missing events were appended again, out of order
     ranges: list[Range] = field(default_factory=list, metadata={"column": False})  # a table of their own

@@ -10,7 +10,7 @@ from katod.model import Range
 from katod.record import delivery as module
 from katod.record.delivery import Delivery
 from katod.record.session import LiveOutput
-from katod.write.root import mark_root
+from katod.write.root import mark_root, new_marker
 from tests.support.records import Claude
 
 
@@ -312,19 +312,16 @@ def test_a_renamed_output_is_stored_with_its_new_path(desk):
 
 @pytest.mark.parametrize("marks", [True, False])
 def test_an_output_that_is_older_than_its_directorys_marker_is_followed_too(desk, marks):
-    """A crash and another output directory can come between its first text and its file, which is made without one."""
+    """A file may have been made in a directory that became the output directory later."""
     out = desk.parts.world.out
     out.mkdir()
-    desk.delivery.directory = out.with_name("elsewhere")
+    desk.row.marker = ""
     desk.write("one\n")
-    desk.delivery.settle()
-    assert desk.stored().marker == ""
-    if marks:  # as the next output does that is made while this directory is the configured one
-        desk.parts.ledger.add_output(
-            replace(desk.row, id=0, path=out / "other.md", ino=0, ranges=[], marker=mark_root(out))
-        )
-    else:
-        desk.delivery.directory = out
+    assert desk.row.marker == ""
+    if marks:  # as the next output does
+        marker = mark_root(out, new_marker())
+        desk.parts.ledger.add_output(replace(desk.row, id=0, path=out / "other.md", ino=1, ranges=[], marker=marker))
+        desk.delivery.directory = out.with_name("elsewhere")
     moved = out / "read" / "mine.md"
     moved.parent.mkdir()
     desk.path.rename(moved)
@@ -332,6 +329,15 @@ def test_an_output_that_is_older_than_its_directorys_marker_is_followed_too(desk
     assert [desk.delivery.retry(desk.row) for _ in range(2)] == [False, True]
     assert (desk.row.path, desk.path.exists()) == (moved, False)
     assert moved.read_text() == "one\ntwo\n"
+
+
+def test_a_directory_is_marked_although_it_is_not_the_output_directory_any_more(desk):
+    """It was when the output was planned; a crash and other settings can come between that and its file."""
+    desk.delivery.directory = desk.parts.world.home / "elsewhere"
+    planned = desk.row.marker
+    desk.write("one\n")
+    assert desk.stored().marker == planned
+    assert (desk.parts.world.out / planned).is_file()
 
 
 def test_the_output_of_another_recording_is_not_followed(desk):
