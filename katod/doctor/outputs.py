@@ -12,6 +12,7 @@ from typing import Final
 from katod.doctor.case import Case
 from katod.doctor.findings import Finding, count, ok, problem, warning
 from katod.shell import pasted
+from katod.store.rows import UNMARKED, OutputRow
 from katod.write.root import write_marker
 
 _ALL: Final = stat.S_IRWXU | stat.S_IRWXG | stat.S_IRWXO
@@ -65,11 +66,7 @@ def examine(case: Case) -> Iterator[Finding]:
 def lost_markers(case: Case) -> list[tuple[Path, str]]:
     """Return the directories in which a marker that katod knows is missing: the present one, and those in use."""
     here = case.output_directory
-    known = {
-        (row.root, row.marker)
-        for row in case.outputs()
-        if row.marker and row.ino and (row.open or row.problem or row.root == here)
-    }
+    known = {(row.root, row.marker) for row in _marked(case) if row.open or row.problem or row.root == here}
     return sorted((root, marker) for root, marker in known if not os.path.lexists(root / marker))
 
 
@@ -79,6 +76,10 @@ def write_markers(case: Case) -> list[Path]:
     for root, marker in found:
         write_marker(root, marker)
     return [root / marker for root, marker in found]
+
+
+def _marked(case: Case) -> Iterator[OutputRow]:
+    return (row for row in case.outputs() if row.marker not in ("", UNMARKED))
 
 
 def _lost(found: tuple[Path, str]) -> Finding:
@@ -94,7 +95,7 @@ def _lost(found: tuple[Path, str]) -> Finding:
 
 
 def _mounted(case: Case, root: Path, lost: list[tuple[Path, str]]) -> Iterator[Finding]:
-    markers = sorted({row.marker for row in case.outputs() if row.root == root and row.marker and row.ino})
+    markers = sorted({row.marker for row in _marked(case) if row.root == root})
     if markers and root not in dict(lost):
         yield ok(
             "output.marker",

@@ -19,7 +19,7 @@ from katod.record.placed import adopt, known_of, place_of, without_names
 from katod.record.ranges import head_metadata
 from katod.record.session import LiveOutput
 from katod.store.ledger import Ledger
-from katod.store.rows import OutputRow
+from katod.store.rows import UNMARKED, OutputRow
 from katod.write.moved import find_moved
 from katod.write.output import (
     Comparison,
@@ -32,7 +32,7 @@ from katod.write.output import (
     owner_number,
     save_asset,
 )  # fmt: skip
-from katod.write.root import mark_root, new_marker
+from katod.write.root import mark_root
 
 _FIRST_RETRY: Final = 1.0
 _LONGEST_RETRY: Final = 300.0
@@ -124,7 +124,7 @@ class Delivery:
         self._parked.pop(row.id, None)
         if row.intent is None and row.id not in self._missed:
             return True
-        row.marker = row.marker or self._ledger.marker_of(row.root)  # it may be older than that
+        row.marker = row.marker or self._ledger.marker_of(row.root)  # its file may be older
         try:
             if not self._is_there(row) and not self._look_for(row):
                 return False
@@ -184,7 +184,7 @@ class Delivery:
         is_ours = row.marker or row.root == self.directory
         directories = [Place(row.root, (), row.marker)] if is_ours else []
         if self.directory and self.directory != row.root and os.path.isdir(self.directory):
-            marker = self._ledger.marker_of(self.directory) or mark_root(self.directory, new_marker())
+            marker = self._ledger.marker_of(self.directory) or mark_root(self.directory)
             directories.append(Place(self.directory, (), marker))
         found = find_moved(place_of(row), known_of(row), row.intent or b"", directories)
         if found is None or self._ledger.output_at(found.path) is not None:
@@ -200,9 +200,9 @@ class Delivery:
 
         A known marker is never created again: without it, the directory may be the place where a disk is missing.
         """
-        if not row.ino:
+        if row.marker in ("", UNMARKED):
             known = self._ledger.marker_of(row.root)
-            row.marker = mark_root(row.root, row.marker) if row.marker and not known else known
+            row.marker = mark_root(row.root) if row.marker == UNMARKED and not known else known
 
     def _make(self, row: OutputRow) -> None:
         """Create the file of a new output; the ledger knows it before anything is written to it."""

@@ -16,10 +16,9 @@ from katod.model import Options, SessionKey, Target, Word
 from katod.record.policy import Policy, refused_directory
 from katod.slug import slug
 from katod.store.ledger import Ledger
-from katod.store.rows import OutputRow, SessionRow
+from katod.store.rows import UNMARKED, OutputRow, SessionRow
 from katod.write.moved import find_moved
 from katod.write.output import Known, Place
-from katod.write.root import new_marker
 from katod.write.safe import examine
 
 _MOST_NUMBERS: Final = 1000
@@ -142,17 +141,10 @@ class OutputNaming:
         version = FORMATS[target.format].version
         return self._ledger.add_output(
             OutputRow(
-                0,
-                session.id,
-                target.root,
-                target.path,
-                target.format,
-                version,
-                options,
-                head,
+                0, session.id, target.root, target.path, target.format, version, options, head,
                 marker=self._marker(target.root),
             )
-        )
+        )  # fmt: skip
 
     def rename(self, row: OutputRow, metadata: SessionMetadata) -> None:
         """Give an output of which nothing was written a path and a title of its own. Raises TargetRefused."""
@@ -163,9 +155,8 @@ class OutputNaming:
         self._ledger.rename_output(row)
 
     def _marker(self, root: Path) -> str:
-        """Return what the marker in a root is or will be called, an empty string if katod marks no such root."""
-        known = self._ledger.marker_of(root)
-        return new_marker() if not known and root == self.policy.output_directory else known
+        """Return whether the root of a new output is to be marked, as its row says it."""
+        return UNMARKED if root == self.policy.output_directory else ""
 
     def _folder(self, cwd: str) -> str:
         if not cwd:

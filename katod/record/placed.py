@@ -3,7 +3,7 @@
 import re
 
 from katod.errors import OutputError
-from katod.store.rows import OutputRow
+from katod.store.rows import UNMARKED, OutputRow
 from katod.write.output import Known, Place, detect_change
 
 
@@ -17,7 +17,7 @@ def is_reverted(row: OutputRow) -> bool:
 
 def place_of(row: OutputRow) -> Place:
     """Return where an output is."""
-    return Place(row.root, row.parts, row.marker)
+    return Place(row.root, row.parts, "" if row.marker == UNMARKED else row.marker)
 
 
 def known_of(row: OutputRow) -> Known:

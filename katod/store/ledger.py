@@ -21,6 +21,7 @@ from katod.slug import distinct
 from katod.store import integrity
 from katod.store.deliveries import Deliveries
 from katod.store.rows import (
+    UNMARKED,
     NearMissRow,
     OutputRow,
     RefusalRow,
@@ -329,10 +330,9 @@ class Ledger:
         return OUTPUTS.read(row) if row else None
 
     def marker_of(self, root: Path) -> str:
-        """Return the name of the marker in a root in which a file was made, an empty string if none is known."""
-        query = "SELECT marker FROM outputs WHERE root = ? AND marker != '' AND ino != 0 ORDER BY id DESC LIMIT 1"
-        row = self.db.execute(query, (str(root),)).fetchone()
-        return str(row[0]) if row else ""
+        """Return the name of the marker that katod knows in a root, an empty string if it knows none."""
+        query = "SELECT marker FROM outputs WHERE root = ? AND marker NOT IN ('', ?) ORDER BY id DESC LIMIT 1"
+        return next((str(name) for (name,) in self.db.execute(query, (str(root), UNMARKED))), "")
 
     def busy_sessions(self) -> list[int]:
         """Return the sessions with an open output, an intent or an output catching up, or to be auto-recorded."""

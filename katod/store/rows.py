@@ -9,6 +9,10 @@ from katod.model import START, Cursor, Identity, Options, Range, SessionKey, Sta
 # Shown instead of the path of an output that has no file yet.
 UNNAMED: Final = "the file gets its name from the next words that you type"
 
+# Instead of the name of a marker: the root was the output directory when the output was planned, and is marked with
+# its first file. The settings may name another one by then, if katod was killed in between.
+UNMARKED: Final = "?"
+
 # Whether a session is auto-recorded: undecided, to be decided when its project is known, or decided.
 # `off` follows a `::stop`, which overrides auto-recording.
 Auto = Literal["", "wanted", "yes", "no", "off"]
@@ -74,7 +78,7 @@ class OutputRow:
     problem: str = ""
     attempts: int = 0
     redactions: int = 0
-    marker: str = ""  # the name of the file that marks its root, empty if that was not the output directory
+    marker: str = ""  # the name of the file that marks its root, UNMARKED, or empty if it needs none
     reverted: bool = False  # an older copy of the file was saved: it may lack what was written since
     restored: int = 0  # how many missing events were appended again, out of order
     ranges: list[Range] = field(default_factory=list, metadata={"column": False})  # a table of their own

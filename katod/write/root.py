@@ -19,19 +19,12 @@ _MARKER: Final = re.compile(r"\.katod-[0-9a-f]{16}")
 _CREATE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-def new_marker() -> str:
-    """Return a name for a marker."""
-    return f".katod-{uuid4().hex[:16]}"
-
-
-def mark_root(root: Path, name: str) -> str:
-    """Create the output directory, and a marker of this name if there is none; return its name. Raises OutputError."""
+def mark_root(root: Path) -> str:
+    """Create the output directory and its marker unless they exist; return the marker's name. Raises OutputError."""
     try:
         make_root(root)
         found = sorted(filter(_MARKER.fullmatch, os.listdir(root)))
-        if not found:
-            _write_marker(root, name)
-        return found[0] if found else name
+        return found[0] if found else _create_marker(root)
     except OSError as error:
         raise OutputError(f"cannot be written: {error.strerror}", path=root) from error
 
@@ -45,6 +38,12 @@ def write_marker(root: Path, name: str) -> None:
             _write_marker(root, name)
     except OSError as error:
         raise OutputError(f"cannot be written: {error.strerror}", path=root, hint="is the disk mounted?") from error
+
+
+def _create_marker(root: Path) -> str:
+    name = f".katod-{uuid4().hex[:16]}"
+    _write_marker(root, name)
+    return name
 
 
 def _write_marker(root: Path, name: str) -> None:

@@ -22,7 +22,7 @@ def ledger_with(*rows):
     """Return a ledger with outputs: root, name, marker, and whether each is being recorded."""
     ledger = memory_ledger()
     for root, name, marker, is_open in rows:
-        row = OutputRow(0, 1, root, root / name, "markdown", 1, Options(), {}, made=True, ino=1, marker=marker)
+        row = OutputRow(0, 1, root, root / name, "markdown", 1, Options(), {}, made=True, marker=marker)
         row.ranges = [Range("a", end="" if is_open else "b")]
         ledger.save_output(ledger.add_output(row))
     return ledger

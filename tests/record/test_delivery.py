@@ -10,7 +10,7 @@ from katod.model import Range
 from katod.record import delivery as module
 from katod.record.delivery import Delivery
 from katod.record.session import LiveOutput
-from katod.write.root import mark_root, new_marker
+from katod.write.root import mark_root
 from tests.support.records import Claude
 
 
@@ -319,7 +319,7 @@ def test_an_output_that_is_older_than_its_directorys_marker_is_followed_too(desk
     desk.write("one\n")
     assert desk.row.marker == ""
     if marks:  # as the next output does
-        marker = mark_root(out, new_marker())
+        marker = mark_root(out)
         desk.parts.ledger.add_output(replace(desk.row, id=0, path=out / "other.md", ino=1, ranges=[], marker=marker))
         desk.delivery.directory = out.with_name("elsewhere")
     moved = out / "read" / "mine.md"
@@ -334,10 +334,24 @@ def test_an_output_that_is_older_than_its_directorys_marker_is_followed_too(desk
 def test_a_directory_is_marked_although_it_is_not_the_output_directory_any_more(desk):
     """It was when the output was planned; a crash and other settings can come between that and its file."""
     desk.delivery.directory = desk.parts.world.home / "elsewhere"
-    planned = desk.row.marker
     desk.write("one\n")
-    assert desk.stored().marker == planned
-    assert (desk.parts.world.out / planned).is_file()
+    assert (desk.parts.world.out / desk.stored().marker).is_file()
+
+
+def test_a_directory_is_not_marked_again_for_a_file_that_is_made_again(desk):
+    """The person deletes the only file, and the disk is unmounted before its successor is made."""
+    out = desk.parts.world.out
+    desk.write("one\n")
+    desk.path.unlink()
+    steps = (desk.delivery.check(LiveOutput(desk.row)), desk.delivery.retry(desk.row))
+    assert (*steps, desk.delivery.check(LiveOutput(desk.row))) == (False, True, True)
+    desk.parts.ledger.save_output(desk.row)
+    out.rename(out.with_name("away"))
+    assert not desk.write("two\n")
+    assert not out.exists()
+    out.mkdir()
+    assert not desk.write("two\n")
+    assert list(out.iterdir()) == []
 
 
 def test_the_output_of_another_recording_is_not_followed(desk):
